@@ -9,7 +9,8 @@ from cli.shared.home import open_home
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
-from curation.diagnostics.giveaways import KIND, data_state, guess_of, newest
+from curation.anchors.sources import source_in_use
+from curation.diagnostics.giveaways import KIND, data_state, guess_of, newest, parameters
 from curation.diagnostics.side_guessing import Guess
 from curation.plurals import counted
 from db.engine import reading, writing
@@ -27,6 +28,7 @@ def show_giveaways(
     again: Annotated[
         bool, typer.Option("--again", help="Look again, even if the data has not changed.")
     ] = False,
+    source: Annotated[str, typer.Option(help="Only variants of this source.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Guess polarity and type from the variants without their anchors. Shows the newest result,
@@ -34,10 +36,11 @@ def show_giveaways(
     """
     settings, engine = open_home()
     with reading(engine) as session:
-        run, now = newest(session), data_state(session)
+        source_id = source_in_use(session, source) if source else None
+        run, now = newest(session, source_id), data_state(session, source_id)
     if again or run is None or run.result["data"] != now:
         with writing(engine) as session:
-            asked = ensure_run(session, kind=KIND, parameters={}).run
+            asked = ensure_run(session, kind=KIND, parameters=parameters(source_id)).run
         if asked.state == RunState.RUNNING:
             raise HedgerowError(
                 f"Run {asked.id} is looking for giveaways at present (process {asked.pid} on "
@@ -56,9 +59,11 @@ def _iso(moment: Any) -> str | None:
 
 
 def _head(run: int, result: dict[str, Any]) -> str:
+    source = f" ({result['source']})" if result.get("source") else ""
     return (
         f"Run {run}: {counted(result['records'], 'variant')} of "
-        f"{counted(result['anchors'], 'anchor')}, accepted or pending, read without the anchors."
+        f"{counted(result['anchors'], 'anchor')}{source}, accepted or pending, read without the "
+        "anchors."
     )
 
 

@@ -9,7 +9,7 @@ from curation.anchors.sources import sources_in_use
 from curation.corpora.corpus import STARTER
 from curation.corpora.loading import load
 from curation.plurals import counted
-from curation.project.funnel import Funnel, FunnelRow, funnel, surplus
+from curation.project.funnel import Funnel, FunnelRow, surplus
 from curation.project.next_steps import NextStep, StepKind
 from curation.project.overview import progress
 from curation.release.contents import CountsByType
@@ -59,19 +59,28 @@ def _welcome() -> None:
     )
 
 
-def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
-    """What to do next, one line a step; all types to review are one step here."""
+def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None) -> None:
+    """What to do next, one line a step; all types to review are one step here.
+
+    Args:
+        source: the name of the source that the steps are about; None for all.
+    """
     st.header("What to do next", anchor=False)
     pending = [step for step in steps if step.kind is StepKind.REVIEW]
     shown = [step for step in steps if step.kind is not StepKind.REVIEW or step is pending[0]]
+    of_source = "" if source is None else " of this source"
     with st.container(border=True, key="next-steps"):
+        if not shown:
+            st.text(f"Nothing{of_source} is left to do.")
         for step in shown:
             with st.container(gap="xxsmall"):
-                _action(step)
-                st.text(_sentence(step, pending, labels))
+                _action(step, source)
+                st.text(_sentence(step, pending, labels, of_source))
 
 
-def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str]) -> str:
+def _sentence(
+    step: NextStep, pending: Sequence[NextStep], labels: dict[str, str], of_source: str
+) -> str:
     match step.kind:
         case StepKind.WRITE:
             said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
@@ -96,22 +105,22 @@ def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str
                 "that models learn from and others can cite."
             )
         case StepKind.RELEASE:
-            changes = [f"{step.count:,} newly accepted"] if step.count else []
-            changes += [f"{step.gone:,} no longer accepted"] if step.gone else []
-            return f"Since release {step.release}: {', '.join(changes)}."
+            changes = [f"lacks {counted(step.count, 'accepted variant')}"] if step.count else []
+            changes += [f"holds {step.gone:,} no longer accepted"] if step.gone else []
+            return f"Release {step.release} {' and '.join(changes)}."
         case StepKind.TRAIN:
             return (
-                f"No encoder has learnt from release {step.release} yet; its training part gives "
-                f"{step.count:,} triples."
+                f"No encoder has learnt from release {step.release} yet. Its training part gives "
+                f"{counted(step.count, 'triple')}{of_source}."
             )
-    return f"Release {step.release} with its {_variants(step.count)}, as a data set for others."
+    return f"Release {step.release} as a data set for others: {_variants(step.count)}{of_source}."
 
 
 def _variants(count: int) -> str:
     return counted(count, "variant")
 
 
-def _action(step: NextStep) -> None:
+def _action(step: NextStep, source: str | None) -> None:
     match step.kind:
         case StepKind.WRITE:
             st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
@@ -120,9 +129,9 @@ def _action(step: NextStep) -> None:
                 background.measure()
                 st.rerun()
         case StepKind.SETTLE:
-            links.to_queue(Queue.CONFLICT, "Settle", icon=":material/gavel:")
+            links.to_review("Settle", queue=Queue.CONFLICT, source=source, icon=":material/gavel:")
         case StepKind.REVIEW:
-            st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
+            links.to_review("Review", source=source, icon=":material/rate_review:")
         case StepKind.TRAIN:
             st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         case _:
@@ -132,9 +141,9 @@ def _action(step: NextStep) -> None:
 
 def _way(state: Funnel) -> None:
     st.header("From anchors to a model", anchor=False)
-    source_id = source_choice.selectbox(open_project.ask(sources_in_use))
-    if source_id is not None:
-        state = open_project.ask(funnel, source_id=source_id)
+    if not state.rows:
+        st.text("There are no variants yet.")
+        return
     dark = st.context.theme.type == "dark"
     chart = funnel_chart(state, dark=dark)
     st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
@@ -244,8 +253,14 @@ def _surplus(version: tuple[Any, ...]) -> CountsByType:
 frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
+sources = open_project.ask(sources_in_use)
+source_id = source_choice.selectbox(sources)
 last_runs, current, todo = open_project.ask(
-    progress, looked_at=LOOKED_AT, step_of=lambda kind: kind_of(kind).step, known=_surplus
+    progress,
+    looked_at=LOOKED_AT,
+    step_of=lambda kind: kind_of(kind).step,
+    known=_surplus,
+    source_id=source_id,
 )
 for run in reversed(last_runs):
     if run.state in UNFINISHED:
@@ -253,7 +268,8 @@ for run in reversed(last_runs):
 if todo == [NextStep(StepKind.LOAD)]:
     _welcome()
 else:
-    _next(todo, {row.type_id: row.label for row in current.rows})
+    source = None if source_id is None else sources[source_id]
+    _next(todo, {row.type_id: row.label for row in current.rows}, source)
     _way(current)
 if last_runs:
     _recent(last_runs[:RUNS])

@@ -49,8 +49,11 @@ _SAID, _CHOSEN = "release-said", "release-chosen"
 def _counts(
     contents: Contents, labels: Mapping[str, str], changes: Changes | None = None
 ) -> list[dict[str, Any]]:
-    """The rows of a table: a type each, all of them, and the triples; a column each split."""
-    types = [*labels, *sorted(contents.types_by_split.keys() - labels.keys())]
+    """The rows of a table: each type that is there, all of them, and the triples; a column each
+    split."""
+    there = {*contents.types_by_split, *(changes.added if changes else ())}
+    there |= {*(changes.gone if changes else ())}
+    types = [*(key for key in labels if key in there), *sorted(there - labels.keys())]
     names = open_project.type_names()
     rows = []
     for type_id in types:

@@ -32,7 +32,7 @@ def train_encoder(
             metavar="N",
             min=1,
             max=LARGEST_NUMBER,
-            help="Otherwise the newest; made if there is none.",
+            help="Otherwise the newest; made of all sources if there is none.",
         ),
     ] = None,
     recipe_file: Annotated[

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.corpora.corpus import CORPORA
+from db.errors import HedgerowError
 from db.models import Anchor, Source, Variant
 
 
@@ -37,3 +38,16 @@ def sources_in_use(session: Session) -> dict[int, str]:
     query = select(col(Source.id), col(Source.name)).where(in_use.exists())
     order = is_bundled(col(Source.name)), func.lower(Source.name), col(Source.id)
     return dict(session.execute(query.order_by(*order)).all())
+
+
+def source_in_use(session: Session, name: str) -> int:
+    """The id of the source with this name that has variants in use.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    known = {its_name: key for key, its_name in sources_in_use(session).items()}
+    if name not in known:
+        there = ", ".join(known) or "there is none"
+        raise HedgerowError(f"Expected a source with variants ({there}), found {name}.")
+    return known[name]

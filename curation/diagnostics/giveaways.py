@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -23,6 +23,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import Result, RunContext
 from db.models import Anchor, Run, RunState, Source, Status, Variant
+from db.runs import get_run
 
 KIND = "giveaways"
 """The kind of run that looks for giveaways."""
@@ -40,23 +41,47 @@ _STEPS = 2 * FOLDS + 2
 """Of a run: reading, counting n-grams, and the folds of both guesses."""
 
 
-def counted() -> ColumnElement[bool]:
-    """SQL, over ``Variant``: it counts."""
-    return and_(col(Variant.retired).is_(False), col(Variant.status).in_(COUNTED))
+def parameters(source_id: int | None = None) -> dict[str, int]:
+    """The parameters of a run that looks at one source, or at all; ``work`` reads them."""
+    return {} if source_id is None else {"source": source_id}
 
 
-def data_state(session: Session) -> dict[str, int]:
-    """What changes when variants begin or cease to count: their number by type, and the newest."""
-    query = select(col(Variant.type_id), func.count()).where(counted())
+def counted(source_id: int | None = None) -> ColumnElement[bool]:
+    """SQL, over ``Variant``: it counts, and is of this source or of any."""
+    return and_(
+        col(Variant.retired).is_(False),
+        col(Variant.status).in_(COUNTED),
+        true() if source_id is None else col(Variant.source_id) == source_id,
+    )
+
+
+def data_state(session: Session, source_id: int | None = None) -> dict[str, int]:
+    """What changes when variants of one source, or of all, begin or cease to count: their number
+    by type, and the newest."""
+    its = counted(source_id)
+    query = select(col(Variant.type_id), func.count()).where(its)
     found = dict(session.execute(query.group_by(col(Variant.type_id))).all())
-    newest = session.execute(select(func.max(col(Variant.id))).where(counted())).scalar()
+    newest = session.execute(select(func.max(col(Variant.id))).where(its)).scalar()
     return {**found, "": newest or 0}
 
 
-def newest(session: Session) -> Run | None:
-    """The newest run that brought a result."""
-    query = select(Run).where(col(Run.kind) == KIND, col(Run.state) == RunState.DONE)
-    return session.execute(query.order_by(col(Run.id).desc()).limit(1)).scalar()
+def newest(session: Session, source_id: int | None = None) -> Run | None:
+    """The newest run over one source, or over all, that brought a result."""
+    return session.execute(_runs(source_id).where(col(Run.state) == RunState.DONE)).scalar()
+
+
+def last(session: Session, source_id: int | None = None) -> Run | None:
+    """The last run over one source, or over all, whatever became of it."""
+    found = session.execute(_runs(source_id)).scalar()
+    return None if found is None else get_run(session, found.id)
+
+
+def _runs(source_id: int | None) -> Select[Run]:
+    """SQL: the newest run over one source, or over all."""
+    its = col(Run.parameters)["source"].as_integer()
+    wanted = its.is_(None) if source_id is None else its == source_id
+    query = select(Run).where(col(Run.kind) == KIND, wanted)
+    return query.order_by(col(Run.id).desc()).limit(1)
 
 
 def guess_of(result: Result, what: str) -> Guess:
@@ -110,15 +135,21 @@ def suspects(scores: Sequence[Score], types: dict[str, VariantType]) -> list[Sco
 
 
 def variants_with(
-    session: Session, ngram: str, *, types: Sequence[str], limit: int
+    session: Session,
+    ngram: str,
+    *,
+    types: Sequence[str],
+    limit: int,
+    source_id: int | None = None,
 ) -> tuple[int, ...]:
     """The ids of the variants that count and have the n-gram now.
 
     Args:
         types: those of these types come first.
         limit: the most ids.
+        source_id: those of this source only; None for all.
     """
-    query = select(col(Variant.id), col(Variant.text)).where(counted())
+    query = select(col(Variant.id), col(Variant.text)).where(counted(source_id))
     # The database narrows the texts down by a word that it compares as Python does.
     if plain := re.findall("[a-z0-9]+", ngram):
         query = query.where(col(Variant.text).icontains(max(plain, key=len), autoescape=True))
@@ -135,14 +166,18 @@ def variants_with(
 def work(context: RunContext) -> Result:
     """Guess polarity and type of everything that counts (run kind ``giveaways``).
 
+    Parameters: ``source``, the id of the source to look at; without it, all are.
+
     Raises:
         HedgerowError: there are too few anchors, or variants of one type only.
     """
     started = time.monotonic()
+    source_id = context.parameters.get("source")
     context.update(0, _STEPS, "Reading the variants.")
     with reading(context.engine) as session:
-        records = list(_records(session))
-        state = data_state(session)
+        records = list(_records(session, source_id))
+        state = data_state(session, source_id)
+        source = None if source_id is None else session.get_one(Source, source_id).name
         polarity = {key: entry.polarity for key, entry in all_types(session).items()}
     anchors = len({record.anchor for record in records})
     _check(anchors, {record.type for record in records})
@@ -170,6 +205,7 @@ def work(context: RunContext) -> Result:
     return {
         "records": len(records),
         "anchors": anchors,
+        "source": source,
         "ngrams": len(vocabulary),
         "statuses": [status.value for status in COUNTED],
         "data": state,
@@ -178,7 +214,7 @@ def work(context: RunContext) -> Result:
     }
 
 
-def _records(session: Session) -> Iterator[Record]:
+def _records(session: Session, source_id: int | None) -> Iterator[Record]:
     query = (
         select(
             col(Variant.anchor_id),
@@ -189,7 +225,7 @@ def _records(session: Session) -> Iterator[Record]:
         )
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
         .join(Source, col(Source.id) == col(Anchor.source_id))
-        .where(counted())
+        .where(counted(source_id))
         .order_by(col(Variant.id))
     )
     for row in session.execute(query):

@@ -80,6 +80,7 @@ class Funnel:
     """The rows in the taxonomy's order, their total, and what lies at the end.
 
     Attributes:
+        rows: of the types that have variants.
         models: encoders trained in this project.
         trained_release: number of the release that the newest of them learnt from.
     """
@@ -120,7 +121,7 @@ def funnel(
     # An anchor has variants of several types, and a triple two.
     total = _sums(by_type) | {
         "anchors": count_in_use(session, source_id),
-        "triples": _positive(newest, columns["triples"]),
+        "triples": total_triples(newest, columns["triples"]),
     }
     return Funnel(
         rows=by_type,
@@ -148,10 +149,12 @@ _COLUMNS = (
 def _rows(session: Session, columns: Mapping[str, CountsByType]) -> Iterator[FunnelRow]:
     for entry in list_types(session, retired=True):
         numbers = {name: columns[name].get(entry.id, 0) for name in _COLUMNS}
-        if not entry.retired:
-            yield FunnelRow(entry.id, entry.label, entry.role, **numbers)
-        elif any(number for name, number in numbers.items() if name != "anchors"):
+        if not any(number for name, number in numbers.items() if name != "anchors"):
+            continue
+        if entry.retired:
             yield FunnelRow(entry.id, f"{entry.label} (retired)", "", **numbers)
+        else:
+            yield FunnelRow(entry.id, entry.label, entry.role, **numbers)
 
 
 def _sums(rows: Collection[FunnelRow]) -> dict[str, int]:
@@ -297,8 +300,8 @@ def _released(
     }
 
 
-def _positive(release: Release | None, triples: CountsByType) -> int:
-    """All triples: each has one variant that is positive."""
+def total_triples(release: Release | None, triples: CountsByType) -> int:
+    """How many triples these are in all: each has one variant that is positive."""
     polarities = release.taxonomy if release else {}
     return sum(
         number

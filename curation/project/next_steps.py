@@ -8,13 +8,14 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.project.funnel import Funnel
-from curation.release.contents import changes_since, contents_of
-from db.models import (
-    Anchor,
-    Split,
-    Variant,
+from curation.project.funnel import Funnel, total_triples
+from curation.release.contents import (
+    changes_since,
+    contents_of,
+    count_triples_by_type,
+    types_of_source,
 )
+from db.models import Anchor, Release, Source, Split, Variant
 
 
 class StepKind(StrEnum):
@@ -49,7 +50,7 @@ class NextStep:
     release: int | None = None
 
 
-def _without_variants(session: Session) -> int:
+def _without_variants(session: Session, source_id: int | None) -> int:
     """Anchors in use that nothing was written for yet."""
     its = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
     query = (
@@ -57,23 +58,30 @@ def _without_variants(session: Session) -> int:
         .select_from(Anchor)
         .where(col(Anchor.retired_at).is_(None), ~its.exists())
     )
+    if source_id is not None:
+        query = query.where(col(Anchor.source_id) == source_id)
     return session.execute(query).scalar_one()
 
 
 def next_steps(
-    session: Session, state: Funnel, *, busy: Collection[StepKind] = ()
+    session: Session,
+    state: Funnel,
+    *,
+    source_id: int | None = None,
+    busy: Collection[StepKind] = (),
 ) -> list[NextStep]:
     """What to do next, in the order of the data's way.
 
     Args:
-        state: what ``funnel`` gave in the same session.
+        state: what ``funnel`` gave in the same session, for the same source.
+        source_id: count the anchors of this source only, and what came of them; None for all.
         busy: steps that a run is at; they are not proposed again.
     """
     total, newest = state.total, state.newest
     if not total.anchors and not total.variants:
         return [NextStep(StepKind.LOAD)]
     steps = []
-    if StepKind.WRITE not in busy and (bare := _without_variants(session)):
+    if StepKind.WRITE not in busy and (bare := _without_variants(session, source_id)):
         steps.append(NextStep(StepKind.WRITE, bare))
     if total.diagnosed < total.variants and StepKind.MEASURE not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
@@ -86,11 +94,28 @@ def next_steps(
         if total.accepted:
             steps.append(NextStep(StepKind.RELEASE, total.accepted))
         return steps
-    changes = changes_since(session, newest)
+    source = None if source_id is None else session.get_one(Source, source_id).name
+    changes = changes_since(session, newest, source)
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if (added or gone) and total.accepted:
         steps.append(NextStep(StepKind.RELEASE, added, gone=gone, release=newest.number))
-    to_learn = contents_of(newest).triples_by_split.get(Split.TRAIN, 0)
+    to_learn = _to_learn(session, newest, source)
     if to_learn and state.trained_release != newest.number and StepKind.TRAIN not in busy:
         steps.append(NextStep(StepKind.TRAIN, to_learn, release=newest.number))
-    return [*steps, NextStep(StepKind.EXPORT, newest.summary["variants"], release=newest.number)]
+    if released := _released(session, newest, source):
+        steps.append(NextStep(StepKind.EXPORT, released, release=newest.number))
+    return steps
+
+
+def _to_learn(session: Session, release: Release, source: str | None) -> int:
+    """Triples of the release's training part, of one source or of all."""
+    if source is None:
+        return contents_of(release).triples_by_split.get(Split.TRAIN, 0)
+    return total_triples(release, count_triples_by_type(session, release, source, Split.TRAIN))
+
+
+def _released(session: Session, release: Release, source: str | None) -> int:
+    """Variants of the release, of one source or of all."""
+    if source is None:
+        return contents_of(release).variants
+    return sum(types_of_source(session, release, source).values())

@@ -26,6 +26,7 @@ def progress(
     looked_at: int,
     step_of: Callable[[str], StepKind | None],
     known: Callable[[tuple[Any, ...]], CountsByType],
+    source_id: int | None = None,
 ) -> Progress:
     """The last runs, the funnel, and what to do next.
 
@@ -33,9 +34,14 @@ def progress(
         looked_at: the number of runs.
         step_of: gives the step that a kind of run takes, if it takes one.
         known: gives the ``surplus`` of a ``surplus_version``, which may have been kept.
+        source_id: count the anchors of this source only, and what came of them; None for all.
     """
     runs = list_runs(session, limit=looked_at)
-    current = funnel(session, known=known(surplus_version(session)))
+    if source_id is None:
+        current = funnel(session, known=known(surplus_version(session)))
+    else:
+        current = funnel(session, source_id=source_id)
     under_way = [run for run in runs if run.state in UNFINISHED]
     busy = {step for run in under_way if (step := step_of(run.kind))}
-    return Progress(runs, current, next_steps(session, current, busy=busy))
+    steps = next_steps(session, current, source_id=source_id, busy=busy)
+    return Progress(runs, current, steps)

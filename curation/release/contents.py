@@ -82,16 +82,20 @@ def contents_of(release: Release) -> Contents:
     )
 
 
-def changes_since(session: Session, release: Release) -> Changes:
+def changes_since(session: Session, release: Release, source: str | None = None) -> Changes:
     """What has become accepted since a release, and what of it no longer is.
 
     A variant whose anchor or cue has been corrected, and which is accepted as it is now, is both:
     the release has it with the other wording. Of a release of some sources, only what they have
     counts.
+
+    Args:
+        source: the name of the source to count, whether or not the release takes it; None for all
+            that the release takes.
     """
-    sources = only_sources(release)
+    sources = only_sources(release) if source is None else (source,)
     touched = touched_since(session, release)
-    held = in_release(release)
+    held = in_release(release) & of_sources(sources)
     as_it_is = in_release(
         release,
         col(ReleaseItem.anchor) == col(AnchorRevision.text),
@@ -120,7 +124,11 @@ def changes_since(session: Session, release: Release) -> Changes:
     added = Counter({type_id: number for type_id, number, _ in rows})
     gone = Counter({type_id: number for type_id, _, number in rows})
     # A restored anchor leaves no trace but the numbers: what they say and the rows do not.
-    counted, released = accepted_by_type(session, sources), release.summary["types"]
+    counted = accepted_by_type(session, sources)
+    if source is None:
+        released = release.summary["types"]
+    else:
+        released = types_of_source(session, release, source)
     for type_id in {*counted, *released}:
         more = counted.get(type_id, 0) - released.get(type_id, 0) - added[type_id] + gone[type_id]
         (added if more > 0 else gone)[type_id] += abs(more)
@@ -221,9 +229,9 @@ def types_of_source(
 
 
 def count_triples_by_type(
-    session: Session, release: Release, source: str | None = None
+    session: Session, release: Release, source: str | None = None, split: Split | None = None
 ) -> CountsByType:
-    """As ``triples_by_type``, from every row: of one source, or of all.
+    """As ``triples_by_type``, from every row: of one source or of all, of one split or of all.
 
     The summaries of the first Hedgerow's releases lack the count of all. Takes about a second per
     350,000 variants.
@@ -242,6 +250,7 @@ def count_triples_by_type(
         .where(
             col(ReleaseItem.release_id) == release.id,
             true() if source is None else col(ReleaseItem.source) == source,
+            true() if split is None else col(ReleaseItem.split) == split,
         )
         .group_by(col(ReleaseItem.anchor_uid))
         .subquery()

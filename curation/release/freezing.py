@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.anchors.sources import of_sources, sources_in_use
+from curation.anchors.sources import of_sources, source_in_use
 from curation.content_uids import canonical
 from curation.release.contents import LAST_DECISION, ONLY_SOURCES, last_decision
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
@@ -89,7 +89,8 @@ def create_release(
             "shorten it."
         )
     session.flush()
-    _check_sources(session, sources)
+    for source in sources:
+        source_in_use(session, source)
     connection = session.connection()
     _lock(connection)
     newest = session.execute(_newest()).scalar()
@@ -104,15 +105,6 @@ def create_release(
         session.expunge(release)
         attempt.rollback()
     return Created(newest, False)
-
-
-def _check_sources(session: Session, sources: Collection[str]) -> None:
-    known = sources_in_use(session).values()
-    for name in sources:
-        if name not in known:
-            raise HedgerowError(
-                f"Expected a source with variants ({', '.join(known)}), found {name}."
-            )
 
 
 def _lock(connection: Connection) -> None:

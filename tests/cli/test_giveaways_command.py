@@ -64,3 +64,17 @@ def test_too_little_is_refused_and_a_run_at_work_is_named() -> None:
         run = create_run(session, kind="giveaways", parameters={})
         run.sqlmodel_update({"state": RunState.RUNNING, "pid": 7, "host": "elsewhere"})
     assert "is looking for giveaways at present (process 7 on elsewhere)" in complaint("giveaways")
+
+
+def test_one_source_is_looked_at_by_itself() -> None:
+    add_planted()
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        anchor = add_anchor(session, "The door is open.", source="Other")
+        add_variant(session, anchor, "word", "Perhaps the door is open.")
+    assert ask("giveaways")["records"] == 41
+    part = ask("giveaways", "--source", "test")
+    assert (part["run"], part["records"], part["source"]) == (2, 40, "test")
+    assert "Run 2: 40 variants of 20 anchors (test)" in said("giveaways", "--source", "test")
+    assert ask("giveaways")["run"] == 1  # what is stored of all sources is still shown
+    assert "(Other, test), found Nowhere" in complaint("giveaways", "--source", "Nowhere")

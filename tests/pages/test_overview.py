@@ -145,7 +145,7 @@ def test_after_changes_a_new_release_is_proposed(with_source: Engine, open_page:
         create_release(session)
         accept(session, shown(family["word"], at=now()), reviewer_id=ada)
     app = open_page("overview")
-    assert "Since release 1: 1 newly accepted." in texts(app)
+    assert "Release 1 lacks 1 accepted variant." in texts(app)
     assert "Train" not in links(app)  # the release has no triple to learn from
 
 
@@ -209,4 +209,55 @@ def test_the_way_of_one_source_is_shown_where_there_are_several(
     assert HOSTILE not in unsafe_texts(app)
     table = app.dataframe[0].value
     assert (table["Anchors"].tolist()[-1], table["Variants"].tolist()[-1]) == (2, 7)
-    assert "14 variants pending" in texts(app)  # what to do next is of all sources
+    assert "7 variants pending" in texts(app) and "1 anchor has no variants yet" in texts(app)
+
+
+def test_what_to_do_next_is_of_the_chosen_source_and_leads_to_it(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        ada = person(session)
+        own = add_family(session)
+        for variant in own.values():
+            accept(session, shown(variant, at=now()), reviewer_id=ada)
+        create_release(session)
+        other = add_family(session, "The door is safe.", source="Other")
+        accept(session, shown(other["verbal"], at=now()), reviewer_id=ada)
+        reject(
+            session,
+            shown(other["word"], at=now()),
+            reviewer_id=person(session, "Bert"),
+            reason="wrong_type",
+        )
+        accept(session, shown(other["word"], at=now()), reviewer_id=ada)
+    app = open_page("overview")
+    assert "Release 1 as a data set for others: 7 variants." in texts(app)
+    app.selectbox(key="source").select("Other").run()
+    said = texts(app)
+    assert "5 variants pending" in said and "1 variant is in conflict" in said
+    assert "Release 1 lacks 1 accepted variant." in said
+    assert "Release 1 as a data set" not in said and "No encoder has learnt" not in said
+    found = {link.label: link.proto.query_string for link in app.get("page_link")}
+    assert found["Review"] == "queue-source=Other"
+    assert "queue-source=Other" in found["Settle"] and "queue=In+conflict" in found["Settle"]
+    app.selectbox(key="source").select("test").run()
+    assert "Release 1 as a data set for others: 7 variants of this source." in texts(app)
+    assert "pending" not in texts(app)
+
+
+def test_a_project_without_variants_has_no_bars(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        add_anchor(session)
+    app = open_page("overview")
+    assert "There are no variants yet." in texts(app)
+    assert not app.get("vega_lite_chart") and not app.dataframe
+
+
+def test_types_without_variants_are_not_listed(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        family = add_family(session)
+        for type_id in ("verbal", "lexical"):
+            family[type_id].retired = True
+    listed = open_page("overview").dataframe[0].value["Type"].tolist()
+    assert "Absolute negation" in listed and len(listed) == len(family) - 2 + 1
+    assert not {"Verbal negation", "Lexical negation", "Affirmation", "Unsupported"} & {*listed}

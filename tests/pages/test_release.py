@@ -282,9 +282,19 @@ def test_accepted_variants_without_a_triple_are_explained(
     assert "A triple needs a hedge or paraphrase and a negation" in said(app)
 
 
-def test_every_type_has_a_row(families: list[dict[str, Variant]], open_page: OpenPage) -> None:
-    counts = table(open_page("release"), NOW)
-    assert len(counts) == len(TAXONOMY) + 2
+def test_every_type_that_is_there_or_gone_has_a_row(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+) -> None:
+    app = freeze(open_page("release"))
+    assert len(table(app, NOW)) == len(table(app, CHOSEN)) == len(families[0]) + 2
+    assert not {entry.label for entry in TAXONOMY if entry.id not in families[0]} & {
+        *table(app, NOW)
+    }
+    with writing(app_engine) as session:
+        decide(session, [families[0]["verbal"]], good=False)
+    app = open_page("release")
+    assert table(app, NOW)["Verbal negation"]["Gone"] == 1
+    assert "Verbal negation" in table(app, CHOSEN)
 
 
 def test_exports_of_other_runs_are_left_alone(

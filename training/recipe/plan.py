@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import Label, Select, Subquery, and_, case, func, select
 from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
+from curation.anchors.sources import of_sources
 from curation.encoders.model_folders import local_folder
+from curation.release.contents import only_sources
 from curation.release.freezing import get_release, list_releases
 from db.columns import Columns
 from db.errors import HedgerowError
@@ -56,6 +59,7 @@ class TrainingPlan(NamedTuple):
         triples: of the train split; as many as are trained on unless the recipe limits them.
         anchors: of the train split, with at least one triple.
         texts: of the train split, anchors and variants.
+        sources: names of the sources that the release is narrowed to; none where it takes all.
     """
 
     release: int | None
@@ -63,6 +67,7 @@ class TrainingPlan(NamedTuple):
     triples: int
     anchors: int
     texts: int
+    sources: tuple[str, ...] = ()
 
     def rows(self, recipe: Recipe) -> int:
         """How many families, or triples, a training goes through in an epoch, about."""
@@ -104,19 +109,26 @@ def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
     release = get_release(session, release_number)
     part = release.summary["splits"].get(Split.TRAIN)
     if not part:
-        return TrainingPlan(release.number, release.summary["variants"], 0, 0, 0)
+        return TrainingPlan(
+            release.number, release.summary["variants"], 0, 0, 0, only_sources(release)
+        )
     return TrainingPlan(
         release.number,
         release.summary["variants"],
         part["triples"],
         part["anchors"] - part["without_triples"],
         part["anchors"] + part["variants"],
+        only_sources(release),
     )
 
 
-def count_accepted(session: Session) -> int:
-    """How many variants a release would hold that is made now."""
-    accepted = col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False)
+def count_accepted(session: Session, sources: Collection[str] = ()) -> int:
+    """How many variants a release made now of these sources would hold; none means all."""
+    accepted = (
+        col(Variant.status) == Status.ACCEPTED,
+        col(Variant.retired).is_(False),
+        of_sources(sources),
+    )
     retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
     # Looking up the anchor of each takes thirty times as long as those of the few retired ones.
     out_of_use = (

@@ -128,7 +128,8 @@ def _giveaways(result: Result) -> str:
         f"the {what} is guessed right in {total['accuracy']:.0%} (chance: {total['chance']:.0%})"
         for what, total in totals.items()
     )
-    return f"Without the anchor, {told}; {counted(result['records'], 'variant')}."
+    source = f" of {result['source']}" if result.get("source") else ""
+    return f"Without the anchor, {told}; {counted(result['records'], 'variant')}{source}."
 
 
 def _export(result: Result) -> str:
@@ -220,7 +221,11 @@ KINDS = (
         id="giveaways",
         title="Look for giveaways",
         work="curation.diagnostics.giveaways:work",
-        address=lambda run: _page("diagnostics", show="Giveaways"),
+        address=lambda run: _page(
+            "diagnostics",
+            show="Giveaways",
+            **({"source": run.result["source"]} if run.result.get("source") else {}),
+        ),
         summary=_giveaways,
         command="hedgerow giveaways",
     ),

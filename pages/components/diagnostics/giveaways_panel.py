@@ -9,7 +9,7 @@ from curation.diagnostics.giveaways import KIND
 from curation.diagnostics.side_guessing import Guess, Ngram, Score
 from curation.plurals import counted
 from db.models import Run
-from db.runs import STOPPED, list_runs
+from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
 from pages.components.shared.formatting import clock, label
 from pages.components.shared.runs import background, progress_view
@@ -37,22 +37,22 @@ def draw(view: PageView) -> None:
         "that it was not trained on."
     )
     st.caption(
-        "All accepted and pending variants count, whatever the filters above say. Variants that "
-        "are rejected, in conflict or replaced by an edit don't."
+        "All accepted and pending variants count, whatever types and status are chosen above. "
+        "Variants that are rejected, in conflict or replaced by an edit don't."
     )
-    under_way = background.active(KIND)
-    found = open_project.ask(giveaways.newest)
-    if under_way is not None:
-        progress_view.follow(under_way)
+    source_id = view.scope.source_id
+    last = open_project.ask(giveaways.last, source_id)
+    found = open_project.ask(giveaways.newest, source_id)
+    if last is not None and last.state in UNFINISHED:
+        progress_view.follow(last)
     else:
-        _offer(found)
+        _offer(found, last, giveaways.parameters(source_id))
     if found is not None:
         _result(view, found)
 
 
-def _offer(found: Run | None) -> None:
-    """The button that starts a run, after what became of one that stopped."""
-    last = next(iter(open_project.ask(list_runs, kind=KIND, limit=1)), None)
+def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
+    """The button that starts a run with these parameters, after what became of the last one."""
     if last is not None and last.state in STOPPED:
         progress_view.stopped(last)
     told = "Look for giveaways" if found is None else "Look again"
@@ -62,12 +62,12 @@ def _offer(found: Run | None) -> None:
         icon=":material/search:",
         help="Takes about a minute for 90,000 variants, in the background.",
     ):
-        background.ensure(KIND)
+        background.ensure(KIND, wanted)
         st.rerun()
 
 
 def _result(view: PageView, run: Run) -> None:
-    changed = run.result["data"] != open_project.ask(giveaways.data_state)
+    changed = run.result["data"] != open_project.ask(giveaways.data_state, view.scope.source_id)
     st.text(
         f"Run {run.id}{_moment(run)}: {counted(run.result['records'], 'variant')} of "
         f"{counted(run.result['anchors'], 'anchor')}. "
@@ -86,7 +86,7 @@ def _result(view: PageView, run: Run) -> None:
     labels = view.labels | open_project.type_names()
     _scores(guess, labels)
     _meaning(guess, labels)
-    _telling(guess, what, POLARITIES if what == "polarity" else labels)
+    _telling(guess, what, POLARITIES if what == "polarity" else labels, view.scope.source_id)
 
 
 def _moment(run: Run) -> str:
@@ -159,7 +159,7 @@ def _meaning(guess: Guess, labels: Mapping[str, str]) -> None:
     )
 
 
-def _telling(guess: Guess, what: str, names: Mapping[str, str]) -> None:
+def _telling(guess: Guess, what: str, names: Mapping[str, str], source_id: int | None) -> None:
     st.header("The words that tell", anchor=False)
     classes = sorted(guess.telling, key=lambda name: ([*names, name].index(name), name))
     chosen = st.selectbox(
@@ -181,10 +181,10 @@ def _telling(guess: Guess, what: str, names: Mapping[str, str]) -> None:
         ):
             place.caption(text)
         for ngram in guess.telling[chosen]:
-            _row(ngram, what, chosen, names.get(chosen, chosen))
+            _row(ngram, what, chosen, names.get(chosen, chosen), source_id)
 
 
-def _row(ngram: Ngram, what: str, of_class: str, name: str) -> None:
+def _row(ngram: Ngram, what: str, of_class: str, name: str, source_id: int | None) -> None:
     button, records, share, negator = st.columns(COLUMNS, vertical_alignment="center")
     clicked = button.button(label.plain(ngram.text), key=f"telling-{what}-{of_class}-{ngram.text}")
     records.text(f"{ngram.records:,}")
@@ -197,7 +197,9 @@ def _row(ngram: Ngram, what: str, of_class: str, name: str) -> None:
         for entry in open_project.every_type().values()
         if of_class == (entry.polarity if what == "polarity" else entry.id)
     ]
-    ids = open_project.ask(giveaways.variants_with, ngram.text, types=types, limit=REVIEWED)
+    ids = open_project.ask(
+        giveaways.variants_with, ngram.text, types=types, limit=REVIEWED, source_id=source_id
+    )
     if ids:
         part = f", the first {REVIEWED:,}" if len(ids) == REVIEWED else ""
         open_in_review(ids, f"Diagnostics: “{ngram.text}”, {name} first{part}")

@@ -11,7 +11,7 @@ from curation.review.opinions.stored import has_opinions
 from curation.review.queue import Order, Queue
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain
-from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUES
+from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import card, empty_state
 from pages.components.shared.variants.picked_variants import SELECTION
@@ -35,8 +35,6 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
-SOURCE = "queue-source"
-"""The key of the row of sources, here and in the address. `source_choice` has another."""
 
 
 def controls(state: ReviewState) -> None:
@@ -115,14 +113,14 @@ def _source(state: ReviewState) -> int | None:
         return None
     labels = {ALL: ALL_SOURCES} | {str(key): plain(name) for key, name in state.sources.items()}
     value = ALL if state.source_id is None else str(state.source_id)
-    if st.session_state.get(SOURCE, value) not in labels:  # all its variants were retired
-        st.session_state[SOURCE] = value
+    if st.session_state.get(QUEUE_SOURCE, value) not in labels:  # all its variants were retired
+        st.session_state[QUEUE_SOURCE] = value
     chosen = _choice(
         state,
         "Source",
         "K",
         labels,
-        key=SOURCE,
+        key=QUEUE_SOURCE,
         value=value,
         help="Your own anchors come first in every order, before those of the corpora that ship "
         "with Hedgerow.",
@@ -244,8 +242,8 @@ def _left(state: ReviewState) -> Markup:
     chosen = {"queue": list(QUEUES).index(state.queue), "type": ids.index(state.type_id)}
     if len(state.sources) > 1:
         sources = [None, *state.sources]
-        numbers[SOURCE] = [state.left_of(key, state.queue, state.type_id) for key in sources]
-        chosen[SOURCE] = sources.index(state.source_id)
+        numbers[QUEUE_SOURCE] = [state.left_of(key, state.queue, state.type_id) for key in sources]
+        chosen[QUEUE_SOURCE] = sources.index(state.source_id)
     return card.left(numbers, chosen)
 
 
@@ -291,7 +289,7 @@ def _elsewhere(state: ReviewState) -> None:
     if number := state.left_of(None, state.queue):
         st.write(f"Nothing left of this source in this queue. Other sources have {number:,}.")
         if st.button("Review all sources"):
-            _choose(**{SOURCE: ALL, "type": ALL})
+            _choose(**{QUEUE_SOURCE: ALL, "type": ALL})
         return
     st.write(f"{_NOTHING_LEFT[state.queue]}.")
     for queue, label in QUEUES.items():

@@ -9,6 +9,7 @@ import streamlit as st
 from curation.generation.request import Which
 from curation.review.queue import Queue
 from curation.taxonomy.roles import Role
+from pages.components.shared.formatting.label import plain
 
 GENERATE_WHICH, GENERATE_SOURCE = "generate-which", "generate-source"
 GENERATE_ROLES, GENERATE_TYPES = "generate-roles", "generate-types"
@@ -30,6 +31,10 @@ QUEUES = {
 
 ALL_TYPES = "All types"
 ALL_SOURCES = "All sources"
+
+QUEUE_SOURCE = "queue-source"
+"""The source that is reviewed, in the Review page's address. `source_choice` has another key: the
+box of a page that somebody leaves would outrank the address of the next one."""
 
 
 def to_generate(
@@ -57,7 +62,16 @@ def anchor(uid: str) -> str:
     return f"anchors?{ANCHOR}={quote(uid, safe='')}"
 
 
-def to_queue(queue: Queue, label: str, **more: Any) -> None:
-    """A link to the Review page that opens this queue with all types."""
-    address = {"queue": QUEUES[queue], "type": ALL_TYPES}
+def to_review(
+    label: str, *, queue: Queue | None = None, source: str | None = None, **more: Any
+) -> None:
+    """A link to the Review page.
+
+    Args:
+        queue: open this queue with all types; None for where the reviewer left off.
+        source: the name of a source to review; None leaves the choice as it is.
+    """
+    address = {} if queue is None else {"queue": QUEUES[queue], "type": ALL_TYPES}
+    if source is not None:
+        address[QUEUE_SOURCE] = plain(source)
     st.page_link("pages/review.py", label=label, query_params=address, **more)

@@ -23,25 +23,26 @@ PLACES = ("harbour", "market", "station", "garden")
 STATES = ("open", "busy", "quiet", "famous", "old")
 
 
-def add_pairs(session: Session, *, planted: str = "") -> list[Variant]:
+def add_pairs(session: Session, *, planted: str = "", source: str = "") -> list[Variant]:
     """Forty anchors, each with a lexical negation and a paraphrase of the same words.
 
     Args:
         planted: what each negation begins with, in addition.
+        source: of the anchors.
     """
     found = []
     for number in range(40):
         place, state = PLACES[number % 4], STATES[number % 5]
-        anchor = add_anchor(session, f"The {place} number {number} is {state}.")
+        anchor = add_anchor(session, f"The {place} number {number} is {state}.", source=source)
         text = f"The {place} looks {state} today, number {number}."
         for type_id, words in (("lexical", planted + text), ("affirmation", text + " ")):
             found.append(add_variant(session, anchor, type_id, words))
     return found
 
 
-def look(engine: Engine) -> Result:
+def look(engine: Engine, source_id: int | None = None) -> Result:
     with writing(engine) as session:
-        run = create_run(session, kind=KIND, parameters={})
+        run = create_run(session, kind=KIND, parameters=giveaways.parameters(source_id))
     return execute(engine, load_settings(), run.id, {KIND: giveaways.work})
 
 
@@ -121,6 +122,27 @@ def test_a_result_knows_whether_the_data_has_changed_since(engine: Engine) -> No
 
     assert not set_status(Status.ACCEPTED)  # it counted before
     assert set_status(Status.REJECTED)
+
+
+def test_each_source_has_a_result_of_its_own(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_pairs(session)
+        own = add_variant(session, add_anchor(session, "It is safe."), "lexical", "Admittedly not.")
+        planted = add_pairs(session, planted="Admittedly, ", source="Other")
+        key, own_key = planted[0].source_id, own.source_id
+    with reading(engine) as session:
+        assert giveaways.newest(session, key) is giveaways.last(session, key) is None
+    whole, part = look(engine), look(engine, key)
+    assert (whole["records"], whole["source"]) == (161, None)
+    assert (part["records"], part["source"]) == (80, "Other")
+    assert guess_of(part, "polarity").total.accuracy > 0.95
+    with reading(engine) as session:
+        for source_id, result in ((None, whole), (key, part)):
+            assert (run := giveaways.newest(session, source_id)) is not None
+            assert run.result == result and run.result["data"] == data_state(session, source_id)
+        assert giveaways.newest(session, own_key) is None
+        found = variants_with(session, "admittedly", types=[], limit=100, source_id=own_key)
+        assert found == (own.id,)
 
 
 def test_too_little_to_guess_is_refused_in_a_sentence(engine: Engine) -> None:

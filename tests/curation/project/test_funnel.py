@@ -16,7 +16,6 @@ from curation.release.contents import count_triples_by_type, triples_by_type
 from curation.release.freezing import create_release
 from curation.release.triples import triple_rows
 from curation.review import actions
-from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.models import Anchor, Encoder, Run, Split, Variant
@@ -28,7 +27,8 @@ pytestmark = both_databases
 
 
 def row_of(session: Session, type_id: str) -> FunnelRow:
-    return next(row for row in funnel(session).rows if row.type_id == type_id)
+    rows = (row for row in funnel(session).rows if row.type_id == type_id)
+    return next(rows, FunnelRow(type_id, "", ""))
 
 
 def measure(session: Session, variants: list[Variant]) -> None:
@@ -49,7 +49,7 @@ def test_an_empty_database_asks_for_the_starter_corpus(engine: Engine) -> None:
         seed_taxonomy(session)
         state = funnel(session)
         assert state.total == FunnelRow("", "All types", "")
-        assert [row.variants for row in state.rows] == [0] * len(TAXONOMY)
+        assert state.rows == ()
         assert (state.newest, state.models, state.trained_release) == (None, 0, None)
         assert next_steps(session, state) == [NextStep(StepKind.LOAD)]
 
@@ -247,3 +247,43 @@ def test_the_funnels_of_the_sources_add_up(engine: Engine) -> None:
         for name in _COLUMNS:
             found = sum(getattr(part, name) for part in of_sources)
             assert found == getattr(row, name), (row.type_id, name)
+
+
+def test_the_steps_of_the_sources_add_up(engine: Engine) -> None:
+    with writing(engine) as session:
+        ada = person(session)
+        for number in range(8):
+            source = "Another source" if number % 2 else ""
+            family = add_family(session, f"Bridge {number} is safe.", source=source)
+            for type_id in ("verbal", "word"):
+                accept(session, family[type_id], ada)
+        release = create_release(session).release
+        add_anchor(session, "Nothing is written for it.", source="Another source")
+        accept(session, family["phrase"], ada)  # of the second source
+        reject(session, family["word"], ada)
+        whole, first, second = (
+            {
+                (step.kind, step.type_id): (step.count, step.gone)
+                for step in next_steps(session, funnel(session, source_id=key), source_id=key)
+            }
+            for key in (None, 1, 2)
+        )
+    assert (StepKind.RELEASE, "") not in first and (StepKind.WRITE, "") not in first
+    assert second[StepKind.RELEASE, ""] == (1, 1) and second[StepKind.WRITE, ""] == (1, 0)
+    assert second[StepKind.EXPORT, ""] == first[StepKind.EXPORT, ""] == (8, 0)
+    assert whole[StepKind.EXPORT, ""] == (release.summary["variants"], 0) == (16, 0)
+    for key, (count, gone) in whole.items():
+        parts = [part.get(key, (0, 0)) for part in (first, second)]
+        assert (count, gone) == tuple(map(sum, zip(*parts, strict=True))), key
+
+
+def test_a_source_that_the_newest_release_leaves_out_is_to_be_released(engine: Engine) -> None:
+    with writing(engine) as session:
+        ada = person(session)
+        accept(session, add_family(session)["verbal"], ada)
+        accept(session, add_family(session, "It is safe.", source="Other")["word"], ada)
+        create_release(session, sources=["test"])
+        steps = next_steps(session, funnel(session, source_id=2), source_id=2)
+        assert NextStep(StepKind.RELEASE, 1, release=1) in steps
+        assert StepKind.EXPORT not in [step.kind for step in steps]
+        assert StepKind.RELEASE not in kinds(session)

@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
+from curation.anchors.sources import sources_in_use
+from curation.release.contents import only_sources
 from curation.release.freezing import create_release, list_releases
+from curation.review.actions import accept, shown
 from db import run_process
+from db.columns import now
 from db.engine import reading, writing
 from db.models import RunState, Split
 from db.runs import get_run, list_runs
@@ -21,8 +26,11 @@ from tests.pages.train.support.states import (
     told,
 )
 from tests.support.checkpoints import checkpoint
+from tests.support.factories import add_anchor, add_variant, person
 from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
+
+HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
 
 def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) -> None:
@@ -129,3 +137,41 @@ def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None
         add_plain_family(session, 50, split=Split.TRAIN)
     (link,) = page().get("page_link")
     assert "30 variants are accepted now, 27 are in release 1" in link.proto.label
+
+
+def test_the_first_release_takes_all_sources_and_says_so(
+    project: Engine, started: list[int]
+) -> None:
+    assert "of all sources" not in told(page())
+    with writing(project) as session:
+        add_tiny_family(session, source="Other")
+    test = page()
+    assert "a first release, made from the 28 accepted variants of all sources" in told(test)
+    (link,) = test.get("page_link")
+    assert link.label == "To train on some sources only, make a release of them."
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (release,) = list_releases(session)
+        assert (release.summary["variants"], only_sources(release)) == (28, ())
+
+
+def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
+    project: Engine,
+) -> None:
+    with writing(project) as session:
+        add_tiny_family(session, source=HOSTILE)
+        first = next(name for name in sources_in_use(session).values() if name != HOSTILE)
+        create_release(session, sources=[first])
+    test = page()
+    assert f"release 1, which takes only {first}:" in told(test)
+    assert not test.get("page_link")  # the other source has more, but this release leaves it out
+    with writing(project) as session:
+        add_plain_family(session, 50, split=Split.TRAIN)
+    (link,) = page().get("page_link")
+    assert "30 variants of these sources are accepted now, 27 are in release 1" in link.label
+
+
+def add_tiny_family(session: Session, *, source: str) -> None:
+    """One accepted variant of an anchor of another source."""
+    variant = add_variant(session, add_anchor(session, "The door is open.", source=source))
+    accept(session, shown(variant, at=now()), reviewer_id=person(session))

@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from curation.anchors.sources import sources_in_use
+from curation.plurals import counted
 from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
@@ -102,8 +104,16 @@ def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> str:
 
 def _source(wanted: TrainingPlan) -> str:
     if wanted.release is None:
-        return f"a first release, made from the {wanted.variants:,} accepted variants"
+        return f"a first release, made from the {wanted.variants:,} accepted variants" + (
+            " of all sources" if _has_several_sources() else ""
+        )
+    if wanted.sources:
+        return f"release {wanted.release}, which takes only {', '.join(wanted.sources)}"
     return f"release {wanted.release}"
+
+
+def _has_several_sources() -> bool:
+    return len(open_project.ask(sources_in_use)) > 1
 
 
 def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
@@ -126,15 +136,22 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
 
 
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
-    """Say where the newest release no longer holds what is accepted."""
+    """Lead to the releases: to choose sources for the first one, or where the newest no longer
+    holds what is accepted."""
+    if not numbers and _has_several_sources():
+        st.page_link(
+            "pages/release.py", label="To train on some sources only, make a release of them."
+        )
     if not numbers or wanted.release != numbers[0]:
         return
-    accepted = open_project.ask(count_accepted)
+    accepted = open_project.ask(count_accepted, wanted.sources)
     if accepted != wanted.variants:
+        whose = " of these sources" if wanted.sources else ""
         st.page_link(
             "pages/release.py",
-            label=f"{accepted:,} variants are accepted now, {wanted.variants:,} are in release "
-            f"{wanted.release}: a new release brings them into the training.",
+            label=f"{counted(accepted, 'variant')}{whose} {'is' if accepted == 1 else 'are'} "
+            f"accepted now, {wanted.variants:,} {'is' if wanted.variants == 1 else 'are'} in "
+            f"release {wanted.release}: a new release brings them into the training.",
         )
 
 
