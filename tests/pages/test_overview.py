@@ -259,5 +259,5 @@ def test_types_without_variants_are_not_listed(with_source: Engine, open_page: O
         for type_id in ("verbal", "lexical"):
             family[type_id].retired = True
     listed = open_page("overview").dataframe[0].value["Type"].tolist()
-    assert "Absolute negation" in listed and len(listed) == len(family) - 2 + 1
+    assert "Absolute negator" in listed and len(listed) == len(family) - 2 + 1
     assert not {"Verbal negation", "Lexical negation", "Affirmation", "Unsupported"} & {*listed}

@@ -33,7 +33,8 @@ def add_pairs(session: Session, *, planted: str = "", source: str = "") -> list[
     found = []
     for number in range(40):
         place, state = PLACES[number % 4], STATES[number % 5]
-        anchor = add_anchor(session, f"The {place} number {number} is {state}.", source=source)
+        text = f"The {place} number {number} is {state}. {source}"
+        anchor = add_anchor(session, text.strip(), source=source)
         text = f"The {place} looks {state} today, number {number}."
         for type_id, words in (("lexical", planted + text), ("affirmation", text + " ")):
             found.append(add_variant(session, anchor, type_id, words))

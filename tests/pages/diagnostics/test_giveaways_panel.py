@@ -132,24 +132,24 @@ def test_the_source_chosen_above_is_what_is_looked_at(
     planted: Engine, open_page: OpenPage, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(planted) as session:
-        for number in range(5):
+        for number in range(20):
             anchor = add_anchor(session, f"Door {number} is open.", source="Other")
             add_variant(session, anchor, "lexical", f"Door {number} has a smile.")
             other = add_variant(session, anchor, "word", f"Perhaps door {number} is open.")
         source_id = other.source_id
     look(planted)
     app = opened(open_page)
-    assert "50 variants of 25 anchors" in texts(app)
+    assert "80 variants of 40 anchors" in texts(app)
     app.selectbox(key="source").select("Other").run()
-    assert "50 variants" not in texts(app)  # nothing was looked for in this source
+    assert "80 variants" not in texts(app)  # nothing was looked for in this source
     app.button(key="look-for-giveaways").click().run()
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]
     assert run.parameters == {"source": source_id}
     execute(planted, load_settings(), run.id, {KIND: giveaways.work})
     app.run()
-    assert f"Run {run.id}" in texts(app) and "10 variants of 5 anchors" in texts(app)
+    assert f"Run {run.id}" in texts(app) and "40 variants of 20 anchors" in texts(app)
     picked: list[tuple[int, ...]] = []
     monkeypatch.setattr(giveaways_panel, "open_in_review", lambda ids, told: picked.append(ids))
     app.button(key="telling-polarity-negative-smile").click().run()
-    assert [len(ids) for ids in picked] == [5]
+    assert [len(ids) for ids in picked] == [20]
