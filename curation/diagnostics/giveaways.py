@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.anchors.sources import is_bundled
 from curation.diagnostics.ngrams import FEWEST, frequent, ngrams, presence
 from curation.diagnostics.side_guessing import FOLDS, Guess, Ngram, Record, Score, guess
 from curation.taxonomy.built_in import VariantType
@@ -145,17 +146,22 @@ def variants_with(
     """The ids of the variants that count and have the n-gram now.
 
     Args:
-        types: those of these types come first.
+        types: those of these types come first; of either, those of one's own anchors.
         limit: the most ids.
         source_id: those of this source only; None for all.
     """
-    query = select(col(Variant.id), col(Variant.text)).where(counted(source_id))
+    query = (
+        select(col(Variant.id), col(Variant.text))
+        .join(Source, col(Source.id) == col(Variant.source_id))
+        .where(counted(source_id))
+    )
     # The database narrows the texts down by a word that it compares as Python does.
     if plain := re.findall("[a-z0-9]+", ngram):
         query = query.where(col(Variant.text).icontains(max(plain, key=len), autoescape=True))
     first = case((col(Variant.type_id).in_(types), 0), else_=1)
     found = []
-    for variant_id, text in session.execute(query.order_by(first, col(Variant.id))):
+    order = first, is_bundled(col(Source.name)), col(Variant.id)
+    for variant_id, text in session.execute(query.order_by(*order)):
         if ngram in ngrams(text):
             found.append(variant_id)
             if len(found) == limit:

@@ -9,11 +9,12 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.anchors.sources import is_bundled
 from curation.diagnostics.distributions import EVERYTHING, Scope, cosine_bin
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from db.columns import Columns
-from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
+from db.models import Anchor, AnchorRevision, Diagnostic, Source, Status, Variant, VariantCosine
 
 
 class First(StrEnum):
@@ -64,12 +65,20 @@ class FoundVariant(NamedTuple):
 
 
 def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariants:
-    """Count the variants wanted, and name the first ``limit`` of them."""
+    """Count the variants wanted, and name the first ``limit`` of them.
+
+    As in every queue, those of one's own anchors come before those of the corpora.
+    """
     conditions = _conditions(wanted)
     total = session.execute(_measured(session, select(func.count())).where(*conditions))
     key = col(getattr(Variant, wanted.first.value))
-    query = _measured(session, select(col(Variant.id))).where(*conditions)
-    ids = session.execute(query.order_by(key.desc(), col(Variant.id)).limit(limit)).scalars()
+    query = (
+        _measured(session, select(col(Variant.id)))
+        .join(Source, col(Source.id) == col(Variant.source_id))
+        .where(*conditions)
+        .order_by(is_bundled(col(Source.name)), key.desc(), col(Variant.id))
+    )
+    ids = session.execute(query.limit(limit)).scalars()
     return FoundVariants(total.scalar_one(), tuple(ids))
 
 

@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.anchors.sources import is_bundled
 from curation.generation.calls import BLOCK, Call, JudgedVariant
 from curation.generation.costs.estimate import RunEstimate, estimate_calls
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
@@ -42,6 +43,7 @@ from db.models import (
     ModelCall,
     Opinion,
     PromptVersion,
+    Source,
     Status,
     TypeRow,
     Variant,
@@ -93,7 +95,7 @@ def _insert(run_id: int, request: JudgeRequest, wanted: Subquery) -> Insert:
         "batch": literal(""),
     }
     return insert(ModelCall).from_select(
-        list(values), select(*values.values()).order_by(wanted.c.place, wanted.c.id)
+        list(values), select(*values.values()).order_by(*_order(wanted.c))
     )
 
 
@@ -111,10 +113,16 @@ def count_wanted(session: Session, request: JudgeRequest) -> WantedOpinions:
     return WantedOpinions(*session.execute(counts.select_from(wanted)).one())
 
 
+def _order(columns: Any) -> tuple[Any, ...]:
+    """SQL: as a person comes to them, anchors of one's own first."""
+    return columns.is_bundled, columns.place, columns.id
+
+
 def _wanted(
     session: Session, request: JudgeRequest
-) -> Select[int, str, int, int, list[str], int | float]:
-    """(id, uid, anchor, its revision, type as a list, place in the run) of what is to be judged."""
+) -> Select[int, str, int, int, list[str], int | float, int]:
+    """(id, uid, anchor, its revision, type as a list, place in the run, whether it is of a corpus)
+    of what is to be judged."""
     selection = request.selection
     known = [type_id for (type_id,) in session.execute(select(col(TypeRow.id)))]
     as_list = case(
@@ -129,8 +137,10 @@ def _wanted(
             col(Anchor.revision),
             as_list.label("type_ids"),
             place.label("place"),
+            is_bundled(col(Source.name)).label("is_bundled"),
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(Source, col(Source.id) == Variant.source_id)
         .join(TypeRow, _type_in_use())
         .where(col(Variant.retired).is_(False))
     )
@@ -150,7 +160,7 @@ def _wanted(
         query = query.where(~_judged(judge.id))
     if selection.limit is None:
         return query
-    return query.order_by(place, col(Variant.id)).limit(selection.limit)
+    return query.order_by(*_order(query.selected_columns)).limit(selection.limit)
 
 
 def _type_in_use() -> ColumnElement[bool]:

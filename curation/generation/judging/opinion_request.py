@@ -21,8 +21,8 @@ class JudgeSelection(BaseModel):
         types: ids of variant types; none for all.
         status: only variants of this status; None for all but replaced wordings.
         flagged: only those of which the diagnostics flag something.
-        limit: at most so many, drawn by the project's random key, so that a sample is what people
-            come to first in the queue's random order; None for all.
+        limit: at most so many, those that people come to first in the queue's random order;
+            None for all.
         variants: uids; none for all that the rest describes.
     """
 

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from curation.corpora.corpus import CORPORA
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.variants_by_measure import First, FoundVariants, VariantFilter, find, rows
@@ -11,6 +12,7 @@ from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.curation.support.measured import Measured, bin_of, everything, fill
 from tests.support.databases import both_databases
+from tests.support.factories import add_anchor, add_variant
 
 pytestmark = both_databases
 
@@ -62,6 +64,18 @@ def test_what_is_found_is_what_matches(engine: Engine) -> None:
             )
             few = find(session, wanted, limit=3)
             assert few == FoundVariants(len(expected), tuple(expected[:3]))
+
+
+def test_own_anchors_are_found_before_those_of_a_corpus(engine: Engine) -> None:
+    with writing(engine) as session:
+        ids = []
+        for number, source in enumerate((CORPORA["claims"].source, "")):
+            anchor = add_anchor(session, f"Gate {number} is open.", source=source)
+            variant = add_variant(session, anchor)
+            variant.hardness = 1.0 - number
+            ids.append(variant.id)
+    with reading(engine) as session:
+        assert find(session, VariantFilter(), limit=5) == (2, tuple(reversed(ids)))
 
 
 def test_rows_come_in_the_order_asked_for(engine: Engine) -> None:

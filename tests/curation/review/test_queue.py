@@ -1,6 +1,7 @@
 """The queues: their orders, what comes first, and that an index serves each of them."""
 
 import itertools
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 from curation.anchors.changes import correct_anchor
 from curation.anchors.sources import sources_in_use
 from curation.corpora.corpus import CORPORA
-from curation.review import actions
+from curation.review import actions, leases
 from curation.review.actions import shown
 from curation.review.notes import add_note
 from curation.review.queue import (
@@ -149,24 +150,43 @@ def test_own_anchors_come_before_those_of_a_corpus_in_every_order(
         assert order_of(session, order, source_id=source.source_id) == found[:3]
 
 
-@pytest.mark.parametrize("queue", [Queue.MODEL_ONLY, Queue.CONFLICT])
+@pytest.mark.parametrize("order", [Order.OLDEST, Order.RANDOM, Order.DOUBTFUL])
+@pytest.mark.parametrize("queue", [Queue.MODEL_ONLY, Queue.CONFLICT, Queue.SECOND_LOOK])
 def test_own_anchors_come_first_in_every_queue(
-    engine: Engine, ids: list[int], bundled: list[int], queue: Queue
+    engine: Engine, ids: list[int], bundled: list[int], queue: Queue, order: Order
 ) -> None:
     own = [number + 100 for number in ids]
     with writing(engine) as session:
-        ada, llm = person(session), model(session)
         for number in (*bundled, *own):
-            actions.accept(session, shown(session.get_one(Variant, number)), reviewer_id=llm)
+            variant = session.get_one(Variant, number)
             if queue is Queue.CONFLICT:
-                for reviewer, act in ((ada, actions.accept), (person(session, "Bert"), None)):
-                    card_ = shown(session.get_one(Variant, number))
-                    if act:
-                        act(session, card_, reviewer_id=reviewer)
-                    else:
-                        actions.reject(session, card_, reviewer_id=reviewer, reason="wrong_type")
+                variant.status = Status.CONFLICT
+            else:
+                variant.status = Status.ACCEPTED
+                variant.model_only = queue is Queue.MODEL_ONLY
+                variant.second_look = queue is Queue.SECOND_LOOK
     with reading(engine) as session:
-        assert order_of(session, Order.OLDEST, queue=queue) == own + bundled
+        found = order_of(session, order, queue=queue)
+    assert (set(found[:3]), set(found[3:])) == (set(own), set(bundled))
+
+
+def test_each_of_a_team_is_given_own_anchors_while_there_are_any(
+    engine: Engine, ids: list[int], bundled: list[int]
+) -> None:
+    own = {number + 100 for number in ids}
+    given = []
+    for window in ("one", "two", "three", "four"):
+        with writing(engine) as session:
+
+            def first(skipped: Collection[int], session: Session = session) -> int | None:
+                variant = next_variant(session, type_ids=["verbal"], skipped=skipped)
+                return variant.id if variant else None
+
+            taken = leases.take_next(
+                session, first, lambda _: True, window=window, reviewer_id=person(session, window)
+            )
+            given.append(taken.variant_id)
+    assert set(given[:3]) == own and given[3] in bundled
 
 
 def test_a_queue_counts_by_type_and_source(

@@ -8,6 +8,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor, retire_anchor
+from curation.corpora.corpus import CORPORA
 from curation.generation.judging import opinion_run
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
@@ -33,7 +34,7 @@ from db.runs import get_run
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, add_family, person
+from tests.support.factories import add_anchor, add_family, add_variant, person
 from tests.support.servers.chat_server import opinion_on
 
 
@@ -235,6 +236,24 @@ def test_a_selection_is_kept(families: Engine, serve_chat: Serve) -> None:
     assert keys(variants=[first[6]]) == [first[6]]
     with pytest.raises(HedgerowError, match="nothing to judge"):
         keys(flagged=True)
+
+
+def test_own_anchors_are_judged_before_those_of_a_corpus(families: Engine) -> None:
+    with writing(families) as session:
+        corpus = add_anchor(session, "The gate is safe.", source=CORPORA["claims"].source)
+        bundled = [add_variant(session, corpus, text=f"Gate {n}.") for n in range(3)]
+        for variant in session.execute(select(Variant)).scalars():
+            variant.random_key = 0.9
+        for variant in bundled:
+            variant.random_key = 0.1
+        uids = {variant.uid for variant in bundled}
+    for limit in (None, 36):
+        run_id = asked(families, selection={"limit": limit, "status": None})
+        with reading(families) as session:
+            query = select(col(ModelCall.key)).where(col(ModelCall.run_id) == run_id)
+            keys = list(session.execute(query.order_by(col(ModelCall.id))).scalars())
+        assert len(keys) == (limit or 38) and set(keys[:35]).isdisjoint(uids)
+        assert set(keys[35:]) <= uids
 
 
 def test_the_estimate_rests_on_what_the_model_answered(
