@@ -6,6 +6,10 @@ import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
+from curation.anchors.changes import correct_anchor
+from curation.anchors.importing.formats import read_pasted
+from curation.anchors.importing.insert import About, add_anchors
+from curation.anchors.importing.preview import preview
 from curation.anchors.sources import sources_in_use
 from curation.content_uids import anchor_uid
 from curation.corpora import corpus_run
@@ -16,7 +20,7 @@ from curation.review.bulk import apply_rule, parse_rule
 from curation.review.undo import undo
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
-from db.models import Anchor, Diagnostic, Source, Status, Variant, Verdict
+from db.models import Anchor, Diagnostic, Source, Split, Status, Variant, Verdict
 from db.runs import create_run
 from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
@@ -100,6 +104,39 @@ def test_the_anchors_of_a_pair_of_opposites_share_a_split(engine: Engine) -> Non
         pairs.setdefault(some[0]["pair"], set()).add(split[uid])
     assert all(len(found) == 1 for found in pairs.values())
     assert len({one for found in pairs.values() for one in found}) > 1
+
+
+@pytest.mark.slow
+def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_anchors(
+    engine: Engine,
+) -> None:
+    corpus = CORPORA["antonyms"]
+    pairs: dict[str, set[str]] = {}
+    for family in corpus.families():
+        pairs.setdefault(family["pair"], set()).add(anchor_uid(family["anchor"]))
+    with writing(engine) as session:
+        load(session, corpus)
+
+    def splits() -> dict[str, Split]:
+        with reading(engine) as session:
+            return dict(session.execute(select(col(Anchor.uid), col(Anchor.split))).all())
+
+    found = splits()
+    assert all(len({found[uid] for uid in uids}) == 1 for uids in pairs.values())
+    assert len(found) == corpus.anchors and set(found.values()) == set(Split)
+    text = corpus.families()[0]["anchor"]
+    with writing(engine) as session:
+        anchor = session.execute(select(Anchor).where(col(Anchor.uid) == anchor_uid(text))).scalar()
+        assert anchor is not None
+        ada, new = person(session), "The patient in bed five stayed awake."
+        correct_anchor(session, anchor.id, new, reviewer_id=ada, expected_revision=1)
+    for again in (text, new):  # somebody has the sentence in a file, as it was or as it is
+        with writing(engine) as session:
+            shown = preview(session, read_pasted(again), column="text")
+            add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
+    with writing(engine) as session:
+        assert load(session, corpus) == Loaded(0, 0, 0)
+    assert splits() == found
 
 
 def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_gives_them_back(
