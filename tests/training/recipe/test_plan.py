@@ -42,8 +42,8 @@ def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
     with writing(project) as session:
         create_release(session)
         after = plan(session)
-    assert before == (None, 30, 18, 9, 36)
-    assert after == (1, 30, 18, 9, 36)
+    assert before == (None, 30, 18, 9, 36, ())
+    assert after == (1, 30, 18, 9, 36, ())
     assert after.recipe().batch_size <= 9  # a batch needs as many anchors
 
 
