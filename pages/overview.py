@@ -141,13 +141,11 @@ def _action(step: NextStep, source: str | None) -> None:
 
 def _way(state: Funnel) -> None:
     st.header("From anchors to a model", anchor=False)
-    if not state.rows:
-        st.text("There are no variants yet.")
-        return
-    dark = st.context.theme.type == "dark"
-    chart = funnel_chart(state, dark=dark)
-    st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
-    st.caption(_end_of_the_way(state))
+    if state.rows:
+        dark = st.context.theme.type == "dark"
+        chart = funnel_chart(state, dark=dark)
+        st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
+        st.caption(_end_of_the_way(state))
     _table(state)
 
 

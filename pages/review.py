@@ -7,7 +7,7 @@ import streamlit as st
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.history import actions_since
 from curation.review.queue import Queue
-from pages.components.review import queue_choice
+from pages.components.review import empty_queue, queue_choice
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
 from pages.components.shared.formatting import markup
@@ -93,7 +93,7 @@ if (me := signin.reviewer_id()) is None:
 current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
-queue_choice.follow_choice()
+empty_queue.follow_choice()
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     queue_choice.controls(current)
     row = st.container(width="content")  # filled when it is known what the tools say

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from curation.anchors.lookup import FoundAnchor, Wording, anchor_history, one_anchor
 from curation.project.opening import THRESHOLD, get_setting
-from curation.review.queue import Card, card, family
+from curation.review.cards import Card, card, family
 
 
 class WholeAnchor(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which variant comes next, and everything that its card shows.
+"""Which variant comes next.
 
 Anchors of one's own come before those of the corpora that ship with Hedgerow, whatever the order.
 An index over the variants of a type and a source serves every order of what is pending and of what
@@ -7,13 +7,11 @@ second looks are few; those of a type are sorted.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Row,
     Select,
     SQLColumnExpression,
     and_,
@@ -26,26 +24,17 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
 from curation.anchors.sources import is_bundled
-from curation.diagnostics.measures import Flag
-from curation.project.opening import active_encoder_id
 from curation.review.decisions import chunks, counts_still
 from curation.review.history import stands
-from curation.review.notes import is_kept
 from db.models import (
-    Anchor,
-    AnchorRevision,
     Decision,
-    Diagnostic,
-    Note,
     Reviewer,
     ReviewerKind,
     Source,
     Status,
     TypeRow,
     Variant,
-    VariantCosine,
 )
 
 
@@ -66,39 +55,6 @@ class Order(StrEnum):
     HARDEST = "hardest"
     RANDOM = "random"
     DOUBTFUL = "doubtful"
-
-
-@dataclass(frozen=True)
-class Card:
-    """A variant with what a reviewer needs to judge it.
-
-    Attributes:
-        anchor: the current wording of its anchor.
-        levenshtein: distance to the anchor in characters; None before it is measured, as for
-            length_ratio, content_kept and flags.
-        cosine: similarity in [-1, 1] under the active encoder; None while it is pending.
-        made_for: the anchor's wording when the variant was made.
-        notes: how many notes it has.
-    """
-
-    variant: Variant
-    anchor: str
-    genre: str
-    source: str
-    levenshtein: int | None
-    length_ratio: float | None
-    content_kept: float | None
-    flags: Flag
-    cosine: float | None
-    made_for: str
-    notes: int
-
-    def stands_beside(self, focus: "Card") -> bool:
-        """Whether it is shown beside a card of its family: no replaced wording, and nothing out of
-        use where that card is in use."""
-        variant = self.variant
-        is_seen = not variant.retired or focus.variant.retired
-        return variant.id != focus.variant.id and variant.status != Status.SUPERSEDED and is_seen
 
 
 def _in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
@@ -231,80 +187,6 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
         )
         found.update(session.execute(query).scalars())
     return found
-
-
-_CardRow = tuple[Variant, str, str, str, Diagnostic | None, float | None, str, int]
-
-
-def _card_query(session: Session) -> Select[*_CardRow]:
-    encoder_id = active_encoder_id(session)
-    made_for = aliased(AnchorRevision)
-    notes = (
-        select(func.count())
-        .select_from(Note)
-        .where(col(Note.variant_id) == col(Variant.id), is_kept())
-        .scalar_subquery()
-    )
-    return (
-        select(
-            Variant,
-            col(AnchorRevision.text),
-            col(Anchor.genre),
-            col(Source.name),
-            Diagnostic,
-            col(VariantCosine.cosine),
-            col(made_for.text),
-            notes,
-        )
-        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(Source, col(Source.id) == Anchor.source_id)
-        .join(AnchorRevision, current_wording())
-        .join(
-            made_for,
-            (col(made_for.anchor_id) == Variant.anchor_id)
-            & (col(made_for.revision) == Variant.anchor_revision),
-        )
-        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
-        .outerjoin(
-            VariantCosine,
-            (col(VariantCosine.variant_id) == Variant.id)
-            & (col(VariantCosine.encoder_id) == encoder_id),
-        )
-    )
-
-
-def _card(row: Row[*_CardRow]) -> Card:
-    variant, anchor, genre, source, measured, cosine, made_for, notes = row
-    return Card(
-        variant=variant,
-        anchor=anchor,
-        genre=genre,
-        source=source,
-        levenshtein=measured.levenshtein if measured else None,
-        length_ratio=measured.length_ratio if measured else None,
-        content_kept=measured.content_kept if measured else None,
-        flags=Flag(measured.flags) if measured else Flag(0),
-        cosine=cosine,
-        made_for=made_for,
-        notes=notes,
-    )
-
-
-def card(session: Session, variant_id: int) -> Card:
-    """The card of one variant; the variant must exist."""
-    query = _card_query(session).where(col(Variant.id) == variant_id)
-    return _card(session.execute(query).one())
-
-
-def family(session: Session, anchor_id: int) -> list[Card]:
-    """The cards of all variants of an anchor, in the taxonomy's order; replaced wordings last."""
-    query = (
-        _card_query(session)
-        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
-        .where(col(Variant.anchor_id) == anchor_id)
-        .order_by(col(Variant.status) == Status.SUPERSEDED, col(TypeRow.ordinal), col(Variant.id))
-    )
-    return [_card(row) for row in session.execute(query)]
 
 
 def status_counts(session: Session, source_id: int | None = None) -> dict[str, dict[Status, int]]:

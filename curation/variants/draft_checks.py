@@ -13,7 +13,7 @@ from curation.diagnostics.measures import Flag, measure, same_words
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import quoted, surface_problems
 from curation.project.opening import THRESHOLD, get_setting
-from curation.review.queue import family
+from curation.review.cards import family
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from curation.variants.cue_choice import CueWanted

@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 
 from curation.generation.run_report import written_by
 from curation.review.browser_window.shown_now import Viewer
+from curation.review.cards import Card, family
 from curation.review.history import PastDecision, history
 from curation.review.notes import WrittenNote, notes, removed_notes
 from curation.review.opinions.stored import counting_judges
-from curation.review.queue import Card, family
 from db.models import Variant
 
 

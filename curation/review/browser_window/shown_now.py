@@ -14,9 +14,10 @@ from curation.review import actions, leases
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
+from curation.review.cards import Card, card, family
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
-from curation.review.queue import Card, Order, Queue, among, card, family, next_variant
+from curation.review.queue import Order, Queue, among, next_variant
 from curation.review.settling import contested
 from db.engine import reading, writing
 from db.models import Status, Variant

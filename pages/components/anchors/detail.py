@@ -8,7 +8,7 @@ from markupsafe import Markup
 from curation.anchors.changes import restore_anchor, retire_anchor
 from curation.anchors.lookup import FoundAnchor, Wording
 from curation.anchors.whole import measured_card, whole_anchor
-from curation.review.queue import Card
+from curation.review.cards import Card
 from curation.review.status import status_label
 from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several

@@ -12,12 +12,13 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
+from curation.review.cards import Card
 from curation.review.history import history, replacement_of
-from curation.review.queue import Card, Order
+from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status
-from pages.components.review import keys, queue_choice, toolbar
+from pages.components.review import empty_queue, keys, queue_choice, toolbar
 from pages.components.review.panels import below_card, card_details, second_opinion
 from pages.components.shared.formatting import markup
 from pages.components.shared.runs import background
@@ -38,7 +39,7 @@ def desk(state: ReviewState) -> None:
     queue_choice.bind(state)
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
-        queue_choice.empty(state)
+        empty_queue.show(state)
         queue_choice.progress(state)
         keys.listen(state)
         return

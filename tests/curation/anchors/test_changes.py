@@ -28,9 +28,10 @@ from curation.release.freezing import create_release
 from curation.review import actions
 from curation.review.actions import ShownCard, shown
 from curation.review.bulk import apply_rule, find_matches, parse_rule
+from curation.review.cards import card
 from curation.review.decisions import compute_standing
 from curation.review.history import history
-from curation.review.queue import card, next_variant
+from curation.review.queue import next_variant
 from curation.review.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -10,7 +10,7 @@ from curation.diagnostics.measures import MEASURES_VERSION, Flag
 from curation.project.opening import active_encoder_id
 from curation.review import actions
 from curation.review.actions import shown
-from curation.review.queue import card
+from curation.review.cards import card
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Diagnostic, Encoder, Variant, VariantCosine

@@ -6,8 +6,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from curation.review import actions
+from curation.review.cards import card
 from curation.review.notes import add_note, count_notes, notes, removed_notes
-from curation.review.queue import card
 from curation.review.shown_card import MAX_NOTE
 from curation.review.undo import Done
 from curation.variants.own import write_variant

@@ -13,6 +13,7 @@ from curation.anchors.sources import sources_in_use
 from curation.corpora.corpus import CORPORA
 from curation.review import actions, leases
 from curation.review.actions import shown
+from curation.review.cards import card
 from curation.review.notes import add_note
 from curation.review.queue import (
     Order,
@@ -20,9 +21,7 @@ from curation.review.queue import (
     _head,
     among,
     awaiting_a_person,
-    card,
     count_left,
-    family,
     next_variant,
     status_counts,
 )
@@ -31,7 +30,6 @@ from db.models import Status, Variant, Verdict
 from tests.support.databases import both_databases
 from tests.support.factories import (
     ANCHOR,
-    TEXTS,
     add_anchor,
     add_family,
     add_variant,
@@ -266,26 +264,6 @@ def test_what_a_person_accepts_or_takes_back_leaves_or_enters_what_only_models_a
     with writing(engine) as session:
         session.get_one(Variant, ids[0]).retired = True
     assert left() == [ids[1]]
-
-
-def test_a_card_says_what_is_not_measured_yet(engine: Engine, ids: list[int]) -> None:
-    with reading(engine) as session:
-        found = card(session, ids[0])
-    assert (found.anchor, found.genre, found.source) == (ANCHOR, "test", "test")
-    assert (found.levenshtein, found.cosine) == (None, None)
-
-
-def test_a_family_stands_in_the_taxonomys_order_with_replaced_wordings_last(engine: Engine) -> None:
-    with writing(engine) as session:
-        variants = add_family(session)
-        actions.edit(
-            session, shown(variants["verbal"]), reviewer_id=person(session), text="It isn't safe."
-        )
-    with reading(engine) as session:
-        cards = family(session, variants["verbal"].anchor_id)
-    assert [c.variant.type_id for c in cards] == [*TEXTS, "verbal"]
-    assert cards[-1].variant.status == Status.SUPERSEDED
-    assert cards[0].variant.text == "It isn't safe."
 
 
 def test_second_looks_have_a_queue_of_their_own(engine: Engine) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from curation.review.actions import ShownCard
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.queue import Card
+from curation.review.cards import Card
 from curation.review.shown_card import MAX_NOTE
 from curation.variants.before_saving import CUE, Look, look_at_edit, look_at_own
 from curation.variants.cue_corrections import MAX_CUE

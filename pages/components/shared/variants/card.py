@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.surface import check_surface, marks
-from curation.review.queue import Card
+from curation.review.cards import Card
 from curation.review.status import status_label
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.roles import ROLES
