@@ -111,3 +111,27 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     # Three positives and four negatives of each of the forty families that the model decided.
     assert sum(part.num_rows for part in triples.values()) == 40 * 12
     assert any(NEW_WORDING in part.unique("text") for part in variants.values())
+
+
+def test_a_source_chosen_on_the_overview_is_the_one_that_its_link_reviews(
+    home: Path, share: Share, page: Page
+) -> None:
+    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
+    upgrade(engine)
+    with writing(engine) as session:
+        add_family(session)
+        add_family(session, "The door is open.", source="Other: *odd* name")
+        let_measuring_wait(session)
+    engine.dispose()
+    address = share(home)
+    page.goto(f"{address}/review")
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_role("button", name="Start reviewing").click()
+    expect(card(page)).to_be_visible()
+    page.goto(address)
+    page.locator(".st-key-source input").click()
+    page.get_by_role("option", name="Other").click()
+    expect(page.get_by_text("7 variants pending")).to_be_visible()
+    page.locator(".st-key-next-steps").get_by_role("link", name="Review").click()
+    expect(card(page)).to_contain_text("The door is open.")
+    expect(page.locator(".st-key-menu-queue-source")).to_contain_text("Other: *odd* name")
