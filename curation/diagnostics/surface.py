@@ -144,13 +144,15 @@ def _word_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[st
 def marks(*, anchor: str, text: str, cue: str | None) -> list[TextMark]:
     """Return what to highlight in `text`, in order and without overlaps.
 
-    The cue wherever it stands; each negator the anchor has not, in a hedge's frame too; the affix
-    (not the whole word) of each new word with a negative affix.
+    The cue wherever it stands, a frame on both sides of the claim in its parts ('Whether … is
+    unknown'); each negator the anchor has not, in a hedge's frame too; the affix (not the whole
+    word) of each new word with a negative affix.
     """
     comparison = PairAnalysis(anchor=anchor, text=text)
     tokens = comparison.text.tokens
     found: list[TextMark] = []
-    for occurrence in find_cue(comparison.text, cue) if cue else []:
+    parts = [part for part in (cue or "").split("…") if part.strip()]
+    for occurrence in (place for part in parts for place in find_cue(comparison.text, part)):
         for i in occurrence:
             start, end = tokens[i].start, tokens[i].end
             if found and text[found[-1].end : start].strip() == "":

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.generation.providers.rules import write_by_rule
+from curation.generation.providers.rules.frames import frames_of
 from curation.generation.providers.rules.grammar.clause import Skipped
 from curation.generation.providers.rules.grammar.first_word import lowered_opening
 from curation.generation.providers.rules.grammar.forms import past
@@ -50,6 +51,13 @@ an absolute negation, where the rules can write them."""
 SHARES_FRAMED = {"emphases": 0.35, "reservations": 0.2, "denials": 0.2}
 """Of the families, those with 'There is no doubt that …', 'It may be that …', 'It is not true
 that …'; so what negates an emphasis is not taken for what negates the sentence."""
+
+_FRAMES_OF = {
+    "emphases": ("affirmation",),
+    "reservations": ("free_hedge", "unsupported"),
+    "denials": ("absolute",),
+}
+"""The types whose frames the provider 'rules' has, too, by the lists that they add to."""
 
 _FRAMED = {
     "emphases": (Role.PARAPHRASE, PARAPHRASE),
@@ -294,11 +302,16 @@ def _framed(anchor: str, chance: random.Random) -> Iterator[Member]:
     """The anchor affirmed, weakened or denied as a whole, each now and then."""
     for name, share in SHARES_FRAMED.items():
         if chance.random() < share:
-            frame = chance.choice(_lists()[name])
+            frame = chance.choice(_frames(name))
             statement = anchor[:-1] if frame.startswith("{}") else _inside(anchor)
             if statement and anchor.endswith("."):
                 text = frame.format(statement)
                 yield Member(text if text.endswith("?") else f"{text}.", *_FRAMED[name])
+
+
+@cache
+def _frames(name: str) -> list[str]:
+    return [*_lists()[name], *(frame for key in _FRAMES_OF[name] for frame in frames_of(key))]
 
 
 def _inside(anchor: str) -> str | None:

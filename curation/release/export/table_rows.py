@@ -39,7 +39,10 @@ _POLARITY = TableColumn(
     "polarity",
     "negative: contradicts the anchor; neutral: leaves its claim open; positive: same proposition",
 )
-_CUE = TableColumn("cue", "the hedge cue that was asked for, in the paper's spelling; else empty")
+_CUE = TableColumn(
+    "cue",
+    "the hedge cue that was asked for, in the paper's spelling, or the frame of a rule; else empty",
+)
 
 TABLES: dict[Table, tuple[TableColumn, ...]] = {
     "triples": (
@@ -48,7 +51,9 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         TableColumn("negative", "an accepted variant that contradicts the anchor"),
         TableColumn("positive_type", "variant type of the positive"),
         TableColumn("negative_type", "variant type of the negative"),
-        TableColumn("positive_cue", "the hedge cue that was asked for; else empty"),
+        TableColumn(
+            "positive_cue", "the positive's cue: its hedge cue, or the frame of a rule; else empty"
+        ),
         _SPLIT,
         _UIDS[0],
         TableColumn("positive_uid", "content uid of the positive"),

@@ -221,6 +221,6 @@ def _coverage(
     rows: Sequence[CueRow], type_id: str, types: Mapping[str, VariantType], labels: dict[str, str]
 ) -> str:
     used = len({row.printed for row in rows if row.type_id == type_id})
-    if type_id not in types:
+    if type_id not in types or not types[type_id].needs_cue:
         return f"{labels[type_id]}: {used} cues"
     return f"{labels[type_id]}: {used} of {len(cue_list(types[type_id]))} cues"

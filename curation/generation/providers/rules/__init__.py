@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from curation.content_uids import canonical
 from curation.generation.providers.rules.absolute import negate_absolutely
+from curation.generation.providers.rules.frames import FRAMED, put_in_frame
 from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
 from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
 from curation.generation.providers.rules.hedges import hedge
@@ -20,7 +21,7 @@ from curation.generation.providers.rules.opposite_predicates import (
 from curation.generation.providers.rules.verbal import negate_verb
 from curation.taxonomy.built_in import VariantType
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Raised with every change to the rules or their word lists; stored with each variant."""
 
 _NEGATIONS: dict[str, Callable[[Clause], str]] = {
@@ -31,7 +32,7 @@ _NEGATIONS: dict[str, Callable[[Clause], str]] = {
     "negated_antonym": negated_antonym,
 }
 _HEDGES = ("word", "phrase")
-RULE_TYPES: tuple[str, ...] = (*_NEGATIONS, *_HEDGES)
+RULE_TYPES: tuple[str, ...] = tuple(dict.fromkeys((*_NEGATIONS, *_HEDGES, *FRAMED)))
 """The types that there are rules for; a type of the user's own has none."""
 
 
@@ -41,7 +42,7 @@ class RuleTexts(NamedTuple):
     Attributes:
         texts: canonical; a type that cannot be done soundly is left out.
         cues: that the hedges use: the asked one where it can be placed, else another of the
-            paper's.
+            paper's; and the words of the frame of each text that has one.
         skipped: why a type was left out.
     """
 
@@ -74,10 +75,17 @@ def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str,
 
 def _write(written: RuleTexts, statement: Clause, type_id: str, cue: str) -> None:
     if type_id in _NEGATIONS:
-        check_one_claim(statement)
-        written.texts[type_id] = canonical(_NEGATIONS[type_id](statement))
+        try:
+            check_one_claim(statement)
+            written.texts[type_id] = canonical(_NEGATIONS[type_id](statement))
+            return
+        except Skipped:
+            if type_id not in FRAMED:
+                raise
+    if type_id in FRAMED:
+        text, used = put_in_frame(statement, type_id, cue)
     elif type_id in _HEDGES:
-        text, written.cues[type_id] = hedge(statement, type_id, cue)
-        written.texts[type_id] = canonical(text)
+        text, used = hedge(statement, type_id, cue)
     else:
         raise Skipped(SkipReason.NO_RULE)
+    written.texts[type_id], written.cues[type_id] = canonical(text), used

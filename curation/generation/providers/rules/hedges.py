@@ -112,7 +112,7 @@ def _framed(clause: Clause, frame: str) -> str | None:
     if first.word == "That" and frame.endswith("that {}"):
         return None  # 'that that …'
     if clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF):
-        return None  # nobody says 'It is unclear whether I like it'
+        return None  # nobody says 'It is debatable, but I think that I like it'
     word = lowered_opening(clause)
     if word is None:
         return None

@@ -100,7 +100,7 @@ def _attempt(call: Call, types: Sequence[VariantType]) -> Attempt:
     """What the rules make of a call; they get one try, since a second would bring the same."""
     asked = [entry for entry in types if entry.id in call.type_ids]
     written = write_by_rule(call.text, types=asked, cues=call.cues)
-    cues = {key: written.cues.get(key, cue) for key, cue in call.cues.items()}
+    cues = {**call.cues, **written.cues}
     reply = Reply(json.dumps(written.texts, ensure_ascii=False), "stop", None, None)
     return Attempt(
         call=call._replace(cues=cues),

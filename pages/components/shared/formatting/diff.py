@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]", re.UNICODE)
 MAX_WORDS = 400
 """Longer texts are shown without a diff: comparing takes quadratic time and nobody reads it."""
 
-_MARK_TITLES = {"cue": "hedge cue", "negator": "negator", "affix": "negative affix"}
+_MARK_TITLES = {"cue": "cue", "negator": "negator", "affix": "negative affix"}
 
 
 def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup, Markup]:

@@ -152,7 +152,8 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     """The diagnostics against their thresholds; what is flagged stands out and says why."""
     parts: list[Markup] = []
     if shown.variant.cue:
-        parts.append(_chip("cue ", shown.variant.cue, title="The hedge cue that was asked for."))
+        title = "The hedge cue that was asked for, or the frame that a rule used."
+        parts.append(_chip("cue ", shown.variant.cue, title=title))
     if shown.variant.second_look:
         parts.append(_chip("", "second look", title="The anchor was corrected; decide again."))
     if hidden:

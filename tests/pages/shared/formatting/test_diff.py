@@ -38,7 +38,7 @@ def test_negator_cue_and_affix_are_marked() -> None:
         (
             "Maybe the bridge is safe.",
             "maybe",
-            '<mark class="hg-cue" title="hedge cue">Maybe</mark>',
+            '<mark class="hg-cue" title="cue">Maybe</mark>',
         ),
     ):
         _, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))

@@ -1,0 +1,106 @@
+"""Frames: sentences around a whole statement that affirm it, weaken it, leave it open or deny it.
+
+Each type has its list in a text file, one frame a line, with '{}' where the statement goes. Every
+line was checked against the guideline of its type.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from curation.content_uids import bucket
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
+from curation.generation.providers.rules.grammar.first_word import lowered_opening
+from curation.generation.providers.rules.grammar.main_clause import is_one_statement
+from curation.generation.providers.rules.grammar.scope import check_reasons
+
+FRAMED = ("affirmation", "free_hedge", "unsupported", "absolute")
+"""The types that have frames."""
+
+LONGEST_ENCLOSED = 14
+"""Words of a statement that a frame may end after: later, it reads as a part of the last phrase."""
+
+_SALT = "hedgerow/rules-frame/1:"
+_OF_OTHERS = ("free_hedge", "unsupported")
+"""Types whose frames sound odd around what the writer must know: 'Nobody knows if I am ill'."""
+
+_ONESELF = frozenset("i me myself we us ourselves".split())
+
+_STANCE = frozenset(
+    "certainly definitely surely clearly obviously evidently undoubtedly indeed actually really"
+    " fortunately unfortunately sadly luckily surprisingly however moreover therefore thus hence"
+    " nevertheless otherwise instead meanwhile".split()
+)
+
+
+@cache
+def frames_of(type_id: str) -> tuple[str, ...]:
+    """The frames of a type in ``FRAMED``, in the order of its file."""
+    file = Path(__file__).with_name(f"{type_id}.txt")
+    return tuple(file.read_text(encoding="utf-8").splitlines())
+
+
+def cue_of(frame: str) -> str:
+    """The words of a frame, as they are stored: 'There is no doubt that', 'Whether … is open'."""
+    return frame.replace("{}", "…").strip("…,: ")
+
+
+def put_in_frame(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
+    """The statement in a frame: the one with the asked words if it fits, else one a hash picks.
+
+    Returns:
+        The text, and the words of its frame.
+
+    Raises:
+        Skipped: no frame fits.
+    """
+    _check(clause, type_id)
+    opening = lowered_opening(clause)
+    for frame in _in_order(type_id, clause.text, cue):
+        if _fits(clause, frame) and (opening is not None or frame.startswith("{}")):
+            return _filled(clause, frame, opening), cue_of(frame)
+    raise Skipped(SkipReason.NO_CONSTRUCTION)
+
+
+def _check(clause: Clause, type_id: str) -> None:
+    """Raise ``Skipped`` where no frame can take the whole statement."""
+    if not is_one_statement(clause):
+        raise Skipped(SkipReason.COORDINATED)
+    check_reasons(clause)  # 'Nobody knows whether he left because …' leaves only the reason open
+    contrast = any(
+        clause.word(i) == "while" for i in range(clause.end) if clause.letter(i - 1) == ","
+    )
+    if contrast or _STANCE & {clause.word(i) for i in range(clause.end)}:
+        raise Skipped(SkipReason.SCOPE)
+    if clause.subject_start > 0 or (type_id in _OF_OTHERS and _of_oneself(clause)):
+        raise Skipped(SkipReason.NO_CONSTRUCTION)  # 'whether when we arrived, …'
+
+
+def _of_oneself(clause: Clause) -> bool:
+    return bool(_ONESELF & {clause.word(i) for i in range(clause.end)})
+
+
+def _in_order(type_id: str, text: str, cue: str) -> Iterator[str]:
+    """The frame with the asked words first, then the others in an order that the text decides."""
+    frames = frames_of(type_id)
+    yield from (frame for frame in frames if cue == cue_of(frame))
+    salt = f"{_SALT}{type_id}:"
+    yield from sorted(frames, key=lambda frame: bucket(f"{frame}|{text}", salt=salt))
+
+
+def _fits(clause: Clause, frame: str) -> bool:
+    before, after = frame.split("{}")
+    if "I" in frame.split() and _of_oneself(clause):
+        return False  # 'I know for a fact that I like it'
+    if before.endswith("that ") and clause.tokens[0].word == "That":
+        return False  # 'that that …'
+    if not after:
+        return True
+    return clause.end <= LONGEST_ENCLOSED and not set(",SWC") & set(clause.letters[: clause.end])
+
+
+def _filled(clause: Clause, frame: str, opening: str | None) -> str:
+    """The statement keeps its full stop, or its lack of one, at the end of the whole."""
+    first, end = clause.tokens[0], clause.tokens[clause.end - 1].end
+    word = first.word if opening is None or frame.startswith("{}") else opening
+    return frame.replace("{}", word + clause.text[first.end : end]) + clause.text[end:]
