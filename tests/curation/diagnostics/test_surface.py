@@ -206,6 +206,11 @@ def marked(anchor: str, text: str, cue: str | None = None) -> list[tuple[str, st
         ("It isn't clear, but the bridge is safe.", "isnt clear", [("isn't clear", "cue")]),
         ("I can't swear, but the bridge is safe.", "cant", [("can't", "cue")]),
         ("I'm not sure, maybe it is.", "maybe", [("not", "negator"), ("maybe", "cue")]),
+        (
+            "Whether the bridge holds lorries is unknown.",
+            "Whether … is unknown",
+            [("Whether", "cue"), ("is unknown", "cue")],
+        ),
         ("The bridge is safe for lorries.", "probably", []),
     ],
 )

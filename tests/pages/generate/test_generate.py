@@ -375,3 +375,18 @@ def test_rules_write_without_a_key_or_a_model(
         rows = list(session.execute(select(Variant)).scalars())
     assert len(rows) == 60 and {row.provider for row in rows} == {"rules"}
     assert "The bridge number 3 is unsafe." in {row.text for row in rows}
+
+
+def test_rules_write_frames_for_the_types_that_are_chosen(
+    ten: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = open_page("generate")
+    app.segmented_control(key="generate-provider").set_value("rules").run()
+    app.multiselect(key="generate-types").set_value(["free_hedge"]).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, started[0])
+    with reading(ten) as session:
+        rows = list(session.execute(select(Variant)).scalars())
+    assert {row.type_id for row in rows} == {"free_hedge"} and len(rows) == 10
+    frames = {row.cue for row in rows}
+    assert f"Free hedge: {len(frames)} cues" in told(app.run())

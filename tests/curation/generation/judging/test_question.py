@@ -13,7 +13,7 @@ from curation.generation.judging.question import (
     read_judgement,
 )
 from curation.generation.prompts import JUDGE, built_in, checked_template
-from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.errors import HedgerowError
 from db.models import Verdict
@@ -40,6 +40,14 @@ def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
     assert "\nText: A {variant} for all.\nVariant: A {type}.\n" in asked
     assert entry.guideline in asked and entry.definition in asked
     assert "asked for: perhaps." in asked
+    framed = question(
+        built_in(JUDGE),
+        anchor="The door is open.",
+        variant="There is no doubt that the door is open.",
+        entry=variant_type("affirmation"),
+        cue="There is no doubt that",
+    )
+    assert "hedge cue that was asked for" not in framed
     for reason in REJECT_REASONS:
         assert (f"\n{reason.id}: " in asked) == reason.applies_to(entry)
 

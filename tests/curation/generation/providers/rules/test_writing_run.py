@@ -11,6 +11,7 @@ from curation.generation.costs.spent import cost_rows
 from curation.generation.providers.rules import RULES_VERSION, writing_run
 from curation.generation.providers.rules import forecast as forecasting
 from curation.generation.providers.rules.forecast import forecast
+from curation.generation.providers.rules.frames import cue_of, frames_of
 from curation.generation.run import checked_request
 from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
@@ -175,3 +176,29 @@ def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
         by_rule = list(session.execute(slots.where(Variant.provider == "rules")))
         assert by_model and set(by_model).isdisjoint(by_rule) and result["failed"] == 0
         assert len(by_model) + len(by_rule) == 41 * 4
+
+
+def test_frames_are_written_for_types_that_are_named_and_stored_as_their_cues(
+    anchors: Engine, home: Path
+) -> None:
+    how = {
+        "roles": ("paraphrase", "hedge", "unsupported"),
+        "selection": {"types": ("affirmation", "free_hedge", "unsupported")},
+    }
+    with reading(anchors) as session:
+        told = forecast(session, checked_request({**RULES, **how}))
+    assert told.variants == {"affirmation": 40, "free_hedge": 40, "unsupported": 40}
+    assert told.no_rules == ()
+    run_id, _ = test_run.carry_out(anchors, home, **RULES, **how)
+    with reading(anchors) as session:
+        rows = list(session.execute(select(Variant)).scalars())
+        answers = {row.id: row for row in session.execute(select(Answer)).scalars()}
+        used = cue_use(session, run_id)
+    assert len(rows) == 120 and {row.provider for row in rows} == {"rules"}
+    for row in rows:
+        frame = {cue_of(frame): frame for frame in frames_of(row.type_id)}[row.cue or ""]
+        before, after = frame.split("{}")
+        assert row.text.startswith(before) and row.text.endswith(f"{after}.")
+        assert answers[row.answer_id].cues[row.type_id] == row.cue
+    for type_id, counts in used.items():
+        assert sum(counts.values()) == 40 and len(counts) > 15, type_id
