@@ -389,4 +389,5 @@ def test_rules_write_frames_for_the_types_that_are_chosen(
         rows = list(session.execute(select(Variant)).scalars())
     assert {row.type_id for row in rows} == {"free_hedge"} and len(rows) == 10
     frames = {row.cue for row in rows}
-    assert f"Free hedge: {len(frames)} cues" in told(app.run())
+    app.run().segmented_control("step").set_value("Results").run()
+    assert f"Free hedge: {len(frames)} cues" in told(app)

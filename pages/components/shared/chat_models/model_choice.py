@@ -40,7 +40,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
     )
     if provider == RULES:
         st.text(
-            "Negates and hedges by rule where that is sound, and passes over every other anchor. "
+            "Writes variants by rule where that is sound, and passes over every other anchor. "
             "It costs nothing and needs no key: a baseline to compare a model with."
         )
         return {"provider": RULES, "prompts": {}}
