@@ -210,6 +210,9 @@ def test_the_way_of_one_source_is_shown_where_there_are_several(
     table = app.dataframe[0].value
     assert (table["Anchors"].tolist()[-1], table["Variants"].tolist()[-1]) == (2, 7)
     assert "7 variants pending" in texts(app) and "1 anchor has no variants yet" in texts(app)
+    app.switch_page("pages/anchors.py").run()
+    assert app.selectbox(key="anchors-source").value is None
+    assert len(app.dataframe[0].value) == 3
 
 
 def test_what_to_do_next_is_of_the_chosen_source_and_leads_to_it(

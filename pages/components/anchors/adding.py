@@ -322,7 +322,7 @@ def _done() -> None:
 def _browse(source: str, show: str) -> None:
     """Show them under Browse."""
     _leave()
-    st.session_state.update({"part": "Browse", "source": source, "show": show})
+    st.session_state.update({"part": "Browse", "anchors-source": source, "show": show})
 
 
 def _leave() -> None:

@@ -88,7 +88,7 @@ def _filters() -> AnchorFilter:
             label,
             options,
             index=None,
-            key=label.lower(),
+            key=f"anchors-{label.lower()}",  # other pages have a box with the key "source"
             placeholder="All",
             on_change=_changed,
         )

@@ -44,7 +44,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
         progress_view.follow(run, title=f"Load {corpus.source}")
         return
     _ended(run)
-    complete = state.anchors >= corpus.anchors
+    complete = bool(state.anchors) and (run is None or run.state == RunState.DONE)
     st.button(
         "Load what is new" if complete else "Load",
         key=f"load-{corpus.id}",
@@ -73,7 +73,14 @@ def _here(state: CorpusState) -> str:
     if not state.anchors:
         return f"None of its {state.corpus.anchors:,} anchors is here."
     verb = "is" if state.anchors == 1 else "are"
-    return f"{state.anchors:,} of its {state.corpus.anchors:,} anchors {verb} here."
+    here = f"{state.anchors:,} of its {state.corpus.anchors:,} anchors {verb} here."
+    if (
+        state.run is None
+        or state.run.state != RunState.DONE
+        or state.anchors == state.corpus.anchors
+    ):
+        return here
+    return f"{here} The others were here before, from another source."
 
 
 def _ended(run: Run | None) -> None:

@@ -95,7 +95,7 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
     assert "anchors-add" not in [b.key for b in app.button]
     app.button(key="anchors-browse").click().run()
     assert app.session_state["part"] == "Browse"
-    assert app.selectbox(key="source").value == "mine"
+    assert app.selectbox(key="anchors-source").value == "mine"
     assert "3 anchors." in texts(app)
 
 
@@ -232,7 +232,7 @@ def test_anchors_without_variants_are_the_next_step(
     assert not overview.exception
     assert "2 anchors have no variants yet." in texts(overview)
     assert [link.label for link in overview.get("page_link")] == ["Generate"]
-    assert overview.dataframe[0].value["Anchors"].tolist()[-1] == 2
+    assert "There are no variants yet." in texts(overview)
     with reading(app_engine) as session:
         assert session.execute(select(func.count()).select_from(Anchor)).scalar_one() == 2
 

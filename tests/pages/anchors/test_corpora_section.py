@@ -116,8 +116,8 @@ def test_a_loaded_corpus_says_what_it_brought(page: AppTest, some_loaded: Engine
     said = texts(page)
     assert "20 of its 12,344 anchors are here." in said
     assert "Hedgerow antonym sentences: added 20 anchors" in said
-    # A part is there: the rest is loaded by the same button.
-    assert buttons(page)["load-antonyms"] == "Load"
+    assert "The others were here before, from another source." in said
+    assert buttons(page)["load-antonyms"] == "Load what is new"
 
 
 def test_one_click_accepts_what_nothing_is_flagged_on_and_one_takes_it_back(
