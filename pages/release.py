@@ -217,6 +217,7 @@ def _contents(release: Release) -> None:
 def _deciders(counts: Mapping[str, int]) -> str:
     kinds = {
         "person": "by people",
+        "rule": "by a rule",
         "model": "by a model alone",
         "unrecorded": "by nobody on record",
     }

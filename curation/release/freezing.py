@@ -22,6 +22,7 @@ from curation.anchors.sources import of_sources, source_in_use
 from curation.content_uids import canonical
 from curation.release.contents import LAST_DECISION, ONLY_SOURCES, last_decision
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
+from curation.review.bulk import RULE
 from curation.review.decisions import counts_still
 from curation.review.status import Vote, live
 from db.errors import HedgerowError
@@ -45,6 +46,9 @@ MAX_NAME = 200
 """Longest name of a release, in characters."""
 
 _IDS = ("id", "release_id")
+
+DECIDED_BY_RULE = "rule"
+"""In the provenance of what a person accepted by a rule over many variants, without reading it."""
 
 BATCH = 5_000
 """Rows read from and written to the database at a time."""
@@ -179,6 +183,7 @@ def _accepted(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
             col(author.name).label("author"),
             col(author.kind).label("author_kind"),
             col(Decision.id).label("decision_id"),
+            col(Decision.note),
             func.coalesce(decider.merged_into_id, decider.id).label("reviewer_id"),
             col(Decision.verdict),
             col(Decision.adjudicates),
@@ -261,18 +266,23 @@ def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
     """Who accepted: how many persons and models, whose verdict counted, whether adjudicated.
 
     As in ``curation.review.status``: a person's adjudication outranks persons, a person outranks a
-    model.
+    model. What persons accepted by a rule only, no person has read: it is the rule's.
     """
     standing = live(_vote(row) for row in rows if row.decision_id is not None)
     latest = {vote.reviewer_id: vote for vote in standing if vote.is_person or vote.counts}
     accepting = [vote for vote in latest.values() if vote.verdict == Verdict.ACCEPT]
-    persons = sum(vote.is_person for vote in accepting)
+    by_rule = {row.decision_id for row in rows if row.note and row.note.startswith(RULE)}
+    persons = [vote for vote in accepting if vote.is_person]
+    readers = sum(vote.id not in by_rule for vote in persons)
     adjudicated = any(vote.adjudicates and vote.is_person for vote in standing)
-    kind = ReviewerKind.PERSON if adjudicated or persons else ReviewerKind.MODEL
+    if adjudicated or readers:
+        kind = ReviewerKind.PERSON.value
+    else:
+        kind = DECIDED_BY_RULE if persons else ReviewerKind.MODEL.value
     return {
-        "decided_by": kind.value if accepting or adjudicated else None,
-        "persons": persons,
-        "models": len(accepting) - persons,
+        "decided_by": kind if accepting or adjudicated else None,
+        "persons": readers,
+        "models": len(accepting) - len(persons),
         "adjudicated": adjudicated,
     }
 

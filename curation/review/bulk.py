@@ -33,6 +33,9 @@ BLOCK = 10_000
 MAX_RULE = 500
 """Longest rule, in characters; it is kept in the note of every decision it makes."""
 
+RULE = "Rule: "
+"""What the note of every decision begins with that a rule made."""
+
 _OPERATORS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -264,7 +267,7 @@ def apply_rule(
         "reviewer_id": reviewer_id,
         "verdict": verdict,
         "reason": reason if verdict == Verdict.REJECT else "",
-        "note": f"Rule: {rule.text}. {note}" if note else f"Rule: {rule.text}",
+        "note": f"{RULE}{rule.text}. {note}" if note else f"{RULE}{rule.text}",
         "action_id": action_id,
         "guideline_version": GUIDELINE_VERSION,
         "decided_at": now(),

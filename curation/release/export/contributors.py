@@ -91,14 +91,20 @@ def review_statement(summary: Mapping[str, Any]) -> str:
     """Who accepted what is in the release, said plainly."""
     total, decided = summary["variants"], summary["decided_by"]
     people, models = decided.get("person", 0), decided.get("model", 0)
+    ruled = ""
+    if rules := decided.get("rule", 0):
+        ruled = (
+            f" {rules:,} ({percent(rules / total)}) were accepted by a rule over their measures, "
+            "which a person applied **without reading them**."
+        )
     if not people:
         return (
             f"**No person has reviewed this data.** {models:,} of the {total:,} accepted variants "
-            "were accepted by a model reviewer alone."
+            f"were accepted by a model reviewer alone.{ruled}"
         )
     return (
         f"Of the {total:,} accepted variants a person accepted {people:,} "
         f"({percent(people / total)}); {models:,} ({percent(models / total)}) were accepted by a "
-        f"model reviewer alone and **were not reviewed by a person**. {summary['adjudicated']:,} "
-        "were settled by an adjudication."
+        f"model reviewer alone and **were not reviewed by a person**.{ruled} "
+        f"{summary['adjudicated']:,} were settled by an adjudication."
     )

@@ -31,7 +31,11 @@ def header(
     """The header of a card, key by key; ``data_card.card`` says what the arguments are."""
     summary = release.summary
     total = max((sum(splits.values()) for splits in rows.values()), default=0)
-    deciders = {"person": "expert-generated", "model": "machine-generated"}
+    deciders = {
+        "person": "expert-generated",
+        "rule": "machine-generated",
+        "model": "machine-generated",
+    }
     found: dict[str, Any] = {
         "pretty_name": title,
         "language": [one_line(tag) for tag in sorted(summary["languages"])],
@@ -39,7 +43,9 @@ def header(
         "task_categories": ["sentence-similarity", "feature-extraction"],
         "size_categories": [next((name for size, name in _SIZES if total < size), "1M<n<10M")],
         "language_creators": sorted({writer.creator for writer in writers}),
-        "annotations_creators": sorted(deciders[k] for k in summary["decided_by"] if k in deciders),
+        "annotations_creators": sorted(
+            {deciders[k] for k in summary["decided_by"] if k in deciders}
+        ),
         "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
     }
     filled = filled_tables(rows)

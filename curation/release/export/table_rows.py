@@ -76,7 +76,7 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         TableColumn("model", "the writing model"),
         TableColumn("prompt", "name and version of the prompt"),
         TableColumn("edited_by", "person or model, where the text was edited; else empty"),
-        TableColumn("decided_by", "person or model: whose verdict accepted it"),
+        TableColumn("decided_by", "person, rule or model: what accepted it"),
         TableColumn("persons", "how many persons accepted it", "int32"),
         TableColumn("models", "how many models accepted it", "int32"),
         TableColumn("adjudicated", "whether a disagreement was settled by an adjudication", "bool"),

@@ -12,9 +12,12 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.diagnostics.measuring import measure_variants
 from curation.release.contents import ONLY_SOURCES, Changes, changes_since, contents_of
+from curation.release.export.contributors import review_statement
 from curation.release.freezing import create_release, get_release, list_releases
 from curation.release.upcoming import contents_now
+from curation.review.bulk import apply_rule, parse_rule
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.columns import now
 from db.engine import reading, writing
@@ -109,6 +112,30 @@ def test_an_item_holds_everything_about_its_variant(engine: Engine) -> None:
             "models": 0,
             "adjudicated": False,
         }
+
+
+@both_databases
+def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) -> None:
+    with writing(engine) as session:
+        ada, anchor = person(session, "Ada"), add_anchor(session, "It rains.")
+        texts = ("It does not rain.", "It doesn't rain.", "It is not raining.", "It isn't raining.")
+        variants = [add_variant(session, anchor, "verbal", text) for text in texts]
+        measure_variants(session, [variant.id for variant in variants])
+        rule = parse_rule("levenshtein >= 0")
+        assert (
+            apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada.id).matches.total == 4
+        )
+        decide(session, variants[0], person(session, "Ben"))
+        release = create_release(session).release
+        found = {
+            text: (item.provenance["decided_by"], item.provenance["persons"])
+            for text, item in items(session, release).items()
+        }
+    assert found == dict.fromkeys(texts, ("rule", 0)) | {texts[0]: ("person", 1)}
+    assert release.summary["decided_by"] == {"person": 1, "rule": 3}
+    said = review_statement(release.summary)
+    assert "Of the 4 accepted variants a person accepted 1 (25.0%)" in said
+    assert "3 (75.0%) were accepted by a rule over their measures" in said
 
 
 @both_databases
