@@ -51,13 +51,14 @@ def status(as_json: AsJson = False) -> None:
         "runs": runs,
         "encoders": encoders,
     }
+    there = ([name, *row.values()] for name, row in variants.items() if name in counts)
     show(
         result,
         as_json,
         f"The database is {shown_address(engine.url)}.",
         f"It holds {counted(anchors, 'anchor')} and {counted(len(releases), 'release')}.",
         *([f"Measured with {', '.join(e['name'] for e in encoders)}."] if encoders else []),
-        table_of("type", *Status, rows=([name, *row.values()] for name, row in variants.items())),
+        *([table_of("type", *Status, rows=there)] if counts else []),
         *([_run_table(runs)] if runs else []),
     )
 

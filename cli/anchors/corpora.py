@@ -16,16 +16,23 @@ from db.runs import ensure_run
 
 
 def list_corpora(as_json: AsJson = False) -> None:
-    """List the corpora, and how many anchors of each are in the project."""
+    """List the corpora, and how many of their anchors are in the project."""
     _, engine = open_home()
     with reading(engine) as session:
         loaded = loaded_anchors(session)
     rows = [
-        {"corpus": one.id, "anchors": loaded[one.id], "licence": one.licence, "about": one.about}
+        {
+            "corpus": one.id,
+            "anchors": loaded[one.id],
+            "of": one.anchors,
+            "licence": one.licence,
+            "about": one.about,
+        }
         for one in CORPORA.values()
     ]
     table = table_of(
-        "corpus", "anchors here", "licence", "about", rows=[tuple(row.values()) for row in rows]
+        *("corpus", "anchors here", "of", "licence", "about"),
+        rows=[tuple(row.values()) for row in rows],
     )
     show({"corpora": rows}, as_json, table)
 
@@ -36,7 +43,7 @@ def add_corpus(
         bool,
         typer.Option(
             "--accept-unflagged",
-            help="Accept by rule what nothing is flagged on; one undo takes it back.",
+            help="Accept by rule what no check flags; one undo takes it back.",
         ),
     ] = False,
     reviewer: Annotated[str, typer.Option(help="In whose name the rule accepts.")] = "",

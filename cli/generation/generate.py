@@ -37,7 +37,7 @@ from curation.generation.run import checked_request, request_generation
 from curation.plurals import counted
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import Role
+from curation.taxonomy.roles import ROLES, Role
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import get_run
@@ -72,7 +72,7 @@ def generate(
         int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many anchors.")
     ] = None,
     roles: Annotated[
-        str, typer.Option(help="What to ask for about each anchor: negation, hedge, paraphrase.")
+        str, typer.Option(help=f"What to ask for about each anchor: {', '.join(ROLES)}.")
     ] = "negation,hedge",
     types: Annotated[
         str, typer.Option(help="Only these types of the calls, such as 'affixal,word'.")

@@ -9,7 +9,20 @@ from cli.shared.terminal import text_of
 from db.models import Status
 
 NUMBERS = frozenset(
-    {"run", "release", "variants", "rows", "line", "row", "before", "after", "measured on", *Status}
+    {
+        "run",
+        "release",
+        "anchors here",
+        "of",
+        "variants",
+        "rows",
+        "line",
+        "row",
+        "before",
+        "after",
+        "measured on",
+        *Status,
+    }
 )
 """Titles of columns that hold numbers."""
 

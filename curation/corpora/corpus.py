@@ -17,7 +17,8 @@ class Corpus(NamedTuple):
         id: as commands name it.
         source: the name of the source that its anchors get.
         about: what it holds, in a sentence.
-        anchors: how many different sentences it has variants of.
+        anchors: how many different sentences it has variants of. A project gets fewer where it has
+            some of them from another source.
         reviewer: the model whose review is in its files; '' where there is none.
         whole: whether that reviewer has judged every variant, so that one without a remark is
             accepted; otherwise it is pending.
@@ -96,7 +97,7 @@ CORPORA = {
             id="antonyms",
             source="Hedgerow antonym sentences",
             about=(
-                "Sentences with a predicate that has an opposite: negated, with the "
+                "12,344 sentences with a predicate that has an opposite: negated, with the "
                 "opposite, and with the opposite negated."
             ),
             anchors=12_344,

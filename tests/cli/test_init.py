@@ -59,6 +59,13 @@ def test_status_counts_what_the_database_holds(loaded_home: Path) -> None:
     assert 0.15 < undecided / 1369 < 0.25
     shown = said("status")
     assert re.search(rf"verbal +{undecided} ", shown)
+    assert "affirmation" in answer["variants"] and "affirmation" not in shown
+
+
+def test_status_of_an_empty_project_has_no_table_of_types() -> None:
+    ask("init", "--empty")
+    shown = said("status")
+    assert "It holds 0 anchors" in shown and "pending" not in shown
 
 
 def test_texts_from_the_database_cannot_steer_the_terminal() -> None:

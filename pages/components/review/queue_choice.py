@@ -220,8 +220,7 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
         if state.queue is Queue.PENDING:
             counts = state.counts.get(entry.id, {})
             total = sum(n for status, n in counts.items() if status != "superseded")
-        is_listed = total is not None and (total > 0 or state.source_id is None)
-        if is_listed or left:
+        if total or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
     markup.show(card.progress(rows) + _left(state))
 

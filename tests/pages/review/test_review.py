@@ -213,6 +213,12 @@ def test_an_empty_queue_draws_the_progress_once(
     assert any("every variant has been decided" in m.value for m in app.markdown)
 
 
+def test_a_type_without_variants_has_no_bar(ids: list[int]) -> None:
+    shown = html(opened())
+    assert "Verbal negation</div><div>3 left of 3" in shown
+    assert "left of 0" not in shown and "Affirmation</div>" not in shown
+
+
 def test_a_project_without_variants_says_where_they_come_from(
     signed_in: None, app_engine: Engine
 ) -> None:
