@@ -14,7 +14,7 @@ from curation.strict_json import JsonError, read_json
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.own_types import add_type, change_type, find_type, restore_type, retire_type
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import Role
+from curation.taxonomy.roles import ROLES, Role
 from curation.taxonomy.surface_check import SurfaceCheck
 from curation.taxonomy.type_drafts import OwnType, as_written, read_check
 from db.engine import reading, writing
@@ -85,7 +85,12 @@ def _as_json(entry: VariantType) -> dict[str, Any]:
 def add(
     name: Annotated[str, typer.Argument(help="What it is called; the id follows from it.")],
     role: Annotated[
-        Role, typer.Option(help="What a variant does: negation contradicts, the others do not.")
+        Role,
+        typer.Option(
+            help="What a variant does: "
+            + "; ".join(f"{role} {facts.does}" for role, facts in ROLES.items())
+            + "."
+        ),
     ],
     definition: Annotated[str, typer.Option(metavar="TEXT", help=DEFINITION)],
     anchor: Annotated[str, typer.Option(metavar="TEXT", help=ANCHOR)],

@@ -66,7 +66,8 @@ def fields(form: Form) -> OwnType:
             key=form.of("role"),
             index=list(ROLES).index(known.role) if known else 0,
             disabled=known is not None,
-            help="Negations are the negatives of triples, hedges and paraphrases the positives.",
+            help="Negations are the negatives of triples, hedges and paraphrases the positives. "
+            "Unsupported claims are in no triple.",
         )
         definition = st.text_area(
             "Definition",
