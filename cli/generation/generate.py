@@ -35,7 +35,7 @@ from curation.generation.request import (
 )
 from curation.generation.run import checked_request, request_generation
 from curation.plurals import counted
-from curation.taxonomy.built_in import known_type
+from curation.taxonomy.built_in import TAXONOMY, known_type
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.roles import ROLES, Role
 from db.engine import reading, writing
@@ -44,6 +44,8 @@ from db.runs import get_run
 
 TOLD = 8
 """Sources that a message names."""
+
+_ON_REQUEST = tuple(entry.id for entry in TAXONOMY if entry.on_request)
 
 
 def generate(
@@ -75,7 +77,11 @@ def generate(
         str, typer.Option(help=f"What to ask for about each anchor: {', '.join(ROLES)}.")
     ] = "negation,hedge",
     types: Annotated[
-        str, typer.Option(help="Only these types of the calls, such as 'affixal,word'.")
+        str,
+        typer.Option(
+            help=f"Only these types of the calls, such as 'affixal,word'. {', '.join(_ON_REQUEST)} "
+            "are written only if you name them."
+        ),
     ] = "",
     prompts: Annotated[
         list[str] | None,
