@@ -69,7 +69,6 @@ RECIPE = Recipe(
     epochs=1.0,
     dropout=0.0,
     distillation=0.0,
-    opposites=0,
     hedge_weight=1.0,
     negation_margin=0.0,
     order_weight=0.0,

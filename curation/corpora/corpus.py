@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.corpora import source_names
 from db.errors import HedgerowError
 
 
@@ -76,7 +77,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 STARTER = Corpus(
     id="starter",
-    source="Hedgerow starter corpus",
+    source=source_names.STARTER,
     about=(
         "1,369 sentences of many genres with the paper's six types, the negated antonym and some "
         "unsupported versions, reviewed by two models."
@@ -95,7 +96,7 @@ CORPORA = {
         STARTER,
         Corpus(
             id="antonyms",
-            source="Hedgerow antonym sentences",
+            source=source_names.ANTONYMS,
             about=(
                 "12,344 sentences with a predicate that has an opposite: negated, with the "
                 "opposite, and with the opposite negated."
@@ -107,7 +108,7 @@ CORPORA = {
         ),
         Corpus(
             id="claims",
-            source="Hedgerow claims",
+            source=source_names.CLAIMS,
             about=(
                 "6,890 statements with two affirmations, two weaker versions and two "
                 "contradictions in free words."

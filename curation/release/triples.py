@@ -60,11 +60,16 @@ class FamilyVariant(NamedTuple):
 
 
 class Family(NamedTuple):
-    """An anchor, in its wording of that moment, with its accepted variants, by uid."""
+    """An anchor, in its wording of that moment, with its accepted variants, by uid.
+
+    Attributes:
+        source: the name of the anchor's source.
+    """
 
     anchor_uid: str
     anchor: str
     split: Split
+    source: str
     variants: list[FamilyVariant]
 
     @property
@@ -96,6 +101,7 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
         col(ReleaseItem.anchor_uid),
         col(ReleaseItem.anchor),
         col(ReleaseItem.split),
+        col(ReleaseItem.source),
         col(ReleaseItem.polarity),
         col(ReleaseItem.variant_uid),
         col(ReleaseItem.text),
@@ -108,9 +114,9 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
     query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
     for _, rows in groupby(session.execute(query), key=itemgetter(0)):
         of_anchor = list(rows)
-        anchor_uid, anchor, its_split, *_ = of_anchor[0]
-        members = [FamilyVariant(*member) for _, _, _, *member in of_anchor]
-        yield Family(anchor_uid, anchor, its_split, members)
+        anchor_uid, anchor, its_split, source, *_ = of_anchor[0]
+        members = [FamilyVariant(*member) for _, _, _, _, *member in of_anchor]
+        yield Family(anchor_uid, anchor, its_split, source, members)
 
 
 def triple_rows(

@@ -11,18 +11,28 @@ from sqlalchemy import Executable, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.release.contents import only_sources
 from curation.release.freezing import get_release
 from curation.release.triples import BATCH, Family, FamilyVariant
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types
-from db.models import Polarity, ReleaseItem, Split, TypeRow, Variant
+from db.models import Anchor, Polarity, ReleaseItem, Source, Split, TypeRow, Variant
 from training.data.families import as_trained_on, is_usable
 from training.data.sampling import count_triples
-from training.recipe.plan import TrainingPlan, count_accepted, trained_on_now
+from training.recipe.plan import Amount, TrainingPlan, count_accepted, trained_on_now
 from training.recipe.schema import Recipe
 
-Shape = tuple[tuple[Polarity, str, str | None], ...]
-"""A family without its texts: polarity, type and provider of each variant."""
+
+class Shape(NamedTuple):
+    """A family without its texts.
+
+    Attributes:
+        source: the name of its anchor's source.
+        variants: polarity, type and provider of each.
+    """
+
+    source: str
+    variants: tuple[tuple[Polarity, str, str | None], ...]
 
 
 class Composition(NamedTuple):
@@ -34,6 +44,7 @@ class Composition(NamedTuple):
         shapes: of the families, and how many have each; a release has few different ones.
         roles: of all types.
         labels: what each type of the split is called, in the taxonomy's order.
+        sources: names of the sources that the release is narrowed to; none where it takes all.
     """
 
     release: int | None
@@ -41,22 +52,27 @@ class Composition(NamedTuple):
     shapes: dict[Shape, int]
     roles: dict[str, str]
     labels: dict[str, str]
+    sources: tuple[str, ...] = ()
 
     def left_by(self, recipe: Recipe) -> TrainingPlan:
         """What a training by this recipe works on; without regard to `max_distance`."""
-        anchors = triples = texts = 0
+        amounts: dict[str, Amount] = {}
         for shape, count in self.shapes.items():
             family = as_trained_on(_stored(shape), roles=self.roles, recipe=recipe)
             if is_usable(family, recipe):
-                anchors += count
-                triples += count * count_triples(family)
-                texts += count * len(family)
-        return TrainingPlan(self.release, self.variants, triples, anchors, texts)
+                triples, anchors, texts = amounts.get(shape.source, Amount(0, 0, 0))
+                taking_part = sum(recipe.types.get(member.type_id, 1.0) for member in family)
+                amounts[shape.source] = Amount(
+                    triples + count * count_triples(family),
+                    anchors + count,
+                    texts + count * taking_part,
+                )
+        return TrainingPlan(self.release, self.variants, amounts, self.sources)
 
     @property
     def providers(self) -> list[str]:
         """What has written the variants, as far as it has a name."""
-        return sorted({by for shape in self.shapes for _, _, by in shape if by})
+        return sorted({by for shape in self.shapes for _, _, by in shape.variants if by})
 
     @property
     def anchors(self) -> int:
@@ -70,7 +86,7 @@ class Composition(NamedTuple):
             wanted: sum(
                 count
                 for shape, count in self.shapes.items()
-                if any(type_id == wanted for _, type_id, _ in shape)
+                if any(type_id == wanted for _, type_id, _ in shape.variants)
             )
             for wanted in (ENTAILMENT, CONTRADICTION)
         }
@@ -86,6 +102,7 @@ def composition(session: Session, release_number: int | None = None) -> Composit
     query = (
         select(
             col(ReleaseItem.anchor_uid),
+            col(ReleaseItem.source),
             col(ReleaseItem.polarity),
             col(ReleaseItem.type_id),
             col(ReleaseItem.provenance)["provider"].as_string(),
@@ -94,13 +111,20 @@ def composition(session: Session, release_number: int | None = None) -> Composit
         .order_by(col(ReleaseItem.anchor_uid))
     )
     shapes = _shapes(session, query)
-    return _composition(session, release.number, release.summary["variants"], shapes)
+    found = _composition(session, release.number, release.summary["variants"], shapes)
+    return found._replace(sources=only_sources(release))
 
 
 def composition_now(session: Session) -> Composition:
     """Of what a release made now would hold."""
-    columns = col(Variant.anchor_id), col(TypeRow.polarity), col(Variant.type_id)
-    query = trained_on_now(select(*columns, col(Variant.provider)))
+    columns = (
+        col(Variant.anchor_id),
+        col(Source.name),
+        col(TypeRow.polarity),
+        col(Variant.type_id),
+        col(Variant.provider),
+    )
+    query = trained_on_now(select(*columns)).join(Source, col(Source.id) == col(Anchor.source_id))
     shapes = _shapes(session, query.order_by(col(Variant.anchor_id)))
     return _composition(session, None, count_accepted(session), shapes)
 
@@ -108,7 +132,7 @@ def composition_now(session: Session) -> Composition:
 def _composition(
     session: Session, release: int | None, variants: int, shapes: Counter[Shape]
 ) -> Composition:
-    there = {type_id for shape in shapes for _, type_id, _ in shape}
+    there = {type_id for shape in shapes for _, type_id, _ in shape.variants}
     types = all_types(session)
     labels = {entry.id: entry.label for entry in types.values() if entry.id in there}
     return Composition(
@@ -121,16 +145,16 @@ def _composition(
 
 
 def _shapes(session: Session, query: Executable) -> Counter[Shape]:
-    """Of rows of anchor, polarity, type and provider, which come anchor by anchor."""
+    """Of rows of anchor, source, polarity, type and provider, which come anchor by anchor."""
     rows = session.execute(query, execution_options={"yield_per": BATCH})
     found: Counter[Shape] = Counter()
-    for _, of_anchor in groupby(rows, key=itemgetter(0)):
-        variants = [(side, kind, by) for _, side, kind, by in of_anchor]
-        found[tuple(sorted(variants, key=repr))] += 1
+    for (_, source), of_anchor in groupby(rows, key=itemgetter(0, 1)):
+        variants = [(side, kind, by) for _, _, side, kind, by in of_anchor]
+        found[Shape(source, tuple(sorted(variants, key=repr)))] += 1
     return found
 
 
 def _stored(shape: Shape) -> Family:
     """A family of that shape, as a release has it, with texts of no length."""
-    members = [FamilyVariant(side, "", "", kind, None, by) for side, kind, by in shape]
-    return Family("", "", Split.TRAIN, members)
+    members = [FamilyVariant(side, "", "", kind, None, by) for side, kind, by in shape.variants]
+    return Family("", "", Split.TRAIN, shape.source, members)

@@ -26,7 +26,7 @@ def training_families(
     A family that gives no comparison is left out (see `is_usable`).
 
     Raises:
-        HedgerowError: the recipe leaves out a type that the project does not have.
+        HedgerowError: the recipe weighs a type that the project does not have.
     """
     require_known_types(session, recipe)
     roles = {entry.id: entry.role for entry in all_types(session).values()}
@@ -36,12 +36,12 @@ def training_families(
 
 
 def require_known_types(session: Session, recipe: Recipe) -> None:
-    """Refuse a recipe that leaves out a type which the project does not have: a slip of the pen.
+    """Refuse a recipe that weighs a type which the project does not have: a slip of the pen.
 
     Raises:
         HedgerowError: it does.
     """
-    for type_id in recipe.without_types:
+    for type_id in recipe.types:
         known_type(list_types(session, retired=True), type_id)
 
 
@@ -57,9 +57,10 @@ def as_trained_on(stored: triples.Family, *, roles: Mapping[str, str], recipe: R
         Member(variant.text, _role(variant, roles), variant.type_id)
         for side in (Polarity.POSITIVE, Polarity.NEUTRAL, Polarity.NEGATIVE)
         for variant in stored.variants
-        if variant.polarity == side and _passes(stored.anchor, variant, recipe)
+        if variant.polarity == side and _passes(stored, variant, recipe)
     ]
-    return [Member(stored.anchor, Role.ANCHOR), *_of_mode(variants, recipe.data)]
+    anchor = Member(stored.anchor, Role.ANCHOR, source=stored.source)
+    return [anchor, *_of_mode(variants, recipe.data)]
 
 
 def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
@@ -70,13 +71,13 @@ def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
     return Role.PARAPHRASE if roles.get(variant.type_id) == "paraphrase" else Role.HEDGE
 
 
-def _passes(anchor: str, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
-    if variant.type_id in recipe.without_types:
+def _passes(stored: triples.Family, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
+    if not recipe.sources.get(stored.source, 1.0) or not recipe.types.get(variant.type_id, 1.0):
         return False
     if recipe.providers and variant.provider not in recipe.providers:
         return False
     limit = recipe.max_distance
-    return limit is None or Levenshtein.distance(anchor, variant.text) <= limit
+    return limit is None or Levenshtein.distance(stored.anchor, variant.text) <= limit
 
 
 def _of_mode(variants: Sequence[Member], mode: DataMode) -> list[Member]:

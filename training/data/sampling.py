@@ -6,8 +6,9 @@ A row is a family, or a triple written as a family of three.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
 from training.finetune.losses import POSITIVE, Family, Member, Role
@@ -26,24 +27,108 @@ class Batches(Protocol):
         """Of the step with this number, from 1 on; the same at every call."""
 
 
-class FamilyBatches:
-    """Each epoch goes through all families, in an order of its own."""
+def anchors_in_an_epoch(anchors: int, share: float) -> int:
+    """How many anchors of a source an epoch goes through: at least one, unless the share is 0."""
+    return max(1, round(anchors * share)) if anchors and share else 0
 
-    def __init__(self, families: Sequence[Family], *, size: int, seed: int) -> None:
-        """Take families, at least as many as a batch has, in an order that is always the same."""
-        self._families, self._size, self._seed = families, size, seed
+
+def rows_in_an_epoch(rows: Sequence[Family], shares: Mapping[str, float]) -> int:
+    """How many of the rows an epoch goes through; of triples, about."""
+    found = 0.0
+    for source, group in _by_source(rows).items():
+        anchors = len({row[0] for row in group})
+        drawn = anchors_in_an_epoch(anchors, shares.get(source, 1.0))
+        found += len(group) * drawn / anchors
+    return round(found)
+
+
+def _by_source(rows: Sequence[Family]) -> dict[str, list[Family]]:
+    found: dict[str, list[Family]] = {}
+    for row in rows:
+        found.setdefault(row[0].source, []).append(row)
+    return found
+
+
+class Epochs:
+    """The anchors that each epoch goes through: of a source its share, and the next ones of it in
+    the next epoch, so that none comes again before all others of its source have come."""
+
+    def __init__(
+        self, anchors: Sequence[Member], *, shares: Mapping[str, float], seed: int
+    ) -> None:
+        """Take distinct anchors, in an order that is always the same.
+
+        Args:
+            shares: source → the share of its anchors that an epoch goes through, 0 to 1; of a
+                source that is not named, all.
+        """
+        of_source: dict[str, list[int]] = {}
+        for number, anchor in enumerate(anchors):
+            of_source.setdefault(anchor.source, []).append(number)
+        self._rounds = []
+        for source, numbers in of_source.items():
+            random.Random(f"{seed}:source:{source}").shuffle(numbers)
+            count = anchors_in_an_epoch(len(numbers), shares.get(source, 1.0))
+            self._rounds.append((numbers, count))
+
+    def of(self, epoch: int) -> list[int]:
+        """The places of the anchors of the epoch with this number, from 0 on; in their order."""
+        return sorted(
+            numbers[(epoch * count + place) % len(numbers)]
+            for numbers, count in self._rounds
+            for place in range(count)
+        )
+
+    def __len__(self) -> int:
+        """How many anchors an epoch goes through."""
+        return sum(count for _, count in self._rounds)
+
+
+class FamilyBatches:
+    """Each epoch goes through its families in an order of its own.
+
+    A variant whose type has a weight below 1 takes part in so many of the steps that its family
+    does; the anchor always does.
+    """
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        *,
+        size: int,
+        seed: int,
+        sources: Mapping[str, float] = MappingProxyType({}),
+        types: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Take families, enough to fill a batch in an epoch, in an order that is always the same.
+
+        Args:
+            sources: as in `Recipe`.
+            types: as in `Recipe`.
+        """
+        self._families, self._size, self._seed, self._types = families, size, seed, types
+        self._epochs = Epochs([family[0] for family in families], shares=sources, seed=seed)
         self._order = lru_cache(maxsize=1)(self._shuffled)
 
     def of(self, step: int) -> list[Family]:
         """As in `Batches`."""
-        epoch, place = divmod(step - 1, len(self._families) // self._size)
+        epoch, place = divmod(step - 1, len(self._epochs) // self._size)
         chosen = self._order(epoch)[place * self._size : (place + 1) * self._size]
-        return [self._families[number] for number in chosen]
+        return self._with_types([self._families[number] for number in chosen], step)
 
     def _shuffled(self, epoch: int) -> list[int]:
-        order = list(range(len(self._families)))
+        order = self._epochs.of(epoch)
         random.Random(f"{self._seed}:{epoch}").shuffle(order)
         return order
+
+    def _with_types(self, families: list[Family], step: int) -> list[Family]:
+        if not self._types:
+            return families
+        chance = random.Random(f"{self._seed}:types:{step}")
+        return [
+            [anchor, *(m for m in variants if chance.random() < self._types.get(m.type_id, 1.0))]
+            for anchor, *variants in families
+        ]
 
 
 class TripleBatches:
@@ -51,32 +136,50 @@ class TripleBatches:
 
     Anchors recur in many triples. sentence-transformers' sampler draws such batches; an epoch has
     as many as there would be without that rule, since what doesn't fit in comes in a further pass.
+    An epoch takes its share of a source's anchors, each with all its triples.
     """
 
-    def __init__(self, triples: Sequence[Family], *, size: int, seed: int) -> None:
-        """Take triples, at least as many as a batch has, in an order that is always the same."""
+    def __init__(
+        self,
+        triples: Sequence[Family],
+        *,
+        size: int,
+        seed: int,
+        sources: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Take triples, enough to fill a batch in an epoch, in an order that is always the same.
+
+        Args:
+            sources: as in `Recipe`.
+        """
         self._triples, self._size, self._seed = triples, size, seed
+        self._anchors = list(dict.fromkeys(row[0] for row in triples))
+        self._epochs = Epochs(self._anchors, shares=sources, seed=seed)
+        self._steps = max(1, rows_in_an_epoch(triples, sources) // size)
         self._epoch = lru_cache(maxsize=1)(self._drawn)
 
     def of(self, step: int) -> list[Family]:
         """As in `Batches`; none where no full batch without a common text can be made."""
-        epoch, place = divmod(step - 1, len(self._triples) // self._size)
-        drawn = self._epoch(epoch)
-        return [self._triples[number] for number in drawn[place % len(drawn)]] if drawn else []
+        epoch, place = divmod(step - 1, self._steps)
+        rows, drawn = self._epoch(epoch)
+        return [rows[number] for number in drawn[place % len(drawn)]] if drawn else []
 
-    def _drawn(self, epoch: int) -> list[list[int]]:
+    def _drawn(self, epoch: int) -> tuple[list[Family], list[list[int]]]:
+        """The triples of an epoch, and the places among them of those of each batch."""
         import torch
         from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
 
+        chosen = {self._anchors[number] for number in self._epochs.of(epoch)}
+        rows = [row for row in self._triples if row[0] in chosen]
         sampler = NoDuplicatesBatchSampler(
-            cast("Dataset", _Texts(self._triples)),
+            cast("Dataset", _Texts(rows)),
             batch_size=self._size,
             drop_last=True,
             generator=torch.Generator(),
             seed=self._seed,
         )
         sampler.set_epoch(epoch)
-        return list(sampler)
+        return rows, list(sampler)
 
 
 class _Texts:
@@ -141,8 +244,7 @@ class InContext:
         place = chance.randint(0, len(around))
         before, after = " ".join(around[:place]), " ".join(around[place:])
         return [
-            Member(f"{before} {member.text} {after}".strip(), member.role, member.type_id)
-            for member in family
+            member._replace(text=f"{before} {member.text} {after}".strip()) for member in family
         ]
 
     def _neutral(self, family: Family, count: int, chance: random.Random) -> list[str]:

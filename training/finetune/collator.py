@@ -43,9 +43,4 @@ class FamilyCollator:
                 f"No batch of {recipe.batch_size} {recipe.rows} without a common text could be "
                 "made; lower batch_size."
             )
-        opposites = course.opposites
-        if opposites and recipe.framed_anchors:
-            rows = opposites.framed(rows, step)
-        if course.in_context:
-            rows = course.in_context(rows, step)
-        return [*rows, *opposites.of(step)] if opposites else rows
+        return course.in_context(rows, step) if course.in_context else rows

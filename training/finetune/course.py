@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from db.errors import HedgerowError
-from training.data.antonym_pairs import Opposites
 from training.data.sampling import Batches, InContext
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation
@@ -29,8 +28,7 @@ class Course(NamedTuple):
         bf16: whether to compute in bfloat16; the weights stay in float32.
         distillation: None without.
         in_context: sets rows into passages; None: leaves them as they are.
-        opposites: makes further families for each step; None: none.
-        steps_per_epoch: whole batches of the rows there are.
+        steps_per_epoch: whole batches of the rows that an epoch goes through.
         evaluate: measures the held-out part; None: nothing is measured.
         evaluate_every: steps between two evaluations; there is one at the end, too.
         before: the figures of the base encoder.
@@ -42,7 +40,6 @@ class Course(NamedTuple):
     bf16: bool = False
     distillation: Distillation | None = None
     in_context: InContext | None = None
-    opposites: Opposites | None = None
     steps_per_epoch: int = 1
     evaluate: Evaluate | None = None
     evaluate_every: int = 0

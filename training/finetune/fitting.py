@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
-from training.data.sampling import count_triples
+from training.data.sampling import count_triples, rows_in_an_epoch
 from training.finetune import checkpoints
 from training.finetune.adapters import add_adapter, merge_adapter
 from training.finetune.compute.devices import free_memory, repeatable
@@ -108,7 +108,7 @@ def finetune(
     if group.leads:
         _prepare_folder(folder)
     progress.check()
-    steps = recipe.total_steps(len(rows))
+    steps = recipe.total_steps(rows_in_an_epoch(rows, recipe.sources))
     progress.update(0, steps, "loading the encoder")
     try:
         model = _seeded_encoder(recipe, seed=seed)

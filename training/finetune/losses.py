@@ -37,11 +37,17 @@ LEVELS = (Role.PARAPHRASE, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
 
 
 class Member(NamedTuple):
-    """A text of a family."""
+    """A text of a family.
+
+    Attributes:
+        type_id: of a variant.
+        source: of an anchor: the name of its source.
+    """
 
     text: str
     role: Role
     type_id: str = ""
+    source: str = ""
 
 
 Family = Sequence[Member]

@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING
 
 from curation.encoders.loading import fingerprint
 from db.errors import HedgerowError
-from training.data.antonym_pairs import HEDGED, PHRASE, Opposites, sentences
 from training.data.families import drawn
-from training.data.sampling import Batches, FamilyBatches, InContext, TripleBatches, as_triples
+from training.data.sampling import (
+    Batches,
+    Epochs,
+    FamilyBatches,
+    InContext,
+    TripleBatches,
+    as_triples,
+    rows_in_an_epoch,
+)
 from training.evaluation.held_out import HeldOut
 from training.evaluation.sts import read_sts
 from training.finetune.compute.devices import uses_bf16
 from training.finetune.course import Course
-from training.finetune.losses import Family
+from training.finetune.losses import Family, Member
 from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation, read_sentences
@@ -30,10 +37,6 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from training.finetune.progress import Progress
-
-KEPT_OF_OPPOSITES = 6
-"""Every how many sentences of the list of opposites one is among the unrelated texts: before a long
-training, the base encoder encodes all of them and their edited copies."""
 
 
 def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
@@ -50,11 +53,13 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
             "There are no triples to train on; accept at least one hedge or paraphrase and one "
             "negation of the same anchor."
         )
-    anchors = len({anchor.text for anchor, *_ in chosen})
-    if anchors < recipe.batch_size:  # no two triples of a batch may share an anchor
+    anchors = list(dict.fromkeys(anchor for anchor, *_ in chosen))
+    drawn_ones = len(Epochs(anchors, shares=recipe.sources, seed=seed))
+    if drawn_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {anchors}; lower "
-            "batch_size or accept variants of more anchors."
+            f"A batch of {recipe.batch_size} needs as many anchors, found {drawn_ones} in an "
+            "epoch; lower batch_size, raise the shares in sources or accept variants of more "
+            "anchors."
         )
     return chosen
 
@@ -73,8 +78,8 @@ def identity_of(
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _texts(families: Sequence[Family]) -> list[list[tuple[str, int]]]:
-    return [[(member.text, int(member.role)) for member in family] for family in families]
+def _texts(families: Sequence[Family]) -> list[list[Member]]:
+    return [list(family) for family in families]
 
 
 def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
@@ -141,7 +146,8 @@ def course_of(
     progress: Progress,
 ) -> Course:
     """The steps of a training."""
-    steps_per_epoch = max(1, len(rows) // recipe.batch_size)
+    of_an_epoch = rows_in_an_epoch(rows, recipe.sources)
+    steps_per_epoch = max(1, of_an_epoch // recipe.batch_size)
     every, own_limit = recipe.measure_every, model.max_seq_length
 
     def evaluate() -> Mapping[str, float]:
@@ -154,12 +160,11 @@ def course_of(
 
     return Course(
         _batches(rows, recipe, seed),
-        recipe.steps(len(rows)),
+        recipe.steps(of_an_epoch),
         seed=seed,
         bf16=uses_bf16(model, recipe.precision),
         distillation=_distillation(model, rows, recipe, seed, progress),
         in_context=_in_context(rows, recipe, seed),
-        opposites=_opposites(rows, recipe, seed),
         steps_per_epoch=steps_per_epoch,
         evaluate=None if every is None else evaluate,
         evaluate_every=max(1, round((every or 1) * steps_per_epoch)),
@@ -168,8 +173,10 @@ def course_of(
 
 
 def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
-    kind = TripleBatches if recipe.loss == "triples" else FamilyBatches
-    return kind(rows, size=recipe.batch_size, seed=seed)
+    size, sources = recipe.batch_size, recipe.sources
+    if recipe.loss == "triples":
+        return TripleBatches(rows, size=size, seed=seed, sources=sources)
+    return FamilyBatches(rows, size=size, seed=seed, sources=sources, types=recipe.types)
 
 
 def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
@@ -178,23 +185,12 @@ def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | No
     return InContext(rows, probability=recipe.context, seed=seed)
 
 
-def _opposites(rows: list[Family], recipe: Recipe, seed: int) -> Opposites | None:
-    if not recipe.makes_opposites:
-        return None
-    without = {*recipe.without_types, *(() if recipe.data == "all" else (HEDGED, PHRASE))}
-    return Opposites(
-        rows, count=recipe.opposites, stances=recipe.stances, seed=seed, without=without
-    )
-
-
 def _distillation(
     model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
 ) -> Distillation | None:
     if not recipe.distillation:
         return None
     texts = [family[0].text for family in rows]
-    if recipe.makes_opposites:  # made families move their sentences
-        texts += [sentence.anchor for sentence in sentences()[::KEPT_OF_OPPOSITES]]
     if recipe.distillation_file:
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
@@ -204,7 +200,7 @@ def _distillation(
         texts_a_step=recipe.distillation_texts,
         matters=matters(),
         matters_a_step=recipe.distillation_wordings,
-        steps=recipe.total_steps(len(rows)),
+        steps=recipe.total_steps(rows_in_an_epoch(rows, recipe.sources)),
         seed=seed,
         edits=recipe.distillation_edits,
         likeness=recipe.likeness,

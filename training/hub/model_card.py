@@ -33,9 +33,7 @@ from training.hub.model_card_text import (
     INTENDED,
     LIKENESS,
     LIMITS,
-    OPPOSITES,
     PLACE,
-    STANCES,
     SUMMARY,
     USE,
     WORDINGS,
@@ -101,8 +99,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         f"## Figures before and after\n\n{figures(session, result, recipe)}",
         "## Training",
         *([note] if note else []),
-        *([OPPOSITES] if recipe.makes_opposites else []),
-        *([STANCES] if recipe.makes_opposites and recipe.stances else []),
+        *([_shares(shares)] if (shares := _weighted_sources(release, recipe)) else []),
         *([WORDINGS] if matters else []),
         *([LIKENESS] if matters and recipe.likeness else []),
         _training(run, release, recipe, result),
@@ -174,6 +171,22 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
     return (
         f"{markdown_table(['', ''], list(facts.items()))}\n\n"
         f"The recipe, as Hedgerow reads it:\n\n{fence}yaml\n{text}\n{fence}"
+    )
+
+
+def _weighted_sources(release: Release, recipe: Recipe) -> dict[str, float]:
+    """Of the release's sources, the shares of those that the recipe does not take whole."""
+    names = {source["name"] for source in release.summary["sources"]}
+    return {name: share for name, share in recipe.sources.items() if name in names}
+
+
+def _shares(shares: Mapping[str, float]) -> str:
+    """How many families of each source an epoch goes through, in a sentence."""
+    listed = ", ".join(f"{share:.0%} of *{escape(name)}*" for name, share in shares.items())
+    return (
+        "An epoch goes through all families of the release, except that it takes a part of some "
+        f"sources: {listed}. The next epoch continues with other families of them (`sources` in "
+        "the recipe)."
     )
 
 

@@ -22,16 +22,6 @@ Cosine similarity of sentences where *not* counts: finding paraphrases and contr
 semantic search and clustering that should not mix a claim with its denial, and research on
 negation and hedging in embeddings."""
 
-OPPOSITES = """\
-Beside the release, it was trained on families from a list of English opposites: words put into
-sentences by rule, and whole sentences; with `framed_anchors` in the recipe also on the release's
-anchors affirmed, weakened and denied by rule. The list comes with Hedgerow and was written by a
-language model (`opposites`)."""
-
-STANCES = """\
-Others were statements that come with Hedgerow, affirmed, weakened and contradicted in free words by
-a language model (`stances`)."""
-
 WORDINGS = """\
 Against forgetting, sentences were held where the base model has them: anchors of the release, and
 news, headlines, definitions and everyday texts that come with Hedgerow and were written by a

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from sqlalchemy import Label, Select, Subquery, and_, case, func, select
 from sqlalchemy.orm import Mapped, Session
@@ -16,9 +16,19 @@ from curation.release.contents import only_sources
 from curation.release.freezing import get_release, list_releases
 from db.columns import Columns
 from db.errors import HedgerowError
-from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
+from db.models import (
+    Anchor,
+    Polarity,
+    ReleaseItem,
+    Run,
+    Source,
+    Split,
+    Status,
+    TypeRow,
+    Variant,
+)
 from db.runs import list_runs, metrics
-from training.data.antonym_pairs import SHARES_FRAMED, TEXTS_OF_A_STANCE
+from training.data.sampling import anchors_in_an_epoch
 from training.finetune.curve_names import PACE
 from training.models.size import BUILT_IN_WEIGHT, weight_of
 from training.recipe.schema import Recipe
@@ -28,9 +38,9 @@ KIND = "train"
 """The kind of a training's run."""
 
 TEXTS_PER_SECOND = 190.0
-"""Forwards and backwards through the built-in encoder on two free CPU cores, looks at the held-out
-part included: the default training on the starter corpus, 1,778 steps of 126 texts, takes 20
-minutes there. What is told before this machine has trained once."""
+"""Forwards and backwards through the built-in encoder on two free CPU cores, including the
+evaluations of the held-out part. It was measured on 1,778 steps with 126 texts each. The page goes
+by it until this machine has trained once."""
 
 TELLING_STEPS = 20
 """A shorter training is mostly loading; its pace says nothing about that of others."""
@@ -46,8 +56,18 @@ PREPARING = 10.0
 """Seconds until the first step: reading, loading the encoder."""
 
 
-TEXTS_OF_OPPOSITES = 4.9
-"""Of a family of `training.data.antonym_pairs`, about; they are short ones."""
+class Amount(NamedTuple):
+    """What the train split has of a source.
+
+    Attributes:
+        triples: as many as are trained on unless the recipe limits them.
+        anchors: with at least one triple.
+        texts: those anchors and their variants.
+    """
+
+    triples: int
+    anchors: int
+    texts: float
 
 
 class TrainingPlan(NamedTuple):
@@ -56,39 +76,62 @@ class TrainingPlan(NamedTuple):
     Attributes:
         release: its number; None where the training would make the first one.
         variants: accepted variants, in all splits.
-        triples: of the train split; as many as are trained on unless the recipe limits them.
-        anchors: of the train split, with at least one triple.
-        texts: of the train split, anchors and variants.
+        amounts: of the train split, by the names of its sources; one without a triple is missing.
         sources: names of the sources that the release is narrowed to; none where it takes all.
     """
 
     release: int | None
     variants: int
-    triples: int
-    anchors: int
-    texts: int
+    amounts: Mapping[str, Amount]
     sources: tuple[str, ...] = ()
 
+    @property
+    def triples(self) -> int:
+        """Of the train split."""
+        return sum(amount.triples for amount in self.amounts.values())
+
+    @property
+    def anchors(self) -> int:
+        """Of the train split, with at least one triple."""
+        return sum(amount.anchors for amount in self.amounts.values())
+
+    @property
+    def texts(self) -> int:
+        """Those anchors and their variants, about."""
+        return round(sum(amount.texts for amount in self.amounts.values()))
+
+    def families(self, recipe: Recipe) -> int:
+        """How many families an epoch goes through, before the draw of `max_triples`."""
+        return sum(drawn for drawn, _ in self._drawn(recipe))
+
     def rows(self, recipe: Recipe) -> int:
-        """How many families, or triples, a training goes through in an epoch, about."""
-        triples = min(self.triples, recipe.max_triples or self.triples)
-        if recipe.loss == "triples":
-            return triples
-        return round(self.anchors * triples / max(1, self.triples))
+        """How many families, or triples, an epoch goes through, about."""
+        kept = min(1.0, (recipe.max_triples or self.triples) / max(1, self.triples))
+        if recipe.loss != "triples":
+            return round(self.families(recipe) * kept)
+        drawn = sum(drawn * of.triples / of.anchors for drawn, of in self._drawn(recipe))
+        return round(drawn * kept)
 
     def texts_a_step(self, recipe: Recipe) -> float:
         """How many texts a step passes forwards and backwards, about."""
-        of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
-        made = 0.0
-        if recipe.makes_opposites:
-            of_row += sum(SHARES_FRAMED.values()) if recipe.framed_anchors else 0.0
-            made = TEXTS_OF_OPPOSITES * recipe.opposites + TEXTS_OF_A_STANCE * recipe.stances
-        return recipe.batch_size * of_row + made + recipe.unrelated_texts
+        of_row = 3.0
+        if recipe.loss != "triples":
+            drawn = sum(drawn * of.texts / of.anchors for drawn, of in self._drawn(recipe))
+            of_row = drawn / max(1, self.families(recipe))
+        return recipe.batch_size * of_row + recipe.unrelated_texts
+
+    def _drawn(self, recipe: Recipe) -> list[tuple[int, Amount]]:
+        """How many anchors of each source an epoch goes through."""
+        return [
+            (anchors_in_an_epoch(amount.anchors, recipe.sources.get(source, 1.0)), amount)
+            for source, amount in self.amounts.items()
+        ]
 
     def recipe(self) -> Recipe:
-        """The default recipe; where there are fewer anchors than a batch needs, smaller batches."""
+        """The default recipe; where an epoch has fewer anchors than a batch needs, smaller
+        batches."""
         default = Recipe()
-        return Recipe(batch_size=max(2, min(default.batch_size, self.anchors)))
+        return Recipe(batch_size=max(2, min(default.batch_size, self.families(default))))
 
 
 class TimeEstimate(NamedTuple):
@@ -105,21 +148,13 @@ def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
         HedgerowError: there is no such release.
     """
     if release_number is None and not list_releases(session):
-        return TrainingPlan(None, count_accepted(session), *_totals(session, _accepted_families()))
+        names = dict(session.execute(select(col(Source.id), col(Source.name))).all())
+        now = _amounts(session, _accepted_families())
+        amounts = {names[source]: amount for source, amount in now.items()}
+        return TrainingPlan(None, count_accepted(session), amounts)
     release = get_release(session, release_number)
-    part = release.summary["splits"].get(Split.TRAIN)
-    if not part:
-        return TrainingPlan(
-            release.number, release.summary["variants"], 0, 0, 0, only_sources(release)
-        )
-    return TrainingPlan(
-        release.number,
-        release.summary["variants"],
-        part["triples"],
-        part["anchors"] - part["without_triples"],
-        part["anchors"] + part["variants"],
-        only_sources(release),
-    )
+    amounts = _amounts(session, _released_families(release.id))
+    return TrainingPlan(release.number, release.summary["variants"], amounts, only_sources(release))
 
 
 def count_accepted(session: Session, sources: Collection[str] = ()) -> int:
@@ -164,23 +199,45 @@ def _sides(polarity: Mapped[Polarity]) -> tuple[Label[int], Label[int]]:
 
 
 def _accepted_families() -> Subquery:
-    """Positives, negatives and all variants of each anchor in the train split of a release made
-    now."""
-    columns = (*_sides(col(TypeRow.polarity)), func.count().label("variants"))
+    """Positives, negatives, all variants and the source's id of each anchor in the train split of
+    a release made now."""
+    columns = (
+        *_sides(col(TypeRow.polarity)),
+        func.count().label("variants"),
+        func.max(col(Anchor.source_id)).label("source"),
+    )
     sides = trained_on_now(select(*columns).select_from(Variant))
     return sides.group_by(col(Variant.anchor_id)).subquery()
 
 
-def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
-    """(triples, anchors with a triple, texts of all anchors and variants)."""
-    product = families.c.positive * families.c.negative
-    query = select(
-        func.sum(product),
-        func.sum(case((product > 0, 1), else_=0)),
-        func.sum(families.c.variants + 1),
+def _released_families(release_id: int) -> Subquery:
+    """The same of each anchor in the train split of a release, with the source's name."""
+    columns = (
+        *_sides(col(ReleaseItem.polarity)),
+        func.count().label("variants"),
+        func.max(col(ReleaseItem.source)).label("source"),
     )
-    triples, anchors, texts = (int(total or 0) for total in session.execute(query).one())
-    return triples, anchors, texts
+    sides = select(*columns).where(
+        col(ReleaseItem.release_id) == release_id, col(ReleaseItem.split) == Split.TRAIN
+    )
+    return sides.group_by(col(ReleaseItem.anchor_uid)).subquery()
+
+
+def _amounts(session: Session, families: Subquery) -> dict[Any, Amount]:
+    """What there is of each source, by what the families have of it: its id or name."""
+    product = families.c.positive * families.c.negative
+    query = (
+        select(
+            families.c.source, func.sum(product), func.count(), func.sum(families.c.variants + 1)
+        )
+        .where(product > 0)
+        .group_by(families.c.source)
+        .order_by(families.c.source)
+    )
+    return {
+        source: Amount(int(triples), int(anchors), int(texts))
+        for source, triples, anchors, texts in session.execute(query)
+    }
 
 
 def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstimate:

@@ -42,7 +42,9 @@ def sentence(error: ValidationError) -> str:
         problem = detail["msg"].removeprefix("Value error, ")
         if detail["loc"]:
             problem = problem.removeprefix("Input ").removeprefix("String ")
-            parts.append(f"{detail['loc'][0]} {problem}, found {shown(detail['input'])}")
+            place, *within = detail["loc"]
+            of = f" of {shown(within[0])}" if within and isinstance(within[0], str) else ""
+            parts.append(f"{place}{of} {problem}, found {shown(detail['input'])}")
         else:
             parts.append(problem)
     return f"The recipe is wrong: {'; '.join(parts)}."

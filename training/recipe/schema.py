@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
@@ -20,19 +21,25 @@ from pydantic import (
     model_validator,
 )
 
+from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.variants.writers import RULES
 from db.errors import HedgerowError
 from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
+from training.recipe.weights import weights_in
 from training.retention.topics import OF_A_MATTER
 
-RECIPE_VERSION = 8
+RECIPE_VERSION = 9
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
 Precision = Literal["auto", "fp32", "bf16"]
 Watched = Literal["ranked", "families", "questions", "sts"]
+Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
+
+SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.1, source_names.CLAIMS: 0.2})
+"""The default of `Recipe.sources`. These corpora have many more families than people write, and
+they are plainer: all of them in each epoch would be most of what is learned."""
 
 
 class Recipe(BaseModel):
@@ -65,8 +72,14 @@ class Recipe(BaseModel):
     positive, or with the paraphrases of an anchor that has none; 'hedging': hedges, with the
     original contradiction as the negative beside other anchors' hedges."""
 
-    without_types: tuple[str, ...] = ()
-    """Variant types that are left out, by id."""
+    sources: Weights = Field(default_factory=lambda: dict(SOURCE_SHARES))
+    """Of a source of the release, by its name, the share of its families that an epoch goes
+    through, 0 to 1; the next epoch goes on with others. 0: none of them. Of a source that is not
+    named: all. With the loss 'triples', each family comes with all its triples."""
+
+    types: Weights = Field(default_factory=dict)
+    """Of a variant type, by its id, how often a variant takes part when its family does, 0 to 1.
+    0: never. A type that is not named: always. With the loss 'triples', 0 or 1."""
 
     providers: tuple[str, ...] = ()
     """Only variants from these providers, such as 'rules'; empty: from all."""
@@ -106,19 +119,6 @@ class Recipe(BaseModel):
 
     order_pushes_hedges: bool = True
     """For that, hedges are pushed away, too; otherwise only paraphrases are drawn nearer."""
-
-    opposites: int = Field(default=8, ge=0, le=1000)
-    """Families a step beside the data's, from the list of opposites that Hedgerow brings (English):
-    whole sentences, and words that are put into sentences by rule, partly of the data; not in
-    'triples', nor where the recipe leaves out what rules write. 0: none."""
-
-    stances: int = Field(default=6, ge=0, le=1000)
-    """With opposites, further families a step, from statements that Hedgerow brings (English), each
-    affirmed, weakened and contradicted in free words; 0: none."""
-
-    framed_anchors: bool = True
-    """With opposites, the data's anchors are affirmed, weakened or denied as wholes, too: 'There is
-    no doubt that …'."""
 
     context: float = Field(default=0.0, ge=0, le=1)
     """Probability that a family is set into the same few neutral sentences, so that the encoder
@@ -182,8 +182,7 @@ class Recipe(BaseModel):
     of each pair is kept, too: what is a little different shall stay as near as it was."""
 
     distillation_file: str | None = Field(default=None, min_length=1)
-    """Text for it, one a line, beside the anchors that are trained on and, where opposites are
-    made, some sentences of their list."""
+    """Text for it, one sentence a line, in addition to the anchors that are trained on."""
 
     interpolation: float = Field(default=0.97, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
@@ -231,17 +230,35 @@ class Recipe(BaseModel):
             raise ValueError("expected a number or a text")
         return value
 
-    @field_validator("without_types", "providers", mode="before")
+    @field_validator("providers", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
-        if isinstance(value, str):  # as in --set without_types=word,phrase
+        if isinstance(value, str):  # as in --set providers=rules,openai
             return value.split(",")
         return () if value is None else value
 
-    @field_validator("without_types", "providers")
+    @field_validator("providers")
     @classmethod
     def _in_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(sorted({name for name in value if name}))
+
+    @field_validator("sources", "types", mode="before")
+    @classmethod
+    def _weights(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        if isinstance(value, str):  # as in --set types=word:0.5,verbal:0
+            return weights_in(value)
+        if isinstance(value, Mapping) and any(isinstance(w, bool) for w in value.values()):
+            raise ValueError("expected a number from 0 to 1 for each name")
+        return value
+
+    @field_validator("sources", "types")
+    @classmethod
+    def _without_whole_ones(cls, value: dict[str, float]) -> dict[str, float]:
+        if any("\0" in name for name in value):  # PostgreSQL stores none
+            raise ValueError("expected names without a null character")
+        return {name: value[name] + 0.0 for name in sorted(value) if value[name] != 1}
 
     @field_validator("*")
     @classmethod
@@ -253,6 +270,15 @@ class Recipe(BaseModel):
         if self.max_triples is not None and self.max_triples < self.batch_size:
             raise ValueError(
                 f"max_triples ({self.max_triples}) must be at least batch_size ({self.batch_size})"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _triples_are_whole(self) -> Recipe:
+        if self.loss == "triples" and any(self.types.values()):
+            raise ValueError(
+                "with the loss 'triples', a type takes part always or never, so give it 1 or 0 in "
+                "types, or choose a loss over families"
             )
         return self
 
@@ -276,6 +302,9 @@ class Recipe(BaseModel):
         except ValidationError as error:
             raise HedgerowError(sentence(error)) from error
 
+    def __hash__(self) -> int:
+        return hash(self.hash)  # pydantic's own takes no mappings
+
     @property
     def hash(self) -> str:
         """SHA-256 (64 hex digits) of the content; equal recipes have equal hashes."""
@@ -284,16 +313,9 @@ class Recipe(BaseModel):
 
     @property
     def leaves_out_kinds(self) -> bool:
-        """Whether it leaves variants out by their type or provider."""
-        return self.data != "all" or bool(self.without_types) or bool(self.providers)
-
-    @property
-    def makes_opposites(self) -> bool:
-        """Whether families of opposites are made; they count as the rules'."""
-        by_rule = not self.providers or RULES in self.providers
-        return (
-            bool(self.opposites) and self.loss != "triples" and self.data != "hedging" and by_rule
-        )
+        """Whether it leaves variants out by their source, type or provider."""
+        kinds = self.providers or self.types or 0.0 in self.sources.values()
+        return self.data != "all" or bool(kinds)
 
     @property
     def trainings(self) -> int:
@@ -314,7 +336,7 @@ class Recipe(BaseModel):
         return rows_of(self.loss)
 
     def steps(self, rows: int) -> int:
-        """Steps of each training on so many `rows` (after the draw of max_triples).
+        """Steps of each training where an epoch goes through so many `rows`.
 
         A batch is always full: what remains of an epoch's rows is left out.
         """
@@ -330,7 +352,8 @@ class Recipe(BaseModel):
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
     def with_overrides(self, assignments: Sequence[str]) -> Recipe:
-        """A copy with `key=value` texts applied in order, as from `--set`; 'none' is no limit.
+        """A copy with `key=value` texts applied in order, as from `--set`; 'none' is no limit, or
+        no weights.
 
         Raises:
             HedgerowError: an assignment without '=', an unknown key or a wrong value.

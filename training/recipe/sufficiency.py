@@ -70,12 +70,14 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
         raise HedgerowError(
             "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
             "anchor keeps a hedge or paraphrase and what it is compared with; leave out less "
-            "(data, without_types, providers)."
+            "(data, sources, types, providers)."
         )
-    if left.anchors < recipe.batch_size:
+    found = left.families(recipe)
+    if found < recipe.batch_size:
+        where = "" if found == left.anchors else f" in an epoch, of {left.anchors:,}"
         raise HedgerowError(
             f"Expected at least as many anchors with both sides as a batch has {recipe.rows} "
-            f"({recipe.batch_size}), found {left.anchors:,}; lower batch_size, or leave out less."
+            f"({recipe.batch_size}), found {found:,}{where}; lower batch_size, or leave out less."
         )
 
 
@@ -94,4 +96,5 @@ def _might_draw_too_few(left: TrainingPlan, recipe: Recipe) -> bool:
     """Whether a draw of `max_triples` is so small that only the draw itself shows if it fills a
     batch."""
     drawn = recipe.max_triples or left.triples
-    return left.triples > drawn and left.anchors * drawn < SPARE * recipe.batch_size * left.triples
+    families = left.families(recipe)
+    return left.triples > drawn and families * drawn < SPARE * recipe.batch_size * left.triples

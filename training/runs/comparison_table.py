@@ -121,6 +121,8 @@ def shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {shown(weight)}" for name, weight in value.items()) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

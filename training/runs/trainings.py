@@ -248,7 +248,7 @@ def _task(session: Session, run: Run, settings: Settings) -> _Task:
 
 def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
     """The train split; what is measured meanwhile is the whole validation split."""
-    everything = Recipe(base_encoder=recipe.base_encoder)
+    everything = Recipe(base_encoder=recipe.base_encoder, sources={})
     return Data(
         training_families(session, release_id, split=Split.TRAIN, recipe=recipe),
         training_families(session, release_id, split=Split.VALIDATION, recipe=everything),

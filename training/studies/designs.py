@@ -71,23 +71,22 @@ EPOCHS_ALIKE = (
     "less data also means fewer steps."
 )
 
-OF_THE_DATA = (
-    "Trained on the release alone, once each: without the families of opposites and the mean of "
-    "several trainings that the recipe has otherwise."
+ONCE_EACH = (
+    "Each arm is one training: the recipe's mean of several trainings is left out, so that a study "
+    "takes less time."
 )
 
 
 def design(study: Study, data: Composition, base: Recipe) -> Design:
     """The trainings of a study on this data, each by the base recipe but for what the study varies.
 
-    What the data is too little for is left out, which `told` says. Families that a recipe adds to
-    the data (`Recipe.opposites`) are left out too: they would hide what the data does; and so are
-    further trainings whose weights are averaged (`Recipe.soup`): a study has many as it is.
+    What the data is too little for is left out, which `told` says. Further trainings whose weights
+    are averaged (`Recipe.soup`) are left out, too: a study has many as it is.
     """
-    found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "opposites": 0, "soup": 1}))
-    if not (base.makes_opposites or base.trainings > 1) or not found.arms:
+    found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "soup": 1}))
+    if base.trainings == 1 or not found.arms:
         return found
-    return found._replace(told=[*found.told, OF_THE_DATA])
+    return found._replace(told=[*found.told, ONCE_EACH])
 
 
 def _arm(data: Composition, base: Recipe, label: str, /, **changes: Any) -> Arm:
@@ -98,7 +97,7 @@ def _arm(data: Composition, base: Recipe, label: str, /, **changes: Any) -> Arm:
 def _families(arm: Arm) -> float:
     """How many a training draws from, about."""
     limit = arm.recipe.max_triples or arm.plan.triples
-    return arm.plan.anchors * min(1.0, limit / max(1, arm.plan.triples))
+    return arm.plan.families(arm.recipe) * min(1.0, limit / max(1, arm.plan.triples))
 
 
 def _fills_a_batch(arm: Arm) -> bool:
@@ -182,13 +181,11 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
 
 def _by_types(data: Composition, base: Recipe) -> Design:
     left = {
-        type_id: label
-        for type_id, label in data.labels.items()
-        if type_id not in base.without_types
+        type_id: label for type_id, label in data.labels.items() if base.types.get(type_id, 1.0)
     }
     arms = [_arm(data, base, "All types")]
     arms += [
-        _arm(data, base, f"Without {label}", without_types=(*base.without_types, type_id))
+        _arm(data, base, f"Without {label}", types={**base.types, type_id: 0.0})
         for type_id, label in left.items()
     ]
     told = [

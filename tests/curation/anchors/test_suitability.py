@@ -17,10 +17,9 @@ from curation.anchors.suitability import (
     find_problems,
 )
 from curation.content_uids import words_of
-from curation.corpora.corpus import STARTER
+from curation.corpora.corpus import CORPORA, STARTER
 from curation.language.english import looks_foreign
 from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Analysis
-from training.data import antonym_pairs
 
 
 @pytest.mark.parametrize(
@@ -161,16 +160,11 @@ def test_captions_headlines_and_foreign_names_pass(anchor: str) -> None:
 
 def test_false_alarms_are_rare() -> None:
     """In the starter corpus it is five instructions; in the other sentences negation is wanted."""
-    anchors = [
-        json.loads(line)["anchor"]
-        for line in (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()
-    ]
+    anchors = [family["anchor"] for family in STARTER.families()]
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
     assert {problem.kind for problem in found} == {UnsuitableKind.COMMAND}
     assert len(found) / len(anchors) < 0.005
-    lines = antonym_pairs.FILE.read_text("utf-8")
-    pairs = [line.split(" | ")[:2] for line in lines.splitlines()]
-    statements = [f"{subject} {predicate}." for subject, predicate in pairs]
+    statements = [family["anchor"] for family in CORPORA["antonyms"].families()]
     kinds = Counter(p.kind for text in statements for p in find_problems(text, words_of(text)))
     odd = (
         kinds[UnsuitableKind.COMMAND]

@@ -130,9 +130,10 @@ def add_family(
     by: Reviewer | None = None,
     split: Split | None = None,
     cue: str | None = None,
+    source: str = "A corpus",
 ) -> Anchor:
     """An anchor with accepted variants; by a model reviewer unless ``by`` names another."""
-    anchor = add_anchor(session, text, split=split)
+    anchor = add_anchor(session, text, split=split, source=source)
     family = [
         _variant(anchor, type_id, variant_text, cue)
         for type_id, texts in variants.items()
@@ -145,7 +146,9 @@ def add_family(
     return anchor
 
 
-def add_plain_family(session: Session, number: int, *, split: Split | None = None) -> Anchor:
+def add_plain_family(
+    session: Session, number: int, *, split: Split | None = None, source: str = "A corpus"
+) -> Anchor:
     """An anchor with one hedge and two negations: two triples."""
     return add_family(
         session,
@@ -156,4 +159,5 @@ def add_plain_family(session: Session, number: int, *, split: Split | None = Non
             "lexical": [f"Door {number} is shut."],
         },
         split=split,
+        source=source,
     )

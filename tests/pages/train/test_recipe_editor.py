@@ -10,14 +10,14 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
-from db.engine import reading
+from db.engine import reading, writing
+from db.models import Split
 from db.runs import list_runs
 from db.settings import load_settings
+from pages.components.shared.formatting import label
 from pages.components.train.section_choice import RESULTS, SECTION, TRAIN
-from tests.pages.train.support.states import (
-    page,
-    told,
-)
+from tests.curation.support.families import add_plain_family
+from tests.pages.train.support.states import HOSTILE, page, told
 from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
@@ -124,12 +124,37 @@ def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
 def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[int]) -> None:
     test = page()
     assert "(18 triples)" in told(test)
-    box(test).set_value("batch_size: 4\nwithout_types: [verbal]").run()
+    box(test).set_value("batch_size: 4\ntypes: {verbal: 0}").run()
     assert "(9 triples left of 18 triples)" in told(test)
     box(test).set_value("batch_size: 4\nproviders: [nobody]").run()
     assert "found 'nobody'; there are 'openai'" in told(test)
     test.button("train-click").click().run()
     assert started == []
+
+
+def test_the_shares_of_the_sources_are_fields_where_there_are_several(
+    project: Engine, started: list[int]
+) -> None:
+    test = page()
+    assert "Share of each source" not in told(test)
+    with writing(project) as session:
+        for number in range(50, 58):
+            add_plain_family(session, number, split=Split.TRAIN, source=HOSTILE)
+    test = page()
+    assert "Share of each source's families in an epoch" in told(test)
+    assert field(test, "source:A corpus").value == 1.0
+    hostile = field(test, re.escape(f"source:{HOSTILE}"))
+    assert hostile.label == label.plain(HOSTILE)
+    hostile.set_value(0.5).run()
+    wanted = Recipe().sources | {HOSTILE: 0.5}
+    assert parse_recipe(box(test).value).sources == wanted
+    assert "of 13 families each, an epoch's part of 17 families" in told(test)
+    field(test, "source:A corpus").set_value(0.0).run()
+    assert "of 4 families each, an epoch's part of 8 families" in told(test)
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["recipe"]["sources"] == wanted | {"A corpus": 0.0}
 
 
 def test_a_file_is_kept_by_its_content_and_named_in_the_recipe(project: Engine) -> None:

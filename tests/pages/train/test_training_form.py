@@ -109,7 +109,7 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
     ("key", "value", "sentence"),
     [
         ("batch_size", 64, "Expected at least as many anchors with both sides as a batch has"),
-        ("without_types", ("verbal", "lexical"), "a recipe that leaves anchors"),
+        ("types", {"verbal": 0.0, "lexical": 0.0}, "a recipe that leaves anchors"),
         ("providers", ("nobody",), "found 'nobody'"),
     ],
 )

@@ -20,9 +20,12 @@ RECIPES = (
     Recipe(),
     Recipe(data="negation"),
     Recipe(data="hedging"),
-    Recipe(data="negation", without_types=(ENTAILMENT,)),
-    Recipe(data="hedging", without_types=(CONTRADICTION,)),
-    Recipe(without_types=("verbal", "word")),
+    Recipe(data="negation", types={ENTAILMENT: 0}),
+    Recipe(data="hedging", types={CONTRADICTION: 0}),
+    Recipe(types={"verbal": 0, "word": 0}),
+    Recipe(types={"word": 0.5}),
+    Recipe(sources={"Others": 0}),
+    Recipe(sources={"Others": 0, "A corpus": 0}),
     Recipe(providers=("nobody",)),
     Recipe(providers=("openai",), data="negation"),
 )
@@ -61,6 +64,7 @@ def originals(session: Session) -> None:
     )
     add_family(session, "Only hedged.", {"phrase": ["Perhaps hedged."]}, split=Split.TRAIN)
     add_plain_family(session, 9, split=Split.TEST)
+    add_plain_family(session, 10, split=Split.TRAIN, source="Others")
 
 
 def test_the_database_counts_what_a_training_finds(engine: Engine) -> None:
@@ -72,6 +76,14 @@ def test_the_database_counts_what_a_training_finds(engine: Engine) -> None:
         for recipe in RECIPES:
             found = training_families(session, release.id, split=Split.TRAIN, recipe=recipe)
             left = released.left_by(recipe)
-            expected = (sum(map(count_triples, found)), len(found), sum(map(len, found)))
-            assert (left.triples, left.anchors, left.texts) == expected, recipe
+            expected = {
+                source: (
+                    sum(map(count_triples, families)),
+                    len(families),
+                    sum(recipe.types.get(m.type_id, 1.0) for family in families for m in family),
+                )
+                for source in ("A corpus", "Others")
+                if (families := [one for one in found if one[0].source == source])
+            }
+            assert left.amounts == expected, recipe
             assert accepted.left_by(recipe) == left._replace(release=None), recipe

@@ -14,7 +14,14 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
-from tests.curation.support.families import add_anchor, add_family, add_variant, decide, model
+from tests.curation.support.families import (
+    add_anchor,
+    add_family,
+    add_plain_family,
+    add_variant,
+    decide,
+    model,
+)
 from tests.support.databases import Fill, both_databases
 from training.data.families import drawn, training_families
 from training.data.sampling import as_triples, count_triples
@@ -92,7 +99,7 @@ def test_only_negation_has_the_entailment_as_its_positive_or_else_paraphrases(
         "Tea is hot.": negations | {"entailment": Role.PARAPHRASE},
         "Soup is hot.": negations | {"negated_antonym": Role.PARAPHRASE},
     }
-    without = families(engine, release, data="negation", without_types=["entailment"])
+    without = families(engine, release, data="negation", types={"entailment": 0})
     assert without["Tea is hot."] == without["Soup is hot."]
 
 
@@ -106,20 +113,31 @@ def test_only_hedging_has_the_contradiction_as_its_negative_or_else_other_anchor
     }
 
 
+def test_sources_are_left_out_and_the_others_stay(engine: Engine) -> None:
+    with writing(engine) as session:
+        for number in range(2):
+            add_plain_family(session, number, split=Split.TRAIN, source=f"Source {number}")
+        release = create_release(session).release.id
+    assert list(families(engine, release)) == ["Door 0 is open.", "Door 1 is open."]
+    one = families(engine, release, sources={"Source 0": 0, "Source 1": 0.1, "Elsewhere": 0})
+    assert list(one) == ["Door 1 is open."]
+    assert families(engine, release, sources={"Source 0": 0, "Source 1": 0}) == {}
+
+
 def test_types_are_left_out_and_with_them_anchors_that_lack_a_side_then(
     engine: Engine, release: int
 ) -> None:
-    found = families(engine, release, without_types=["verbal", "word", "contradiction"])
+    found = families(engine, release, types={"verbal": 0, "word": 0, "contradiction": 0})
     assert found["Soup is hot."] == {"negated_antonym": Role.PARAPHRASE, "lexical": Role.NEGATION}
     positives = ["word", "negated_antonym"]
-    assert list(families(engine, release, without_types=positives)) == ["Tea is hot."]
+    assert list(families(engine, release, types=dict.fromkeys(positives, 0))) == ["Tea is hot."]
 
 
 def test_a_type_that_the_project_lacks_is_not_silently_left_out(
     engine: Engine, release: int
 ) -> None:
     with pytest.raises(HedgerowError, match="found 'wrod'"):
-        families(engine, release, without_types=["wrod"])
+        families(engine, release, types={"wrod": 0})
 
 
 def test_variants_far_from_their_anchor_are_left_out(engine: Engine, release: int) -> None:
@@ -192,6 +210,6 @@ def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
 def test_a_training_without_a_type_that_there_is_not_is_refused_when_it_is_asked_for(
     engine: Engine, release: int
 ) -> None:
-    recipe = Recipe(without_types=["entailments"])
+    recipe = Recipe(types={"entailments": 0.5})
     with writing(engine) as session, pytest.raises(HedgerowError, match="found 'entailments'"):
         request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)

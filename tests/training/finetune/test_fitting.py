@@ -38,7 +38,6 @@ def recipe(tiny_encoder: Path) -> Recipe:
         distillation=0,
         freeze_word_embeddings=False,
         scale=20,
-        opposites=0,
         order_weight=0,
         interpolation=1,
         dropout=None,
@@ -66,7 +65,8 @@ def test_training_moves_negations_away_and_the_loss_falls(
 def test_equal_families_recipe_and_seed_give_equal_weights(
     tmp_path: Path, recipe: Recipe, loss: str
 ) -> None:
-    recipe = recipe.with_overrides([f"loss={loss}", "distillation=1", "context=0.5", "opposites=2"])
+    recipe = recipe.with_overrides([f"loss={loss}", "distillation=1", "context=0.5"])
+    recipe = recipe.model_copy(update={"types": {} if loss == "triples" else {"word": 0.5}})
     turned = [[family[0], *family[:0:-1]] for family in FAMILIES[::-1]]
     first = weights(run(tmp_path / "a", recipe))
     assert first == weights(run(tmp_path / "b", recipe, families=turned))

@@ -96,7 +96,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
     "changes",
     [
         ["loss=family", "context=0.5", "precision=bf16"],
-        ["loss=symmetric", "distillation=1", "opposites=2"],
+        ["loss=symmetric", "distillation=1", "types=word:0.5"],
         ["loss=triples", "lora_rank=2", "interpolation=0.5"],
         ["soup=2", "max_steps=none", "epochs=1.5", "distillation=1"],
         ["measure_every=0.5", "early_stopping=ranked", "patience=9"],

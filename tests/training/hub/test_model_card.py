@@ -68,8 +68,7 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert rows["seed"] == ("1",) and rows["base"] == (LOCAL_MODEL,)
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
-    told = {"opposites": "families from a list of English opposites"}
-    told["stances"] = "affirmed, weakened and contradicted in free words"
+    told = {}
     told["distillation_wordings"] = "everyday texts that come with Hedgerow"
     told["likeness"] = "That trains some of what STS measures"
     without = dict.fromkeys(told, 0)
@@ -80,6 +79,19 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
         other = Run(**run.model_dump() | {"parameters": plain})
         poorer = card_of(session, other, other.result)
     assert not [sentence for sentence in told.values() if sentence in poorer]
+
+
+def test_the_card_says_which_sources_an_epoch_takes_a_part_of(
+    engine: Engine, tiny_encoder: Path
+) -> None:
+    recipe = Recipe(sources={"A corpus": 0.25, "Elsewhere": 0.5})
+    number = add_model(engine, tiny_encoder, recipe)
+    card = card_with(engine, number)
+    assert "takes a part of some sources: 25% of *A corpus*. The next epoch" in card
+    with writing(engine) as session:
+        run = get_run(session, number)
+        run.parameters = run.parameters | {"recipe": Recipe().model_dump(mode="json")}
+    assert "a part of some sources" not in card_with(engine, number)
 
 
 def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) -> None:

@@ -10,17 +10,19 @@ from sqlalchemy.orm import Session
 
 from curation.release.freezing import create_release
 from db.engine import reading, writing
-from db.models import RunMetric
+from db.models import RunMetric, Split
 from db.runs import create_run
+from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import ROOT
+from tests.support.databases import both_databases
 from training.finetune.curve_names import PACE
 from training.recipe.plan import (
     FORWARD_ONLY,
     KIND,
     PREPARING,
     TELLING_STEPS,
-    TEXTS_OF_OPPOSITES,
     TEXTS_PER_SECOND,
+    Amount,
     TrainingPlan,
     estimate,
     measuring_steps,
@@ -28,10 +30,8 @@ from training.recipe.plan import (
 )
 from training.recipe.schema import Recipe
 
-PLAN = TrainingPlan(release=1, variants=70, triples=120, anchors=10, texts=80)
-RECIPE = Recipe(
-    loss="family", batch_size=5, epochs=3, distillation=0, opposites=0, max_steps=None, soup=1
-)
+PLAN = TrainingPlan(1, 70, {"Mine": Amount(triples=120, anchors=10, texts=80)})
+RECIPE = Recipe(loss="family", batch_size=5, epochs=3, distillation=0, max_steps=None, soup=1)
 STEPS = 6
 OF_A_STEP = 5 * 8
 
@@ -42,9 +42,26 @@ def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
     with writing(project) as session:
         create_release(session)
         after = plan(session)
-    assert before == (None, 30, 18, 9, 36, ())
-    assert after == (1, 30, 18, 9, 36, ())
+    assert before == (None, 30, {"A corpus": (18, 9, 36)}, ())
+    assert after == (1, 30, {"A corpus": (18, 9, 36)}, ())
     assert after.recipe().batch_size <= 9  # a batch needs as many anchors
+
+
+@both_databases
+def test_the_plan_counts_each_source(engine: Engine) -> None:
+    with writing(engine) as session:
+        for number in range(5):
+            add_plain_family(session, number, split=Split.TRAIN, source=f"Source {number % 2}")
+        add_family(session, "It rains.", {"word": ["It may rain."]}, split=Split.TRAIN)
+        add_plain_family(session, 9, split=Split.TEST, source="Held out")
+        before = plan(session)
+        create_release(session, sources=["Source 0", "A corpus"])
+        after = plan(session)
+    amounts = {"Source 0": Amount(6, 3, 12), "Source 1": Amount(4, 2, 8)}
+    assert before.amounts == amounts
+    assert (before.triples, before.anchors, before.texts) == (10, 5, 20)
+    assert after.amounts == {"Source 0": amounts["Source 0"]}
+    assert after.sources == ("A corpus", "Source 0")
 
 
 def test_rows_and_texts_are_those_of_the_loss() -> None:
@@ -54,13 +71,21 @@ def test_rows_and_texts_are_those_of_the_loss() -> None:
     changes = "distillation=1 distillation_texts=16 distillation_wordings=2 distillation_every=4"
     distilled = RECIPE.with_overrides(changes.split())
     assert PLAN.texts_a_step(distilled) == OF_A_STEP + (16 + 2 * 4) / 4
-    more = RECIPE.with_overrides(["opposites=2", "stances=0"])
-    framed = PLAN.texts_a_step(more) - 2 * TEXTS_OF_OPPOSITES - OF_A_STEP
-    assert 0.5 * 5 < framed < 1 * 5  # of five families a step
-    assert PLAN.texts_a_step(more.with_overrides(["stances=3"])) == PLAN.texts_a_step(more) + 3 * 5
     half = ["max_triples=60"]
     assert PLAN.rows(RECIPE.with_overrides(half)) == 5
     assert PLAN.rows(flat.with_overrides(half)) == 60
+
+
+def test_an_epoch_has_a_source_s_share_of_its_families() -> None:
+    plan = PLAN._replace(amounts=PLAN.amounts | {"Lists": Amount(400, 100, 300)})
+    some = RECIPE.with_overrides(["sources=Lists:0.3,Elsewhere:0"])
+    assert (plan.families(some), plan.rows(some)) == (40, 40)
+    assert plan.texts_a_step(some) == 5 * (80 + 90) / 40
+    flat = some.with_overrides(["loss=triples"])
+    assert (plan.families(flat), plan.rows(flat)) == (40, 120 + 30 * 4)
+    assert (plan.families(RECIPE), plan.rows(RECIPE)) == (110, 110)
+    none = RECIPE.with_overrides(["sources=Lists:0"])
+    assert (plan.families(none), plan.texts_a_step(none)) == (10, PLAN.texts_a_step(RECIPE))
 
 
 def trained(
@@ -112,13 +137,15 @@ def test_another_encoder_takes_as_much_longer_as_it_is_heavier(
         assert judged.seconds - PREPARING == pytest.approx(first * TEXTS_PER_SECOND / 10)
 
 
-def test_the_default_training_on_the_starter_corpus_is_said_to_take_twenty_minutes(
+def test_the_default_training_on_the_starter_corpus_is_said_to_take_some_minutes(
     project: Engine,
 ) -> None:
-    """What it takes on two free cores; 35 minutes were said."""
-    starter = TrainingPlan(release=None, variants=7741, triples=11949, anchors=1016, texts=8067)
+    """1,778 steps, each with four families and the texts that distillation takes."""
+    starter = TrainingPlan(None, 7741, {"Hedgerow starter corpus": Amount(11949, 1016, 8067)})
+    assert Recipe().steps(starter.rows(Recipe())) == 1778
+    assert starter.texts_a_step(Recipe()) == pytest.approx(4 * 7.94 + 22, abs=0.1)
     with reading(project) as session:
-        assert estimate(session, starter, Recipe()).seconds == pytest.approx(20 * 60, rel=0.05)
+        assert estimate(session, starter, Recipe()).seconds == pytest.approx(9 * 60, rel=0.1)
 
 
 def test_an_unlike_training_from_the_same_encoder_tells_more_than_none(project: Engine) -> None:

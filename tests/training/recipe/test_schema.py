@@ -8,28 +8,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.corpora.corpus import CORPORA
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe.schema import RECIPE_VERSION, Recipe
+from training.recipe.weights import weights_in
 from training.recipe.yaml_text import parse_recipe
 
 NAMES = st.lists(st.sampled_from(["word", "phrase", "verbal", "näme"]), max_size=3)
+SOURCES = st.sampled_from(["word", "näme", "my file.csv", "a, b: c", ":", "ten:1"])
+WEIGHTS = st.dictionaries(SOURCES, st.just(1) | st.floats(0, 1), max_size=3)
 
 
 @st.composite
 def recipes(draw: st.DrawFn) -> Recipe:
     batch_size = draw(st.integers(2, 512))
+    loss = draw(st.sampled_from(["symmetric", "family", "triples"]))
     file = draw(st.none() | st.sampled_from(["a: b.tsv", "c:\\d", "'é' #"]))
     watched = draw(st.none() | st.sampled_from(["ranked", "families", "questions", "sts"]))
     return Recipe(
         base_encoder=draw(st.sampled_from([DEFAULT_ENCODER, "owner/näme", "./a folder: x"])),
         pooling=draw(st.sampled_from(["as_base", "mean", "cls", "max"])),
         data=draw(st.sampled_from(["all", "negation", "hedging"])),
-        without_types=draw(NAMES),
+        sources=draw(WEIGHTS),
+        types=draw(st.just({}) if loss == "triples" else WEIGHTS),
         providers=draw(NAMES),
         max_distance=draw(st.none() | st.integers(1, 500)),
         max_triples=draw(st.none() | st.integers(batch_size, 10**9)),
-        loss=draw(st.sampled_from(["symmetric", "family", "triples"])),
+        loss=loss,
         scale=draw(st.floats(0.1, 1000)),
         hedge_weight=draw(st.floats(0, 100)),
         negation_weight=draw(st.floats(0, 100)),
@@ -48,7 +54,6 @@ def recipes(draw: st.DrawFn) -> Recipe:
         distillation=draw(st.floats(-0.0, 1000)),
         distillation_every=draw(st.integers(1, 9)),
         likeness=draw(st.floats(0, 1000)),
-        framed_anchors=draw(st.booleans()),
         distillation_file=file,
         interpolation=draw(st.floats(0.01, 1)),
         lora_rank=draw(st.none() | st.integers(1, 64)),
@@ -81,7 +86,8 @@ OTHER: dict[str, Any] = {
     "base_encoder": "owner/other",
     "pooling": "cls",
     "data": "negation",
-    "without_types": ["x"],
+    "sources": {"x": 0.5},
+    "types": {"x": 0.5},
     "providers": ["x"],
     "max_distance": 77,
     "max_triples": 9999,
@@ -106,7 +112,6 @@ OTHER: dict[str, Any] = {
     "measure_every": 0.39,
     "freeze_word_embeddings": True,
     "order_margin": 0.36,
-    "opposites": 9,
     "distillation_texts": 37,
     "distillation_edits": False,
     "distillation_wordings": 5,
@@ -116,8 +121,6 @@ OTHER: dict[str, Any] = {
     "order_pushes_hedges": False,
     "distillation_every": 3,
     "likeness": 0.38,
-    "framed_anchors": False,
-    "stances": 9,
     "lazy_word_embeddings": False,
     "early_stopping": "families",
     "patience": 7,
@@ -131,22 +134,6 @@ def test_every_field_changes_the_hash() -> None:
     assert set(OTHER) == set(Recipe.model_fields) - {"version"}
     hashes = {Recipe(**{name: value}).hash for name, value in OTHER.items()}
     assert len(hashes | {Recipe().hash}) == len(OTHER) + 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "made"),
-    [
-        ({}, True),
-        ({"opposites": 0}, False),
-        ({"loss": "triples"}, False),
-        ({"data": "hedging"}, False),
-        ({"data": "negation"}, True),
-        ({"providers": ["rules"]}, True),
-        ({"providers": ["openai"]}, False),
-    ],
-)
-def test_opposites_are_made_where_rules_may_write(changes: dict[str, Any], made: bool) -> None:
-    assert Recipe(**{"opposites": 2, **changes}).makes_opposites == made
 
 
 def test_a_recipe_does_not_change():
@@ -172,7 +159,18 @@ def test_a_recipe_does_not_change():
         ({"early_stopping": "drift"}, "early_stopping should be 'ranked'"),
         ({"interpolation": 0}, "interpolation should be greater than 0"),
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
-        ({"without_types": 5}, "without_types should be a valid tuple"),
+        ({"providers": 5}, "providers should be a valid tuple"),
+        ({"types": 5}, "types should be a valid dictionary"),
+        ({"types": ["word"]}, "types should be a valid dictionary"),
+        ({"types": {"word": 2}}, "types of 'word' should be less than or equal to 1, found 2"),
+        ({"types": {"word": "often"}}, "types of 'word' should be a valid number"),
+        ({"sources": {"Mine": -0.1}}, "sources of 'Mine' should be greater than or equal to 0"),
+        ({"sources": {"Mine": float("nan")}}, "sources of 'Mine' should be"),
+        ({"sources": {"Mine": True}}, "sources expected a number from 0 to 1 for each name"),
+        ({"sources": {"a\0b": 0.5}}, "sources expected names without a null character"),
+        ({"sources": {"a\ud800b": 0.5}}, "sources.* should be a valid string"),
+        ({"sources": {1: 0.5}}, "sources.* should be a valid string"),
+        ({"types": {"word": 0.5}, "loss": "triples"}, "so give it 1 or 0 in types, or choose a"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
         (
             {"version": RECIPE_VERSION + 1},
@@ -212,10 +210,53 @@ def test_overrides_are_read_as_their_fields_want_them():
         ("none", ()),
     ],
 )
-@pytest.mark.parametrize("key", ["without_types", "providers"])
-def test_lists_of_names_are_one_word(key: str, word: str, expected: tuple[str, ...]) -> None:
-    recipe = Recipe(without_types=["verbal"], providers=["rules"])
+def test_lists_of_names_are_one_word(word: str, expected: tuple[str, ...]) -> None:
+    recipe = Recipe(providers=["rules"])
+    assert recipe.with_overrides([f"providers={word}"]).providers == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("word:0.5,verbal:0", {"verbal": 0.0, "word": 0.5}),
+        (" word : 0.5 , phrase:1, ", {"word": 0.5}),
+        ("", {}),
+        ("none", {}),
+    ],
+)
+@pytest.mark.parametrize("key", ["sources", "types"])
+def test_weights_of_names_are_one_word(key: str, word: str, expected: dict[str, float]) -> None:
+    recipe = Recipe(types={"lexical": 0})
     assert getattr(recipe.with_overrides([f"{key}={word}"]), key) == expected
+
+
+@given(st.text(alphabet=":, a0.5", max_size=200))
+def test_any_line_of_weights_is_read_or_refused(line: str) -> None:
+    try:
+        found = weights_in(line)
+    except ValueError:
+        return
+    assert (not found) == (not line.strip())
+
+
+def test_a_long_line_of_weights_is_refused_at_once() -> None:
+    for line in (" " * 60_000 + "a", "a:" * 30_000, "a :" * 20_000 + " " * 5_000):
+        with pytest.raises(HedgerowError, match="The recipe is wrong: sources"):
+            Recipe(sources=line)
+
+
+def test_a_weight_of_one_is_the_same_as_none() -> None:
+    plain, said = Recipe(sources={}), Recipe(sources={"Mine": 1}, types={"word": 1.0})
+    assert plain == said and plain.hash == said.hash
+    one, other = {"a": 0.5, "b": 0}, {"b": -0.0, "a": 0.5, "c": 1}
+    assert Recipe(sources=one).hash == Recipe(sources=other).hash
+    assert Recipe(sources=one).to_yaml() == Recipe(sources=other).to_yaml()
+
+
+def test_the_bundled_corpora_are_drawn_by_a_share_unless_the_recipe_says_otherwise() -> None:
+    named = {CORPORA["antonyms"].source: 0.1, CORPORA["claims"].source: 0.2}
+    assert Recipe().sources == named
+    assert Recipe().with_overrides(["sources=none"]).sources == {}
 
 
 @pytest.mark.parametrize("key", ["max_steps", "early_stopping", "sts_file", "lora_rank"])
@@ -229,6 +270,8 @@ def test_overrides_can_make_any_recipe_of_any_other(first: Recipe, second: Recip
     def word(value: object) -> str:
         if isinstance(value, tuple):
             return ",".join(value)
+        if isinstance(value, dict):
+            return ",".join(f"{name}:{weight}" for name, weight in value.items())
         return "none" if value is None else str(value)
 
     assert first.with_overrides([f"{key}={word(value)}" for key, value in second]) == second
@@ -250,6 +293,9 @@ def test_no_override_changes_nothing():
         ("epoch=3", "the nearest one is 'epochs'"),
         ("epochs=", "epochs should be a valid number"),
         ("epochs=none", "epochs should be a valid number"),
+        ("types=word", "types expected name:weight, separated by commas, such as word:0.5"),
+        ("types=word:", "types of 'word' should be a valid number"),
+        ("types=word:0.5,word:1", "types expected each name once, but 'word' is there twice"),
         ("max_triples=3", "at least batch_size"),
     ],
 )

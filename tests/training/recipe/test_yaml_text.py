@@ -16,7 +16,7 @@ WRONG = [
     ("{[a]: b}", "not YAML at line 1"),
     ("epochs: yes", "epochs expected a number"),
     ("epoch: 1", "nearest one is 'epochs'"),
-    ("without_types: [[a]]", "without_types should be a valid string"),
+    ("providers: [[a]]", "providers should be a valid string"),
     ("base_encoder: &a [*a]", "has the alias"),
     ("epochs: !!python/object/apply:os.getcwd []", "not YAML"),
     ("epochs: 2026-99-99", "not YAML"),
@@ -76,11 +76,11 @@ def test_keys_left_out_have_their_defaults(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["[word, phrase]", "phrase, word", "[phrase, word, word, '']"])
 def test_names_are_a_list_or_a_line(value: str) -> None:
-    assert parse_recipe(f"without_types: {value}").without_types == ("phrase", "word")
+    assert parse_recipe(f"providers: {value}").providers == ("phrase", "word")
 
 
 def test_an_empty_list_may_be_left_empty() -> None:
-    assert parse_recipe("providers:\nwithout_types: []").providers == ()
+    assert parse_recipe("providers:\nmax_steps:").providers == ()
 
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:

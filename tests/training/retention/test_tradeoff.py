@@ -56,7 +56,6 @@ def small_recipe(tiny_encoder: Path) -> Recipe:
         learning_rate=5e-3,
         warmup_ratio=0.0,
         distillation=0.0,
-        opposites=0,
         interpolation=1.0,
         soup=1,
     )

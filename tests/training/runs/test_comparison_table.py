@@ -120,18 +120,18 @@ def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
 def test_one_training_is_compared_with_the_default(engine: Engine) -> None:
     with writing(engine) as session:
         add_run(
-            session, without_types=["word", "phrase"], max_triples=64, freeze_word_embeddings=True
+            session, types={"phrase": 0.0, "word": 0.5}, max_triples=64, freeze_word_embeddings=True
         )
     with reading(engine) as session:
         (row,) = finished(session)
     found = {line.key: (line.reference, line.values) for line in differing([row], DEFAULT)}
     assert found == {
-        "without_types": ("none", ["phrase, word"]),
+        "types": ("none", ["phrase: 0, word: 0.5"]),
         "max_triples": ("none", ["64"]),
         "freeze_word_embeddings": ("false", ["true"]),
     }
     assert in_words(changed_keys(row, DEFAULT)) == (
-        "without_types: phrase, word, max_triples: 64, freeze_word_embeddings: true"
+        "types: phrase: 0, word: 0.5, max_triples: 64, freeze_word_embeddings: true"
     )
     assert alike([row], DEFAULT) == {}
 

@@ -84,7 +84,7 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
             {"providers": ("nobody",)},
             "found 'nobody'; there are 'openai'",
         ),
-        ({"without_types": ("verbal", "lexical")}, "a recipe that leaves anchors .* leaves none"),
+        ({"types": {"verbal": 0.0, "lexical": 0.0}}, "a recipe that leaves anchors .* leaves none"),
         ({"max_distance": 1}, "no triples to train on"),
         ({"max_triples": 3}, "A batch of 4 needs as many anchors"),
     ],

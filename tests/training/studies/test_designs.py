@@ -15,15 +15,15 @@ from db.engine import reading, writing
 from db.models import Split, Variant
 from tests.curation.support.families import add_family
 from tests.support.databases import both_databases, one_database
-from training.data.composition import Composition, composition
+from training.data.composition import Composition, Shape, composition
 from training.data.families import training_families
 from training.data.sampling import count_triples
 from training.recipe.schema import Recipe
-from training.studies.designs import OF_THE_DATA, Design, Study, design
+from training.studies.designs import ONCE_EACH, Design, Study, design
 
 pytestmark = both_databases
 
-BASE = Recipe(batch_size=4, opposites=0, soup=1)
+BASE = Recipe(batch_size=4, soup=1)
 
 
 def filled(session: Session, *, rules: int = 0, originals: int = 0, families: int = 24) -> None:
@@ -62,8 +62,8 @@ def test_a_composition_counts_what_a_training_reads(engine: Engine) -> None:
         Recipe(),
         Recipe(data="negation"),
         Recipe(data="hedging"),
-        Recipe(without_types=("word",)),
-        Recipe(without_types=("verbal", "lexical")),
+        Recipe(types={"word": 0}),
+        Recipe(types={"verbal": 0, "lexical": 0}),
         Recipe(providers=("rules",)),
         Recipe(providers=("openai",), data="negation"),
     ]
@@ -102,13 +102,11 @@ def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
 
 
 @one_database
-@pytest.mark.parametrize("beside", ["opposites=3", "soup=2"])
-def test_a_study_is_of_the_release_alone(engine: Engine, beside: str) -> None:
-    """Families that the recipe makes beside the data would hide what the data do."""
-    found, data = a_design(engine, Study.DATA, BASE.with_overrides([beside]))
+def test_each_arm_of_a_study_is_one_training(engine: Engine) -> None:
+    found, data = a_design(engine, Study.DATA, BASE.with_overrides(["soup=2"]))
     plain = design(Study.DATA, data, BASE)
     assert found.arms == plain.arms
-    assert found.told == [*plain.told, OF_THE_DATA]
+    assert found.told == [*plain.told, ONCE_EACH]
 
 
 @one_database
@@ -120,7 +118,7 @@ def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
 
 @one_database
 def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
-    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, opposites=0, soup=1))
+    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, soup=1))
     whole = data.left_by(BASE).triples
     limits = [arm.recipe.max_triples for arm in found.arms]
     assert whole == 12 * 2 + 12 * 4
@@ -130,19 +128,19 @@ def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
 
 @one_database
 def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
-    base = Recipe(batch_size=4, without_types=("lexical",), opposites=0, soup=1)
+    base = Recipe(batch_size=4, types={"lexical": 0}, soup=1)
     found, _ = a_design(engine, Study.TYPES, base)
-    assert [arm.recipe.without_types for arm in found.arms] == [
-        ("lexical",),
-        ("lexical", "word"),
-        ("lexical", "negated_antonym"),
+    assert [arm.recipe.types for arm in found.arms] == [
+        {"lexical": 0},
+        {"lexical": 0, "word": 0},
+        {"lexical": 0, "negated_antonym": 0},
     ]
     assert any(told.startswith("Left out: Without Verbal") for told in found.told)
 
 
 @one_database
 def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
-    base = Recipe(batch_size=2, opposites=0, soup=1)
+    base = Recipe(batch_size=2, soup=1)
     found, data = a_design(engine, Study.WRITERS, base, rules=10)
     everyone, rules, models = found.arms
     assert (rules.recipe.providers, models.recipe.providers) == (("rules",), ("openai",))
@@ -171,9 +169,10 @@ def test_what_a_release_is_too_small_for_is_said(
     counts=st.lists(st.integers(1, 400), min_size=1, max_size=4),
     batch=st.integers(2, 64),
     study=st.sampled_from(Study),
+    share=st.sampled_from([0, 0.1, 1]),
 )
 def test_every_training_of_a_study_fills_its_batches(
-    counts: list[int], batch: int, study: Study
+    counts: list[int], batch: int, study: Study, share: float
 ) -> None:
     kinds = [
         (False, "verbal", "rules"),
@@ -182,7 +181,10 @@ def test_every_training_of_a_study_fills_its_batches(
         (True, "phrase", "openai"),
         (True, "negated_antonym", "openai"),
     ]
-    shapes = {tuple(kinds[: 2 + place]): count for place, count in enumerate(counts)}
+    shapes = {
+        Shape(f"source {place}", tuple(kinds[: 2 + place])): count
+        for place, count in enumerate(counts)
+    }
     roles = {
         "verbal": "negation",
         "lexical": "negation",
@@ -191,8 +193,9 @@ def test_every_training_of_a_study_fills_its_batches(
         "negated_antonym": "paraphrase",
     }
     data = Composition(1, 1, shapes, roles, {kind: kind for kind in roles})  # type: ignore[arg-type]
-    found = design(study, data, Recipe(batch_size=batch))
+    base = Recipe(batch_size=batch, sources={"source 0": share})
+    found = design(study, data, base)
     assert bool(found.arms) != bool(found.obstacle)
     assert len(found.arms) != 1
     for arm in found.arms:
-        assert arm.plan.anchors >= batch and arm.plan == data.left_by(arm.recipe)
+        assert arm.plan.families(arm.recipe) >= batch and arm.plan == data.left_by(arm.recipe)

@@ -101,7 +101,7 @@ def test_a_study_trains_each_member_as_it_would_be_trained_alone(
             {"word": ["Hut 1 is maybe warm."], "verbal": ["Hut 1 is not warm."]},
             split=Split.VALIDATION,
         )
-    base = base.model_copy(update={"without_types": ("lexical",), "max_steps": 1})
+    base = base.model_copy(update={"types": {"lexical": 0.0}, "max_steps": 1})
     run_id = asked(project, Study.TRIPLES, base.model_copy(update={"batch_size": 2}))
     run = carry_out(project, settings, run_id)
     with reading(project) as session:
@@ -133,10 +133,10 @@ def test_trainings_are_stored_in_the_studys_group_with_its_seed(
         "Without Verbal negation",
         "Without Lexical negation",
     ]
-    assert [trial.run.parameters["recipe"]["without_types"] for trial in found] == [
-        [],
-        ["verbal"],
-        ["lexical"],
+    assert [trial.run.parameters["recipe"]["types"] for trial in found] == [
+        {},
+        {"verbal": 0},
+        {"lexical": 0},
     ]
     for trial in found:
         assert (trial.run.kind, trial.run.state) == (TRAINING, RunState.QUEUED)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RECIPES = [
     ["loss=family"],
-    ["loss=symmetric", "order_weight=0.5", "opposites=2", "precision=fp32"],
+    ["loss=symmetric", "order_weight=0.5", "precision=fp32"],
     ["loss=triples"],
     ["loss=symmetric", "distillation=1", "lora_rank=2"],
 ]

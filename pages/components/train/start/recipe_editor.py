@@ -10,18 +10,21 @@ told yet still sends what the old one showed, with a click for instance, and nob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, get_args
 
 import streamlit as st
 
 from db.errors import HedgerowError
+from pages.components.shared.formatting import label
 from pages.components.shared.shell import error_messages
 from training.recipe.schema import DataMode, Loss, Recipe, Watched
 from training.recipe.yaml_text import LARGEST, parse_recipe
 
 _TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
 _BOX, _UPLOAD, _FIELD = "train-yaml", "train-upload", "train-field-"
+_SHARE = "source:"
+"""Begins the names of the fields that show a source's share."""
 
 
 class _Shown(NamedTuple):
@@ -84,20 +87,30 @@ def _shown() -> dict[str, _Shown]:
 def change(current: str, changes: Mapping[str, Any]) -> None:
     """Write other values into a recipe's text; those that are refused change nothing."""
     with error_messages.kept_for(_PROBLEM):
-        recipe = parse_recipe(current)
-        use(Recipe(**{**recipe.model_dump(), **changes}).to_yaml())
+        values = parse_recipe(current).model_dump()
+        for name, value in changes.items():
+            if name.startswith(_SHARE):
+                values["sources"] |= {name.removeprefix(_SHARE): value}
+            else:
+                values[name] = value
+        use(Recipe(**values).to_yaml())
 
 
-def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
+def draw(
+    default: str, sources: Collection[str], files: Callable[[Recipe, str, bool], None]
+) -> None:
     """The fields, the box, and the ways in and out.
 
     Args:
+        sources: names of the sources that the data is from.
         files: draws what stores the files that a recipe names; is given the recipe, its text, and
             whether the text is a recipe.
     """
     shown = text(default)
     recipe, wrong = _parsed(shown)
     _fields(recipe, disabled=bool(wrong))
+    if len(sources) > 1:
+        _shares(recipe, sources, disabled=bool(wrong))
     files(recipe, shown, not wrong)
     error_messages.show_kept(_PROBLEM)
     if wrong:
@@ -177,7 +190,6 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.number_input(
             "Interpolation", 0.0, 1.0, step=0.05, format="%g", **shared("interpolation")
         )
-        st.number_input("Opposites", 0, 1000, step=1, **shared("opposites"))
         st.number_input(
             "LoRA rank",
             1,
@@ -187,6 +199,25 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             placeholder="all weights",
             **shared("lora_rank"),
         )
+
+
+def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None:
+    """How much of each source an epoch goes through."""
+    st.text("Share of each source's families in an epoch (0 leaves a source out)")
+    with st.container(horizontal=True, key="train-fields-sources"):
+        for source in sources:
+            share = recipe.sources.get(source, 1.0)
+            st.number_input(
+                label.plain(source),
+                0.0,
+                1.0,
+                step=0.1,
+                format="%g",
+                key=_key(f"{_FIELD}{_SHARE}{source}", share),
+                on_change=take_up,
+                disabled=disabled,
+                help=meaning("sources"),
+            )
 
 
 def _in_and_out(shown: str, default: str) -> None:

@@ -66,7 +66,7 @@ def box(*, busy: bool) -> None:
             "Advanced: release, seed, recipe", icon=":material/tune:", key="train-advanced"
         ):
             _advanced(numbers, wanted)
-            recipe_editor.draw(default, recipe_files.draw)
+            recipe_editor.draw(default, wanted.amounts, recipe_files.draw)
 
 
 def _nothing_to_train_on(wanted: TrainingPlan) -> None:
@@ -123,6 +123,8 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     if recipe.trainings > 1:
         steps = f"{recipe.trainings} trainings of {steps}"
     said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    if left.families(recipe) < left.anchors:
+        said += f", an epoch's part of {left.anchors:,} families"
     triples = f"{left.triples:,} triples"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"

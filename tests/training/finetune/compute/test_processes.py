@@ -189,14 +189,13 @@ def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
 @pytest.fixture
 def shared_recipe(calm_encoder: Path, long_recipe: Recipe) -> Recipe:
     # At first distillation's gradients are rounding, which AdamW scales up: of tokens that no other
-    # text has, the weights differ with the order of a sum. Wordings and opposites bring many.
+    # text has, the weights differ with the order of a sum. Wordings bring many.
     changes = [
         f"base_encoder={calm_encoder}",
         "max_steps=12",
         "distillation=1",
         "precision=fp32",
         "distillation_wordings=0",
-        "opposites=0",
     ]
     return long_recipe.with_overrides(changes)
 

@@ -1,0 +1,5 @@
+"""The names of the sources that the corpora get, for modules that need no text of theirs."""
+
+STARTER = "Hedgerow starter corpus"
+ANTONYMS = "Hedgerow antonym sentences"
+CLAIMS = "Hedgerow claims"

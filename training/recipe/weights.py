@@ -1,0 +1,28 @@
+"""Weights of named things, as a line: 'word:0.5,verbal:0'."""
+
+from __future__ import annotations
+
+import re
+
+_ENTRY = re.compile(r"(?P<name>.+?):(?P<weight>[^,:]*)(?:,|$)", re.DOTALL)
+"""A name may hold colons and commas: it ends where a weight and a comma, or the end, follow."""
+
+
+def weights_in(line: str) -> dict[str, str]:
+    """The weight of each name in a line, as text; {} of an empty line.
+
+    Raises:
+        ValueError: no 'name:weight', separated by commas, or a name twice.
+    """
+    found: dict[str, str] = {}
+    place = 0
+    while line[place:].strip():
+        entry = _ENTRY.match(line, place)
+        if entry is None:
+            raise ValueError("expected name:weight, separated by commas, such as word:0.5,verbal:0")
+        name = entry["name"].strip()
+        if name in found:
+            raise ValueError(f"expected each name once, but {name[:80]!r} is there twice")
+        found[name] = entry["weight"].strip()
+        place = entry.end()
+    return found
