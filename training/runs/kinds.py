@@ -109,10 +109,12 @@ def _opinions(result: Result) -> str:
 
 def _loaded(result: Result) -> str:
     accepted = f"; the rule accepted {result['accepted']:,}" if result["accepted"] else ""
-    return (
-        f"{result['source']}: added {counted(result['anchors'], 'anchor')} and "
-        f"{counted(result['variants'], 'variant')}{accepted}."
+    added = (
+        f"added {counted(result['anchors'], 'anchor')} and {counted(result['variants'], 'variant')}"
+        if result["anchors"] or result["variants"] or result["decisions"]
+        else "nothing of it was missing"
     )
+    return f"{result['source']}: {added}{accepted}."
 
 
 def _measures(result: Result) -> str:
