@@ -232,7 +232,7 @@ def test_a_study_whose_process_was_killed_goes_on_with_what_is_not_done(
 
 def test_cancelling_a_study_that_waits_cancels_its_trainings(project: Engine, base: Recipe) -> None:
     run_id = asked(project, Study.DATA, base)
-    other = ask(project, base)
+    other = ask(project, base, seed=2)
     with writing(project) as session:
         request_cancel(session, run_id)
     assert set(states(project, run_id)) == {"cancelled"}

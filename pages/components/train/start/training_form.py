@@ -124,7 +124,7 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
         steps = f"{recipe.trainings} trainings of {steps}"
     said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     if left.families(recipe) < left.anchors:
-        said += f", an epoch's part of {left.anchors:,} families"
+        said += f", the part of {left.anchors:,} families that an epoch takes"
     triples = f"{left.triples:,} triples"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"
