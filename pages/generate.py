@@ -48,7 +48,7 @@ def _set_up(runs: list[Run], counts: CachedCounts) -> None:
 
 frame.begin(
     "Generate",
-    "Have a language model, or rules, write variants of your anchors; what it costs is said first.",
+    "Have a language model, or rules, write variants of your anchors. You see the cost first.",
 )
 prompts_section.ensure()
 section = frame.section(SECTIONS, key=GENERATE_SECTION)

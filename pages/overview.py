@@ -171,7 +171,7 @@ def _end_of_the_way(state: Funnel) -> str:
         model = f"models trained: {state.models:,}, the newest not on a release here"
     else:
         model = f"models trained: {state.models:,}, the newest on release {state.trained_release}"
-    return f"{release}; {model}. Bars have one scale, those of the triples their own."
+    return f"{release}; {model}. All bars share one scale, except those of the triples."
 
 
 def _table(state: Funnel) -> None:

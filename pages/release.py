@@ -109,9 +109,7 @@ def _freeze(state: ReleaseState) -> None:
             "A triple needs a hedge or paraphrase and a negation of the same anchor, both accepted."
         )
     with st.form("freeze", border=False, enter_to_submit=False):
-        name = st.text_input(
-            "Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional, for people"
-        )
+        name = st.text_input("Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional")
         asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
         _create(name, sources)
@@ -201,7 +199,7 @@ def _contents(release: Release) -> None:
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
     if sources := only_sources(release):
-        st.text(f"Sources: {', '.join(sources)}. It leaves out what others have.")
+        st.text(f"Sources: {', '.join(sources)}. Variants of other sources are left out.")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]

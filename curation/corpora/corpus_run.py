@@ -114,6 +114,7 @@ def _add(context: RunContext, wanted: Corpus) -> Loaded:
         with writing(context.engine) as session:
             more = add_families(session, wanted, part, run_id=context.run.id)
         added = Loaded(*map(sum, zip(added, more, strict=True)))
+        context.beat()  # the heartbeat may find no gap between two parts that write
     with writing(context.engine) as session:
         more = add_what_is_new(session, wanted, run_id=context.run.id)
     return Loaded(*map(sum, zip(added, more, strict=True)))

@@ -15,9 +15,10 @@ JSONL_USE = """\
 the part a row belongs to."""
 
 PAIRS_USE = """\
-`pairs.csv`: every accepted variant with its anchor and a label, as a loss over labelled pairs or a
+`pairs.csv`: accepted variants with their anchors and a label, as a loss over labelled pairs or a
 spreadsheet takes them; UTF-8 with a byte-order mark, ordered by uid; `split` names the part a row
-belongs to.
+belongs to. Variants that leave the claim open are left out: they are neither the same claim nor a
+contradiction.
 
 So that no spreadsheet takes a sentence for a formula, a cell that starts with `=`, `+`, `-`, `@`,
 a full-width form of these, a tab or a line break, be it after apostrophes, has one more apostrophe

@@ -104,10 +104,10 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
     """One click that accepts what no check flags, with the number beforehand."""
     number = counts.get(corpus_run.count_unflagged, corpus.id)
     if number is None:
-        st.caption("Counting what nothing is flagged on.")
+        st.caption("Counting variants without a flag.")
         return
     if not number:
-        st.text("Nothing of it is pending without a flag.")
+        st.text("No pending variant is without a flag.")
         return
     st.text(f"{_variants(number)} pending with no flag: no check found anything to object to.")
     if signin.reviewer_id() is None:
@@ -118,7 +118,7 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
         f"Accept the {number:,}",
         key=f"accept-{corpus.id}",
         icon=":material/check:",
-        help=f"Accepts, in your name, what nothing is flagged on. {_UNDO}",
+        help=f"Accepts, in your name, the variants without a flag. {_UNDO}",
     ):
         _accept(corpus, number)
 

@@ -160,7 +160,7 @@ def _meaning(guess: Guess, labels: Mapping[str, str]) -> None:
 
 
 def _telling(guess: Guess, what: str, names: Mapping[str, str], source_id: int | None) -> None:
-    st.header("The words that tell", anchor=False)
+    st.header("Telling words", anchor=False)
     classes = sorted(guess.telling, key=lambda name: ([*names, name].index(name), name))
     chosen = st.selectbox(
         "Class",

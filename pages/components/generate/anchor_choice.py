@@ -18,7 +18,7 @@ RUNS = 50
 """Earlier runs that can be chosen to retry what failed in them."""
 
 ALL_ANCHORS = {
-    Which.WITHOUT: "Anchors that have no variants yet",
+    Which.WITHOUT: "Anchors without variants of these types",
     Which.SLOTS: "Types without an accepted or pending variant",
     Which.FAILED: "What failed in an earlier run",
 }
@@ -100,7 +100,7 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     needed = [role for role in named if ROLES[role].polarity != "neutral"]  # for triples
     st.session_state.setdefault(links.GENERATE_ROLES, needed[:2])
     chosen = place.pills(
-        "One call an anchor for",
+        "For each anchor, one call for",
         named,
         selection_mode="multi",
         format_func=lambda role: f"{ROLES[role].name} ({len(asked[role])})",

@@ -67,7 +67,7 @@ def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
     if not counts:
         return
     said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
-    st.text(f"Problems, those of incomplete answers included: {said}.")
+    st.text(f"Problems, including incomplete answers: {said}.")
     # Without the counts, which change while the run goes on: a choice is kept by its name.
     picked = st.pills(
         "Read the last texts with the problem",

@@ -31,7 +31,7 @@ def only(roles: Collection[Role]) -> tuple[str, ...]:
         list(names),
         format_func=lambda key: names[key],
         key=links.GENERATE_TYPES,
-        placeholder="All types of these calls that are not on request",
+        placeholder="All types of these calls but those on request",
         persist_state="session",
     )
     return tuple(chosen)

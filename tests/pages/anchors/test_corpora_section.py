@@ -135,7 +135,7 @@ def test_one_click_accepts_what_nothing_is_flagged_on_and_one_takes_it_back(
     assert not page.exception
     assert accepted(some_loaded) == number
     assert f"Accepted {number} variants in your name." in texts(page)
-    assert "Nothing of it is pending without a flag." in texts(page)
+    assert "No pending variant is without a flag." in texts(page)
     page.button(key="undo-antonyms").click().run()
     assert accepted(some_loaded) == 0
     assert "they are pending again" in texts(page)

@@ -197,7 +197,7 @@ def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
     app.run()
     app.segmented_control("step").set_value("Results").run()
     assert "0 calls answered, 20 failed." in told(app)
-    assert "Problems, those of incomplete answers included: unreadable 20." in told(app)
+    assert "Problems, including incomplete answers: unreadable 20." in told(app)
     app.pills("generate-problem-1").set_value("unreadable").run()
     assert hostile in app.code[0].value
     assert hostile not in unsafe_texts(app)
