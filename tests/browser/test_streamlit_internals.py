@@ -42,6 +42,7 @@ SELECTORS = {
     'button[kind="tertiary"] p': "theme.css",
     '.stSlider [data-testid="stSliderThumbValue"] p': "theme.css",
     ".stExpander summary p": "theme.css",
+    ".stExpander .stMarkdown": "theme.css",
     '.stTabs [aria-selected="true"] p': "theme.css",
     ".stPageLink a p": "theme.css",
     'textarea[aria-label="Long"]': "editor.js knows drafts by the labels of their boxes",

@@ -14,7 +14,6 @@ from db.engine import reading, writing
 from db.models import Split
 from db.runs import list_runs
 from db.settings import load_settings
-from pages.components.shared.formatting import label
 from pages.components.train.section_choice import RESULTS, SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.train.support.states import HOSTILE, page, told
@@ -144,7 +143,7 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     assert "Share of each source's families in an epoch" in told(test)
     assert field(test, "source:A corpus").value == 1.0
     hostile = field(test, re.escape(f"source:{HOSTILE}"))
-    assert hostile.label == label.plain(HOSTILE)
+    assert hostile.label == "Share of source 2"
     hostile.set_value(0.5).run()
     wanted = Recipe().sources | {HOSTILE: 0.5}
     assert parse_recipe(box(test).value).sources == wanted

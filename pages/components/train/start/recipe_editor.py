@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, get_args
 import streamlit as st
 
 from db.errors import HedgerowError
-from pages.components.shared.formatting import label
 from pages.components.shared.shell import error_messages
 from training.recipe.schema import DataMode, Loss, Recipe, Watched
 from training.recipe.yaml_text import LARGEST, parse_recipe
@@ -203,12 +202,15 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
 
 def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None:
     """How much of each source an epoch goes through."""
-    st.text("Share of each source's families in an epoch (0 leaves a source out)")
-    with st.container(horizontal=True, key="train-fields-sources"):
-        for source in sources:
-            share = recipe.sources.get(source, 1.0)
+    st.text(
+        "Share of each source's families in an epoch (0 leaves a source out)",
+        help=meaning("sources"),
+    )
+    for number, source in enumerate(sources, start=1):
+        share = recipe.sources.get(source, 1.0)
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.number_input(
-                label.plain(source),
+                f"Share of source {number}",  # a label is Markdown, which makes links of addresses
                 0.0,
                 1.0,
                 step=0.1,
@@ -216,8 +218,10 @@ def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None
                 key=_key(f"{_FIELD}{_SHARE}{source}", share),
                 on_change=take_up,
                 disabled=disabled,
-                help=meaning("sources"),
+                label_visibility="collapsed",
+                width=140,
             )
+            st.text(source)
 
 
 def _in_and_out(shown: str, default: str) -> None:
