@@ -7,7 +7,7 @@ from training.benchmarks.tasks.excluir import RIGHT as RIGHT_RANK
 from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.m3 import M3Counterfactual
 from training.benchmarks.tasks.nevir import CORRECT, NevIR
-from training.benchmarks.tasks.own_families import NEGATIVE, POSITIVE, RIGHT, Hedgerow
+from training.benchmarks.tasks.own_families import LEVELS, NEGATIVE, POSITIVE, RIGHT, Hedgerow
 from training.benchmarks.tasks.semantoneg import CHANGES, SemAntoNeg
 
 SECTION = "step"
@@ -48,6 +48,7 @@ BREAKDOWNS: Mapping[str, str] = {
     "antonyms": "By antonyms",
     POSITIVE: "Hedges and paraphrases: each type against all negations",
     NEGATIVE: "Negations: each type against all hedges and paraphrases",
+    LEVELS: "Unsupported: all of an anchor's lie between positives and negations",
 }
 """What a breakdown shows; two types against each other are a heat map."""
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from curation.release import triples
 from db.errors import HedgerowError
-from db.models import Split
+from db.models import Polarity, Split
 from training.benchmarks.definition import (
     Benchmark,
     ItemResult,
@@ -28,6 +28,16 @@ POSITIVE, NEGATIVE, PAIRS = "positive type", "negative type", "pair of types"
 """The breakdowns: a type's variants against all of the other side; two types against each other.
 Of several variants of a type, each pair of two types counts them all."""
 
+LEVELS = "levels"
+"""The breakdown of anchors that have a variant which leaves the claim open: whether all of these
+are farther than every positive, nearer than every negative, and both."""
+
+BELOW, ABOVE, IN_ORDER = (
+    "farther than positives",
+    "nearer than negations",
+    "both: in order",
+)
+
 
 class FamilyText(NamedTuple):
     """A text of a type; its uid leads to its record."""
@@ -38,18 +48,29 @@ class FamilyText(NamedTuple):
 
 
 class Kin(NamedTuple):
-    """An anchor with what says the same and what contradicts it, at least one of each."""
+    """An anchor with what says the same and what contradicts it, at least one of each.
+
+    Attributes:
+        open: what leaves the claim open.
+    """
 
     uid: str
     anchor: str
     positives: tuple[FamilyText, ...]
     negatives: tuple[FamilyText, ...]
+    open: tuple[FamilyText, ...] = ()
+
+    @property
+    def variants(self) -> tuple[FamilyText, ...]:
+        """All of them, in the order of their scores."""
+        return self.positives + self.open + self.negatives
 
 
 class Hedgerow(Benchmark[Kin]):
     """Every positive of an anchor is nearer to it than every negative.
 
-    The share of right families is `held_out.FAMILIES`, over the whole split.
+    The share of right families is `held_out.FAMILIES`, over the whole split. What leaves a claim
+    open has a breakdown of its own (`LEVELS`), so that scores of releases without it compare.
     """
 
     id = "hedgerow"
@@ -76,8 +97,9 @@ class Hedgerow(Benchmark[Kin]):
             Kin(
                 family.anchor_uid,
                 family.anchor,
-                tuple(FamilyText(v.type_id, v.text, v.uid) for v in family.positives),
-                tuple(FamilyText(v.type_id, v.text, v.uid) for v in family.negatives),
+                _texts(family.positives),
+                _texts(family.negatives),
+                _texts([v for v in family.variants if v.polarity == Polarity.NEUTRAL]),
             )
             for family in triples.families(session, release_id, split=split)
             if family.positives and family.negatives
@@ -91,14 +113,15 @@ class Hedgerow(Benchmark[Kin]):
 
     def asked(self, item: Kin) -> list[Question]:
         """The anchor with all its variants, the positives first."""
-        return [Question(item.anchor, tuple(v.text for v in item.positives + item.negatives))]
+        return [Question(item.anchor, tuple(v.text for v in item.variants))]
 
     def judged(self, number: int, item: Kin, scores: Sequence[np.ndarray]) -> ItemResult:
         """Right as a whole; and for every type, and every two types, by themselves."""
-        near, far = np.split(scores[0], [len(item.positives)])
+        ends = len(item.positives), len(item.positives) + len(item.open)
+        near, between, far = np.split(scores[0], ends)
         right, tied = above(near, far)
         whole = answered(scores)
-        named = _named(item.positives) | _named(item.negatives)
+        named = _named(item.variants)
         return ItemResult(
             key=item.uid,
             outcome=RIGHT if right else TIED if tied else WRONG if whole else UNANSWERED,
@@ -107,7 +130,7 @@ class Hedgerow(Benchmark[Kin]):
             answered=whole,
             scores=tuple(map(float, scores[0])),
             group=item.uid,
-            marks=tuple(_marks(item, near, far)),
+            marks=(*_marks(item, near, far), *_levels(near, between, far)),
             texts={"anchor": item.anchor, **{name: v.text for name, v in named.items()}},
             uids={"anchor": item.uid, **{name: v.uid for name, v in named.items()}},
         )
@@ -127,6 +150,21 @@ def _marks(item: Kin, near: np.ndarray, far: np.ndarray) -> list[PartMark]:
         for good, cosine in zip(item.positives, near, strict=True)
         for bad, other in zip(item.negatives, far, strict=True)
     ]
+
+
+def _levels(near: np.ndarray, between: np.ndarray, far: np.ndarray) -> list[PartMark]:
+    if not len(between):
+        return []
+    below, over = above(near, between)[0], above(between, far)[0]
+    return [
+        PartMark(LEVELS, BELOW, below),
+        PartMark(LEVELS, ABOVE, over),
+        PartMark(LEVELS, IN_ORDER, below and over),
+    ]
+
+
+def _texts(variants: Sequence[triples.FamilyVariant]) -> tuple[FamilyText, ...]:
+    return tuple(FamilyText(v.type_id, v.text, v.uid) for v in variants)
 
 
 def _by_type(variants: Sequence[FamilyText]) -> dict[str, list[int]]:

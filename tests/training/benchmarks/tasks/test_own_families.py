@@ -51,6 +51,24 @@ def test_every_positive_must_be_nearer_than_every_negative() -> None:
     assert result.rows[0].texts["verbal 2"] == "It isn't cold."
 
 
+def test_what_leaves_the_claim_open_has_a_breakdown_and_no_part_in_the_score() -> None:
+    open_ = (FamilyText("unsupported", "Nobody knows if it is cold."),)
+    scores = [
+        [0.9, 0.8, 0.5, 0.1, 0.2, 0.3],  # in order
+        [0.9, 0.6, 0.7, 0.1, 0.2, 0.3],  # nearer than a hedge
+        [0.9, 0.8, 0.2, 0.1, 0.2, 0.3],  # farther than a negation
+    ]
+    result = Hedgerow([KIN._replace(open=open_)] * 3).evaluate([np.array(row) for row in scores])
+    assert result.score == 100.0
+    assert {name: part.score for name, part in result.breakdowns["levels"].items()} == {
+        "farther than positives": pytest.approx(200 / 3),
+        "nearer than negations": pytest.approx(200 / 3),
+        "both: in order": pytest.approx(100 / 3),
+    }
+    assert list(result.rows[0].texts)[1:4] == ["word", "phrase", "unsupported"]
+    assert "levels" not in Hedgerow([KIN]).evaluate([np.array(scores[0][:5])]).breakdowns
+
+
 def test_a_tie_is_wrong_and_reported() -> None:
     result = Hedgerow([KIN]).evaluate([np.array([0.9, 0.6, 0.6, 0.1, 0.2])])
     assert (result.score, result.ties, result.rows[0].outcome) == (0.0, 1, "tied")
