@@ -2,102 +2,100 @@
 
 from __future__ import annotations
 
-import json
+import csv
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from curation.content_uids import anchor_uid, canonical, in_pending_fifth, split_of
-from curation.corpora.corpus import STARTER
 from curation.encoders.embeddings import encode_distinct, pair_cosines
-from curation.taxonomy.built_in import TAXONOMY
-from training.evaluation.held_out import HeldOut
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.results.measure import measure
+from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.tasks.excluir import ExcluIR
+from training.benchmarks.tasks.m3 import M3Counterfactual
+from training.benchmarks.tasks.nevir import NevIR
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.evaluation.retrieval import mean_reciprocal_rank
 from training.evaluation.sts import read_sts, spearman
-from training.finetune.losses import Family, Member, Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-PENDING = "pending"
-"""The part of the corpus that is undecided in a new project; the others are the splits' names."""
-
-_ROLES = {entry.id: Role[entry.role.upper()] for entry in TAXONOMY}
-
-
-def starter_families() -> dict[str, list[Family]]:
-    """The starter corpus with its reviews applied, by split, and the pending fifth for itself."""
-    both = [*STARTER.reviews(), *STARTER.second_reviews()]
-    reviews = {(row["anchor"], row["type"]): row for row in both}
-    parts: dict[str, list[Family]] = defaultdict(list)
-    for row in STARTER.families():
-        uid = anchor_uid(row["anchor"])
-        part = PENDING if in_pending_fifth(uid) else str(split_of(uid))
-        parts[part].append(
-            [Member(canonical(row["anchor"]), Role.ANCHOR), *_variants(row, reviews)]
-        )
-    return parts
+TESTS: dict[str, tuple[type[Benchmark[Any]], str]] = {
+    "passages": (NevIR, "nevir.jsonl"),
+    "exclusion": (ExcluIR, "excluir"),
+    "modality": (M3Counterfactual, "m3.jsonl"),
+    "SemAntoNeg": (SemAntoNeg, "semantoneg_sample.jsonl"),
+}
+"""Benchmarks by the name of their figure, and where a folder has their data."""
 
 
-def _variants(
-    row: dict[str, Any], reviews: dict[tuple[str, str], dict[str, Any]]
-) -> Iterator[Member]:
-    for type_id, role in _ROLES.items():
-        entry = row.get(type_id)
-        review = reviews.get((row["anchor"], type_id), {"verdict": "accept"})
-        if entry is None or review["verdict"] == "reject":
-            continue
-        text = entry["text"] if isinstance(entry, dict) else entry
-        yield Member(canonical(review.get("text", text)), role, type_id)
+def on_folders(folders: Sequence[Path], model: SentenceTransformer) -> dict[str, float]:
+    """Every figure, in points, that the folders have data for; and retrieval, which is bundled.
+
+    Args:
+        folders: with data of `TESTS`, `sts/*.tsv` (score and two sentences), `answers/*.csv` in
+            TREC-QA's format and `contradiction/*.tsv` in SICK's.
+    """
+    found = dict(_figures(folders, model))
+    found["retrieval"] = mean_reciprocal_rank(model)
+    return {name: round(100 * value, 1) for name, value in found.items()}
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
+def _figures(folders: Sequence[Path], model: SentenceTransformer) -> Iterator[tuple[str, float]]:
+    for folder in folders:
+        for name, (benchmark, place) in TESTS.items():
+            if (folder / place).exists():
+                yield name, on_benchmark(benchmark.read(folder / place), model)
+        if sts := sorted((folder / "sts").glob("*.tsv")):
+            yield "STS", float(np.mean([on_sts(path, model) for path in sts]))
+        for path in (folder / "answers").glob("*.csv"):
+            yield "answers", on_answers(path, model)
+        for path in (folder / "contradiction").glob("*.tsv"):
+            yield "contradictions", on_contradictions(path, model)
 
 
-def ordered(families: list[Family], model: SentenceTransformer) -> float:
-    """The share of anchors to which every paraphrase is nearer than every hedge."""
-    right = []
-    for family in families:
-        sides = {
-            role: [member.text for member in family if member.role == role]
-            for role in (Role.PARAPHRASE, Role.HEDGE)
-        }
-        if not all(sides.values()):
-            continue
-        near, far = (
-            pair_cosines(model, [(family[0].text, text) for text in texts])
-            for texts in sides.values()
-        )
-        right.append(near.min() > far.max())
-    return float(np.mean(right))
+def on_benchmark(benchmark: Benchmark[Any], model: SentenceTransformer) -> float:
+    """The benchmark's score, in [-1, 1]."""
+    return measure(benchmark, BiEncoder(model)).score / 100
 
 
-def on_families(
-    families: list[Family], model: SentenceTransformer, base: SentenceTransformer
-) -> dict[str, float]:
-    """The figures of `held_out`, and the share of anchors as `ordered` has it."""
-    return HeldOut(base, families).figures(model) | {"ordered": ordered(families, model)}
+def on_sts(path: Path, model: SentenceTransformer) -> float:
+    """Spearman's correlation of people's scores and cosines."""
+    pairs = read_sts(path)
+    return spearman(pairs, pair_cosines(model, [(pair.first, pair.second) for pair in pairs]))
 
 
-def on_sts(folder: Path, model: SentenceTransformer) -> dict[str, float]:
-    """Spearman's correlation on each STS file of a folder (`*.tsv`), and their mean."""
-    found = {}
-    for path in sorted(folder.glob("*.tsv")):
-        pairs = read_sts(path)
-        cosines = pair_cosines(model, [(pair.first, pair.second) for pair in pairs])
-        found[path.stem] = spearman(pairs, cosines)
-    return found | {"mean": float(np.mean(list(found.values())))}
+def on_answers(path: Path, model: SentenceTransformer) -> float:
+    """Mean average precision of ranking a question's sentences by cosine (`qtext,label,atext`);
+    over the questions that have a right and a wrong one."""
+    candidates: dict[str, list[tuple[str, bool]]] = defaultdict(list)
+    for row in _rows(path, ","):
+        candidates[row["qtext"]].append((row["atext"], row["label"] == "1"))
+    texts = [text for found in candidates.values() for text, _ in found]
+    every = list(dict.fromkeys([*candidates, *texts]))
+    rows = dict(zip(every, encode_distinct(model, every), strict=True))
+    precisions = []
+    for question, found in candidates.items():
+        if len({right for _, right in found}) == 2:
+            ranked = sorted(found, key=lambda entry: -float(rows[question] @ rows[entry[0]]))
+            places = [place for place, (_, right) in enumerate(ranked, start=1) if right]
+            precisions.append(np.mean([n / place for n, place in enumerate(places, start=1)]))
+    return float(np.mean(precisions))
 
 
-def on_semantoneg(path: Path, model: SentenceTransformer) -> float:
-    """The share of a SemAntoNeg file's entries whose right candidate is nearest to the input."""
-    entries = list(_lines(path))
-    texts = [text for entry in entries for text in (entry["input"], *entry["sentences"])]
-    rows = encode_distinct(model, texts).reshape(len(entries), 4, -1)
-    cosines = np.einsum("nd,ncd->nc", rows[:, 0], rows[:, 1:])
-    return float(np.mean(cosines.argmax(axis=1) == [entry["label"] for entry in entries]))
+def on_contradictions(path: Path, model: SentenceTransformer) -> float:
+    """The area under the ROC curve of the cosine: entailed pairs against contradicting ones."""
+    from sklearn.metrics import roc_auc_score
+
+    kept = [row for row in _rows(path, "\t") if row["entailment_judgment"] != "NEUTRAL"]
+    cosines = pair_cosines(model, [(row["sentence_A"], row["sentence_B"]) for row in kept])
+    return float(roc_auc_score([r["entailment_judgment"] == "ENTAILMENT" for r in kept], cosines))
+
+
+def _rows(path: Path, delimiter: str) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter=delimiter))

@@ -118,6 +118,18 @@ CORPORA = {
             whole=False,
             seconds=20,
         ),
+        Corpus(
+            id="exceptions",
+            source=source_names.EXCEPTIONS,
+            about=(
+                "436 statements with an exception (apart from, other than, without), affirmed, "
+                "weakened, left open and contradicted in free words."
+            ),
+            anchors=436,
+            reviewer="",
+            whole=False,
+            seconds=5,
+        ),
     )
 }
 """Every corpus by its id."""

@@ -3,3 +3,4 @@
 STARTER = "Hedgerow starter corpus"
 ANTONYMS = "Hedgerow antonym sentences"
 CLAIMS = "Hedgerow claims"
+EXCEPTIONS = "Hedgerow exceptions"

@@ -25,7 +25,7 @@ from db.runs import create_run
 from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
 
-FREE = [CORPORA["antonyms"], CORPORA["claims"]]
+FREE = [CORPORA["antonyms"], CORPORA["claims"], CORPORA["exceptions"]]
 some_families = pytest.mark.parametrize("corpus", FREE, ids=lambda corpus: corpus.id)
 
 
