@@ -50,8 +50,7 @@ def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from training.finetune.progress import Progress
 
     name, _, changes = text.partition(":")
-    plain = {"interpolation": 1.0, "measure_every": None, "checkpoint_every": None}
-    recipe = Recipe(**plain).with_overrides(changes.split())
+    recipe = Recipe(interpolation=1.0).with_overrides(changes.split())
     base = load_encoder(recipe.base_encoder)
     before = {key: value.clone() for key, value in base.state_dict().items()}
     started = time.monotonic()
