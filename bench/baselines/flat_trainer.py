@@ -16,6 +16,7 @@ def make_trainer(
     triples: Sequence[Sequence[str]],
     *,
     recipe: Recipe,
+    bf16: bool,
     batch_size: int,
     steps: int,
     seed: int,
@@ -25,7 +26,7 @@ def make_trainer(
 
     Args:
         triples: (anchor, positive, negative).
-        recipe: of which scale, learning rate, warm-up, decay and precision are taken.
+        recipe: of which scale and learning rate are taken.
         folder: where it may write; it saves nothing.
     """
     from datasets import Dataset  # noqa: PLC0415  (loading it takes seconds)
@@ -36,6 +37,8 @@ def make_trainer(
     from sentence_transformers.base.training_args import BatchSamplers
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
     from transformers import PrinterCallback
+
+    from training.finetune.optimizer import WARMUP, WEIGHT_DECAY
 
     class Trainer(SentenceTransformerTrainer):
         def add_model_card_callback(self, default_args_dict: dict[str, object]) -> None:
@@ -49,9 +52,9 @@ def make_trainer(
         batch_sampler=BatchSamplers.NO_DUPLICATES,
         dataloader_drop_last=True,
         learning_rate=recipe.learning_rate,
-        warmup_steps=round(recipe.warmup_ratio * steps),
-        weight_decay=recipe.weight_decay,
-        bf16=recipe.precision == "bf16",
+        warmup_steps=round(WARMUP * steps),
+        weight_decay=WEIGHT_DECAY,
+        bf16=bf16,
         use_cpu=model.device.type == "cpu",
         dataloader_pin_memory=model.device.type == "cuda",
         seed=seed,

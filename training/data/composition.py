@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -54,11 +55,17 @@ class Composition(NamedTuple):
     labels: dict[str, str]
     sources: tuple[str, ...] = ()
 
-    def left_by(self, recipe: Recipe) -> TrainingPlan:
-        """What a training by this recipe works on; without regard to `max_distance`."""
+    def left_by(self, recipe: Recipe, providers: Collection[str] = ()) -> TrainingPlan:
+        """What a training by this recipe works on; without regard to `max_distance`.
+
+        Args:
+            providers: whose variants alone take part; none means all.
+        """
         amounts: dict[str, Amount] = {}
         for shape, count in self.shapes.items():
-            family = as_trained_on(_stored(shape), roles=self.roles, recipe=recipe)
+            family = as_trained_on(
+                _stored(shape), roles=self.roles, recipe=recipe, providers=providers
+            )
             if is_usable(family, recipe):
                 triples, anchors, texts = amounts.get(shape.source, Amount(0, 0, 0))
                 taking_part = sum(recipe.types.get(member.type_id, 1.0) for member in family)

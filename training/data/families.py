@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import Levenshtein
 from sqlalchemy.orm import Session
@@ -19,11 +19,19 @@ from training.recipe.schema import DataMode, Recipe
 
 
 def training_families(
-    session: Session, release_id: int, *, split: Split, recipe: Recipe
+    session: Session,
+    release_id: int,
+    *,
+    split: Split,
+    recipe: Recipe,
+    providers: Collection[str] = (),
 ) -> list[Family]:
     """Anchors with the variants that the recipe leaves in, by anchor uid.
 
     A family that gives no comparison is left out (see `is_usable`).
+
+    Args:
+        providers: whose variants alone take part; none means all.
 
     Raises:
         HedgerowError: the recipe weighs a type that the project does not have.
@@ -31,7 +39,9 @@ def training_families(
     require_known_types(session, recipe)
     roles = {entry.id: entry.role for entry in all_types(session).values()}
     stored = triples.families(session, release_id, split=split)
-    families = (as_trained_on(family, roles=roles, recipe=recipe) for family in stored)
+    families = (
+        as_trained_on(family, roles=roles, recipe=recipe, providers=providers) for family in stored
+    )
     return [family for family in families if is_usable(family, recipe)]
 
 
@@ -45,19 +55,28 @@ def require_known_types(session: Session, recipe: Recipe) -> None:
         known_type(list_types(session, retired=True), type_id)
 
 
-def as_trained_on(stored: triples.Family, *, roles: Mapping[str, str], recipe: Recipe) -> Family:
+def as_trained_on(
+    stored: triples.Family,
+    *,
+    roles: Mapping[str, str],
+    recipe: Recipe,
+    providers: Collection[str] = (),
+) -> Family:
     """The anchor and those of its variants that the recipe leaves in; maybe none. What says the
     same comes first, then what leaves the claim open, then what contradicts it.
 
     Args:
         stored: as the release has it.
         roles: of all types, by id.
+        providers: as in `training_families`.
     """
     variants = [
         Member(variant.text, _role(variant, roles), variant.type_id)
         for side in (Polarity.POSITIVE, Polarity.NEUTRAL, Polarity.NEGATIVE)
         for variant in stored.variants
-        if variant.polarity == side and _passes(stored, variant, recipe)
+        if variant.polarity == side
+        and (not providers or variant.provider in providers)
+        and _passes(stored, variant, recipe)
     ]
     anchor = Member(stored.anchor, Role.ANCHOR, source=stored.source)
     return [anchor, *_of_mode(variants, recipe.data)]
@@ -73,8 +92,6 @@ def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
 
 def _passes(stored: triples.Family, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
     if not recipe.sources.get(stored.source, 1.0) or not recipe.types.get(variant.type_id, 1.0):
-        return False
-    if recipe.providers and variant.provider not in recipe.providers:
         return False
     limit = recipe.max_distance
     return limit is None or Levenshtein.distance(stored.anchor, variant.text) <= limit

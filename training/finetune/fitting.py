@@ -16,7 +16,6 @@ from training.finetune import checkpoints
 from training.finetune.adapters import add_adapter, merge_adapter
 from training.finetune.compute.devices import free_memory, repeatable
 from training.finetune.compute.processes import ALONE, Group
-from training.finetune.compute.text_encoding import word_embeddings
 from training.finetune.course import Course, Outcome, require_finite
 from training.finetune.losses import Family
 from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
@@ -191,8 +190,6 @@ def _train(
         model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
     if recipe.lora_rank is not None:
         add_adapter(model, rank=recipe.lora_rank, seed=seed)
-    if recipe.freeze_word_embeddings and (words := word_embeddings(model)) is not None:
-        words.requires_grad_(False)
     outcome = FamilyTrainer(
         model,
         course,

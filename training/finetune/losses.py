@@ -29,6 +29,14 @@ class Role(IntEnum):
     NEGATION = 4
 
 
+HEDGE_WEIGHT = 1.5
+"""Of a comparison that has a hedge on the positive side, where the others count 1: the order of the
+levels pushes hedges away, and this holds them on the side of what says the same."""
+
+ORDER_MARGIN = 0.03
+"""By how much, as a difference of cosines, each level of an anchor's variants should be nearer to
+it than the next level. A larger one pushes hedges down among the negations."""
+
 POSITIVE = (Role.PARAPHRASE, Role.HEDGE)
 """The roles that say the same proposition as the anchor."""
 
@@ -85,7 +93,7 @@ def flatten(families: Sequence[Family]) -> Batch:
 
 
 class Weights(NamedTuple):
-    """What the parts of the symmetric loss count; 0 leaves a part out.
+    """What the parts of a loss over families count; 0 leaves a part out.
 
     Attributes:
         pairs: (query's role, positive's role) → weight of the comparison.
@@ -94,18 +102,16 @@ class Weights(NamedTuple):
         order: of having an anchor's paraphrases nearer to it than its hedges, these nearer than
             what leaves its claim open, and that nearer than its negations.
         margin: by how much, as a difference of cosines.
-        push: whether hedges are pushed away for it, or only paraphrases drawn nearer.
     """
 
     pairs: Mapping[tuple[Role, Role], float]
     room: float = 0.0
     order: float = 0.0
-    margin: float = 0.0
-    push: bool = False
+    margin: float = ORDER_MARGIN
 
 
 EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HEDGE): 1.0})
-"""The paper's comparisons: the anchor with each positive, against every negative."""
+"""The paper's comparisons: the anchor with each positive."""
 
 
 Objective = Callable[["Tensor", Batch], "Tensor"]
@@ -129,17 +135,11 @@ def weights_of(recipe: Recipe) -> Weights:
     else:
         positive = [Role.ANCHOR, *POSITIVE]
         pairs = {(query, other): 1.0 for query in positive for other in positive}
-        pairs[Role.NEGATION, Role.NEGATION] = recipe.negation_weight
+        pairs[Role.NEGATION, Role.NEGATION] = 1.0
     for roles in pairs:
         if Role.HEDGE in roles:
-            pairs[roles] *= recipe.hedge_weight
-    return Weights(
-        pairs,
-        room=recipe.negation_margin,
-        order=recipe.order_weight,
-        margin=recipe.order_margin,
-        push=recipe.order_pushes_hedges,
-    )
+            pairs[roles] *= HEDGE_WEIGHT
+    return Weights(pairs, room=recipe.negation_margin, order=recipe.order_weight)
 
 
 def _flat(model: SentenceTransformer, scale: float) -> Objective:
@@ -169,10 +169,13 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     """The mean over all (query, positive) of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))).
 
     s is ``scale`` times the cosine. The negatives n of a query are the texts of the other side of
-    its family (negations for the affirmative side, and the other way round; their cosines plus
-    `room`) and the variants of all other families, but for texts that its own side of the family
-    has, too. What leaves the claim open is on neither side of its own family: only the order of
-    the levels says where it belongs.
+    its own family: negations for the affirmative side, and the other way round; their cosines plus
+    `room`. Other families are no negatives, since pushing topics apart is what costs retrieval.
+    Only a family without a negation (data mode 'hedging', where there is no original contradiction)
+    has nothing else to be compared with, so its negatives are the variants of all other families.
+    A text that the query's own side of the family has, too, is never a negative. What leaves the
+    claim open is on neither side of its own family: only the order of the levels says where it
+    belongs.
 
     Args:
         embeddings: (distinct texts, dimensions), of length 1.
@@ -194,8 +197,9 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     same_text = batch.text[:, None] == batch.text
     # Whether the query's side of its family has the text of the other row (its own is among them).
     own_texts = same_side.float() @ same_text.float() > 0
-    elsewhere = ~same_family & (batch.role != Role.ANCHOR)
     other_side = same_family & ~same_side & ~is_aside
+    has_negation = (same_family & negation).any(dim=1, keepdim=True)
+    elsewhere = ~same_family & (batch.role != Role.ANCHOR) & ~has_negation
     negatives = (other_side | elsewhere) & ~own_texts
     nearer = similarity + scale * weights.room * other_side
     against = nearer.masked_fill(~negatives, -torch.inf).logsumexp(dim=1, keepdim=True)
@@ -219,7 +223,7 @@ def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
     compared with the nearest of the farther one: the mean over the anchors that have both, added
     up over the pairs of levels. Hedges and negations are compared only through what leaves the
     claim open: between them is the contrast itself. Where the negations are given no room, hedges
-    that are pushed away come to lie among them (docs/recipe_search.md).
+    that are pushed away end up among them (docs/recipe_search.md).
 
     Args:
         cosines: (rows, rows).
@@ -230,9 +234,8 @@ def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
     total = cosines.new_zeros(())
     for level, following in pairwise(LEVELS):
         nearer, farther = queries & (batch.role == level), queries & (batch.role == following)
-        pushed = weights.push or following != Role.HEDGE
         farthest = cosines.masked_fill(~nearer, torch.inf).amin(dim=1)
-        nearest = (cosines if pushed else cosines.detach()).masked_fill(~farther, -torch.inf)
-        lacking = torch.relu(weights.margin + nearest.amax(dim=1) - farthest)  # relu(-inf) is 0
+        nearest = cosines.masked_fill(~farther, -torch.inf).amax(dim=1)
+        lacking = torch.relu(weights.margin + nearest - farthest)  # relu(-inf) is 0
         total = total + lacking.sum() / (nearer.any(dim=1) & farther.any(dim=1)).sum().clamp(min=1)
     return total

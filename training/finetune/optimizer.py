@@ -25,15 +25,22 @@ if TYPE_CHECKING:
 MAX_GRADIENT = 1.0
 """Length that a step's gradient is clipped to, the default of transformers."""
 
+WARMUP = 0.1
+"""Share of the steps during which the learning rate rises; the usual value, in every trial."""
 
-def lazy_words(model: SentenceTransformer, recipe: Recipe) -> Parameter | None:
+WEIGHT_DECAY = 0.01
+"""How far a step draws weights towards 0, as a share of the learning rate. This is AdamW's usual
+value, and over a few thousand steps at such rates it moves them by next to nothing."""
+
+
+def lazy_words(model: SentenceTransformer) -> Parameter | None:
     """The table of word embeddings, set to have gradients of the looked up rows alone.
 
-    Call it before there are replicas of the model. None where the recipe doesn't ask for it,
-    the table is not trained, or there is none; Apple's GPUs have no such gradients.
+    Call it before there are replicas of the model. None where the table is not trained, or there
+    is none; Apple's GPUs have no such gradients.
     """
     words = word_embeddings(model)
-    if not recipe.lazy_word_embeddings or words is None or not words.weight.requires_grad:
+    if words is None or not words.weight.requires_grad:
         return None
     if model.device.type == "mps":
         return None
@@ -54,7 +61,7 @@ class LazyAdamW(torch.optim.AdamW):
         """
         dense = [p for p in model.parameters() if p.requires_grad and p is not words]
         groups = [
-            {"params": [p for p in dense if p.ndim > 1], "weight_decay": recipe.weight_decay},
+            {"params": [p for p in dense if p.ndim > 1], "weight_decay": WEIGHT_DECAY},
             {"params": [p for p in dense if p.ndim <= 1], "weight_decay": 0.0},
         ]
         rate = recipe.learning_rate
@@ -98,10 +105,10 @@ class LazyAdamW(torch.optim.AdamW):
 
 
 def linear_schedule(
-    optimizer: torch.optim.Optimizer, recipe: Recipe, *, steps: int
+    optimizer: torch.optim.Optimizer, *, steps: int
 ) -> torch.optim.lr_scheduler.LambdaLR:
     """In every training of so many steps, the rate rises for the warm-up and then falls to 0."""
-    warmup = round(recipe.warmup_ratio * steps)
+    warmup = round(WARMUP * steps)
 
     def share(step: int) -> float:
         done = step % steps

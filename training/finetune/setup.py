@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,12 @@ from training.data.sampling import (
 )
 from training.evaluation.held_out import HeldOut
 from training.evaluation.sts import read_sts
-from training.finetune.compute.devices import uses_bf16
+from training.finetune.compute import devices
 from training.finetune.course import Course
 from training.finetune.losses import Family, Member
 from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
+from training.retention import distillation
 from training.retention.distillation import Distillation, read_sentences
 from training.retention.topics import matters
 
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from training.finetune.progress import Progress
+
+MOST_EVALUATIONS = 10
+"""Of the held-out part in a training. Each takes as long as some seconds of steps, and ten points
+make a curve."""
 
 
 def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
@@ -123,9 +129,8 @@ def held_out_of(
     Raises:
         HedgerowError: the training shall stop early by what is not measured.
     """
-    if recipe.measure_every is None or not (families or recipe.sts_file):
-        found = None
-    else:
+    found = None
+    if families or recipe.sts_file:
         sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
         found = HeldOut(model, families, sts=sts, check=progress.check)
     watched = recipe.early_stopping
@@ -148,7 +153,7 @@ def course_of(
     """The steps of a training."""
     of_an_epoch = rows_in_an_epoch(rows, recipe.sources)
     steps_per_epoch = max(1, of_an_epoch // recipe.batch_size)
-    every, own_limit = recipe.measure_every, model.max_seq_length
+    own_limit = model.max_seq_length
 
     def evaluate() -> Mapping[str, float]:
         # Whole texts, as before the training and after it: it may be trained on shorter ones.
@@ -162,14 +167,22 @@ def course_of(
         _batches(rows, recipe, seed),
         recipe.steps(of_an_epoch),
         seed=seed,
-        bf16=uses_bf16(model, recipe.precision),
+        bf16=devices.uses_bf16(model),
         distillation=_distillation(model, rows, recipe, seed, progress),
         in_context=_in_context(rows, recipe, seed),
         steps_per_epoch=steps_per_epoch,
-        evaluate=None if every is None else evaluate,
-        evaluate_every=max(1, round((every or 1) * steps_per_epoch)),
+        # Another process than the leading one takes part only where that decides on the end.
+        evaluate=evaluate if held_out or recipe.early_stopping else None,
+        evaluate_every=steps_between_evaluations(
+            steps_per_epoch, all_steps=recipe.total_steps(of_an_epoch)
+        ),
         before=held_out.before if held_out else {},
     )
+
+
+def steps_between_evaluations(steps_per_epoch: int, *, all_steps: int) -> int:
+    """An epoch, or more where that would be more than `MOST_EVALUATIONS`."""
+    return max(steps_per_epoch, math.ceil(all_steps / MOST_EVALUATIONS))
 
 
 def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
@@ -188,22 +201,21 @@ def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | No
 def _distillation(
     model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
 ) -> Distillation | None:
-    if not recipe.distillation:
+    if not recipe.retention:
         return None
     texts = [family[0].text for family in rows]
-    if recipe.distillation_file:
-        texts += read_sentences(Path(recipe.distillation_file))
+    if recipe.retention_file:
+        texts += read_sentences(Path(recipe.retention_file))
     return Distillation(
         model,
         texts,
-        weight=recipe.distillation,
-        texts_a_step=recipe.distillation_texts,
+        weight=recipe.retention,
+        texts_a_step=distillation.TEXTS_A_STEP,
         matters=matters(),
-        matters_a_step=recipe.distillation_wordings,
+        matters_a_step=distillation.MATTERS_A_STEP,
         steps=recipe.total_steps(rows_in_an_epoch(rows, recipe.sources)),
         seed=seed,
-        edits=recipe.distillation_edits,
-        likeness=recipe.likeness,
-        every=recipe.distillation_every,
+        edits=True,
+        every=distillation.EVERY,
         check=progress.check,
     )

@@ -54,6 +54,14 @@ if TYPE_CHECKING:
 LOGS_PER_RUN = 100
 """Points of the curves of the steps."""
 
+CHECKPOINT_EVERY = 100
+"""Steps between checkpoints. A training that was cut off loses that many at most: about a minute
+with the built-in encoder on two cores."""
+
+PATIENCE = 2
+"""Evaluations without a better figure after which `early_stopping` ends the training: one may be
+chance."""
+
 _WEIGHTS, _AVERAGE = "model.safetensors", "average.pt"
 
 logger = logging.getLogger(__name__)
@@ -160,7 +168,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
         self.folder, self.identity = folder, identity
         self.average = WeightAverage(model, recipe.trainings)
         self.position, self.texts, self.since = TrainingPosition(), 0, 0.0
-        self.lazy = LazyAdamW(model, recipe, words=lazy_words(model, recipe))
+        self.lazy = LazyAdamW(model, recipe, words=lazy_words(model))
         super().__init__(
             model=model,
             args=_Arguments(
@@ -169,7 +177,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
             loss=StepLoss(model, course, recipe, progress.check, group),
             data_collator=FamilyCollator(course, recipe),
             callbacks=[_Schedule(self), progress],
-            optimizers=(self.lazy, linear_schedule(self.lazy, recipe, steps=course.steps)),
+            optimizers=(self.lazy, linear_schedule(self.lazy, steps=course.steps)),
         )
         self.remove_callback(PrinterCallback)
         # Accelerate neither moves nor copies a model that is within another one.
@@ -219,8 +227,8 @@ class FamilyTrainer(SentenceTransformerTrainer):
 
     @property
     def stops_early(self) -> bool:
-        """Whether the watched figure has not become better for as long as the recipe allows."""
-        return bool(self.recipe.early_stopping) and self.position.misses >= self.recipe.patience
+        """Whether the watched figure has not become better in so many evaluations."""
+        return bool(self.recipe.early_stopping) and self.position.misses >= PATIENCE
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
         """No card, for which the library would look at the texts and at the Hub."""
@@ -315,8 +323,8 @@ class _Schedule(TrainerCallback):
     ) -> None:
         course, step, steps = self.trainer.course, state.global_step, state.max_steps
 
-        def due(every: int | None) -> bool:
-            return bool(every) and step % (every or 1) == 0
+        def due(every: int) -> bool:
+            return step % every == 0
 
         state.epoch = step / course.steps_per_epoch
         control.should_log = step == steps or due(max(1, steps // LOGS_PER_RUN))
@@ -324,7 +332,7 @@ class _Schedule(TrainerCallback):
             step == steps or due(course.evaluate_every)
         )
         # At the end, too, where there is one already: what comes after may be cut off.
-        every = self.trainer.recipe.checkpoint_every if self.trainer.group.leads else None
-        control.should_save = due(every) or (
-            bool(every) and step == steps and checkpoints.step_reached(self.trainer.folder) > 0
+        control.should_save = self.trainer.group.leads and (
+            due(CHECKPOINT_EVERY)
+            or (step == steps and checkpoints.step_reached(self.trainer.folder) > 0)
         )

@@ -31,12 +31,11 @@ from training.evaluation.held_out import DRIFT, STS
 from training.hub.model_card_figures import NO_FIGURE, figures
 from training.hub.model_card_text import (
     INTENDED,
-    LIKENESS,
     LIMITS,
     PLACE,
+    RETENTION,
     SUMMARY,
     USE,
-    WORDINGS,
 )
 from training.recipe.of_run import recipe_of
 from training.recipe.schema import Recipe
@@ -91,7 +90,6 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
     release = get_release(session, int(run.parameters["release"]))
     recipe = recipe_of(run)
     base = public_base(recipe.base_encoder)
-    matters = recipe.distillation and recipe.distillation_wordings
     sections = [
         f"# {escape(base or 'Encoder')}, finetuned on negation and hedging",
         SUMMARY,
@@ -100,8 +98,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         "## Training",
         *([note] if note else []),
         *([_shares(shares)] if (shares := _weighted_sources(release, recipe)) else []),
-        *([WORDINGS] if matters else []),
-        *([LIKENESS] if matters and recipe.likeness else []),
+        *([RETENTION] if recipe.retention else []),
         _training(run, release, recipe, result),
         f"## Data\n\n{_data(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
@@ -158,6 +155,7 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
         "licence of the base": LICENCES.get(base) or _whose_licence(base),
         "release": named,
         "its content hash (SHA-256)": release.content_hash,
+        **({"variants by": ", ".join(by)} if (by := run.parameters.get("providers")) else {}),
         "triples": result["triples"],
         "families (anchors with their variants)": result.get("anchors", NO_FIGURE),
         "steps": result["steps"],

@@ -22,15 +22,10 @@ Cosine similarity of sentences where *not* counts: finding paraphrases and contr
 semantic search and clustering that should not mix a claim with its denial, and research on
 negation and hedging in embeddings."""
 
-WORDINGS = """\
+RETENTION = """\
 Against forgetting, sentences were held where the base model has them: anchors of the release, and
 news, headlines, definitions and everyday texts that come with Hedgerow and were written by a
-language model (`distillation_wordings` in the recipe)."""
-
-LIKENESS = """\
-Of those that come with Hedgerow, sentences that say the same in other words were also to be nearer
-to each other than others (`likeness`). That trains some of what STS measures: an STS score that is
-kept says less about what else was forgotten than it would without."""
+language model (`retention` in the recipe)."""
 
 MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not trained on, with all their

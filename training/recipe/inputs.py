@@ -19,7 +19,7 @@ from training.recipe.schema import Recipe
 from training.retention.distillation import read_sentences
 
 READERS: dict[str, Callable[[Path], Sequence[object]]] = {
-    "distillation_file": read_sentences,
+    "retention_file": read_sentences,
     "sts_file": read_sts,
 }
 """What reads the file that a field of the recipe names."""

@@ -32,6 +32,7 @@ from training.data.sampling import anchors_in_an_epoch
 from training.finetune.curve_names import PACE
 from training.models.size import BUILT_IN_WEIGHT, weight_of
 from training.recipe.schema import Recipe
+from training.retention.distillation import texts_a_step
 from training.runs.figures import SAMPLE, Part
 
 KIND = "train"
@@ -49,7 +50,7 @@ FORWARD_ONLY = 3
 """How many texts are measured in the time in which one is trained on: backwards costs twice as much
 as forwards."""
 
-_SETS_THE_PACE = ("precision", "max_seq_length", "context", "lora_rank")
+_SETS_THE_PACE = ("max_seq_length", "context", "lora_rank")
 """What of a recipe, beside the encoder, decides how long a text takes."""
 
 PREPARING = 10.0
@@ -118,7 +119,7 @@ class TrainingPlan(NamedTuple):
         if recipe.loss != "triples":
             drawn = sum(drawn * of.texts / of.anchors for drawn, of in self._drawn(recipe))
             of_row = drawn / max(1, self.families(recipe))
-        return recipe.batch_size * of_row + recipe.unrelated_texts
+        return recipe.batch_size * of_row + (texts_a_step() if recipe.retention else 0.0)
 
     def _drawn(self, recipe: Recipe) -> list[tuple[int, Amount]]:
         """How many anchors of each source an epoch goes through."""

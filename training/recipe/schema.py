@@ -16,7 +16,6 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -26,14 +25,12 @@ from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
 from training.recipe.weights import weights_in
-from training.retention.topics import OF_A_MATTER
 
-RECIPE_VERSION = 9
+RECIPE_VERSION = 10
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
-Precision = Literal["auto", "fp32", "bf16"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
 
@@ -46,7 +43,7 @@ class Recipe(BaseModel):
     """How an encoder is trained. A recipe, a release and a seed determine a run.
 
     Every constructor checks the values, alone and together, and raises HedgerowError in one
-    sentence. Where the defaults come from is told in docs/recipe_search.md.
+    sentence. What nobody would change is a constant in the module that uses it.
     """
 
     model_config = ConfigDict(
@@ -70,7 +67,8 @@ class Recipe(BaseModel):
     data: DataMode = "all"
     """As in the paper's Table 2: 'all'; 'negation': negations, with the original entailment as the
     positive, or with the paraphrases of an anchor that has none; 'hedging': hedges, with the
-    original contradiction as the negative beside other anchors' hedges."""
+    original contradiction as the negative, or with the hedges of other anchors where an anchor has
+    none."""
 
     sources: Weights = Field(default_factory=lambda: dict(SOURCE_SHARES))
     """Of a source of the release, by its name, the share of its families that an epoch goes
@@ -81,9 +79,6 @@ class Recipe(BaseModel):
     """Of a variant type, by its id, how often a variant takes part when its family does, 0 to 1.
     0: never. A type that is not named: always. With the loss 'triples', 0 or 1."""
 
-    providers: tuple[str, ...] = ()
-    """Only variants from these providers, such as 'rules'; empty: from all."""
-
     max_distance: int | None = Field(default=None, ge=1)
     """Variants at a greater Levenshtein distance (characters) from their anchor are left out."""
 
@@ -93,32 +88,21 @@ class Recipe(BaseModel):
 
     loss: Loss = "symmetric"
     """'triples': sentence-transformers' MultipleNegativesRankingLoss on flat (anchor, positive,
-    negative), the paper's Equation 1 (§3.2). 'family': the same comparisons, an anchor with all its
-    variants at a time, each text encoded once. 'symmetric': beside them every positive and the
-    negations are compared likewise (`training.finetune.losses`)."""
+    negative), the paper's Equation 1 (§3.2), with the other triples of a batch as further
+    negatives. 'family': an anchor with all its variants at a time, each text encoded once, and
+    only its own negations as negatives. 'symmetric': as 'family', and the positives and negations
+    are also compared with each other (`training.finetune.losses`)."""
 
     scale: float = Field(default=50.0, gt=0, le=1000)
     """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
 
-    hedge_weight: float = Field(default=1.5, ge=0, le=100)
-    """Of the comparisons that have a hedge on the positive side, beside 1 for the others; not in
-    the loss 'triples'."""
-
-    negation_weight: float = Field(default=1.0, ge=0, le=100)
-    """Of those among an anchor's negations, which the loss 'symmetric' makes."""
-
     negation_margin: float = Field(default=0.12, ge=0, le=1)
-    """By how much, as a difference of cosines, negations are to be farther than what they are
-    compared with, beyond what the softmax asks for; not in 'triples'. It makes room for hedges."""
+    """How much farther than positives negations should be, as a difference of cosines, beyond what
+    the softmax asks for. This makes room for hedges. Not in 'triples'."""
 
     order_weight: float = Field(default=0.3, ge=0, le=100)
-    """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
-
-    order_margin: float = Field(default=0.03, ge=0, le=2)
-    """By how much, as a difference of cosines."""
-
-    order_pushes_hedges: bool = True
-    """For that, hedges are pushed away, too; otherwise only paraphrases are drawn nearer."""
+    """Weight of the order of an anchor's variants: paraphrases nearest, then hedges, then what
+    leaves the claim open, then negations. Not in 'triples'."""
 
     context: float = Field(default=0.0, ge=0, le=1)
     """Probability that a family is set into the same few neutral sentences, so that the encoder
@@ -136,53 +120,21 @@ class Recipe(BaseModel):
     learning_rate: float = Field(default=2e-4, gt=0, lt=1)
     """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
 
-    warmup_ratio: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the steps during which the learning rate rises."""
-
-    weight_decay: float = Field(default=0.01, ge=0, lt=1)
-    """How far a step draws weights towards 0, as a share of the learning rate (AdamW); not biases
-    and normalisations."""
-
     max_seq_length: int | None = Field(default=128, ge=8)
     """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
     the trained encoder keeps; None: that limit."""
 
     dropout: float | None = Field(default=0.0, ge=0, lt=1)
-    """Probability with which a value inside the encoder is left out while it trains. The cosines of
-    one text with itself differ by it as much as paraphrases and hedges shall. None: as the encoder
-    was published with (MiniLM: 0.1)."""
+    """Probability with which a value inside the encoder is left out while it trains. Its noise in
+    the cosine of a text with itself is as large as the difference between paraphrases and hedges.
+    None: as the encoder was published (MiniLM: 0.1)."""
 
-    precision: Precision = "auto"
-    """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
-    processor has instructions for it."""
+    retention: float = Field(default=7.0, ge=0, le=1000)
+    """Against forgetting: weight of holding embeddings and cosines of text that is not trained on
+    where the base encoder has them; 0: not at all."""
 
-    distillation: float = Field(default=7.0, ge=0, le=1000)
-    """Against forgetting: weight of the distance between the embeddings of unrelated text and the
-    base encoder's, and between the cosines among them; 0: none."""
-
-    distillation_texts: int = Field(default=12, ge=2, le=8192)
-    """Of such texts, for a step that has any."""
-
-    distillation_every: int = Field(default=2, ge=1, le=1000)
-    """Steps from one with such texts to the next, whose weight is as many times as great; more
-    steps so fit into the same time."""
-
-    distillation_wordings: int = Field(default=8, ge=0, le=1000)
-    """Matters, for such a step, of which Hedgerow brings four sentences each (English): said, said
-    again in other words, said of other details, and another statement on it. Their cosines are
-    kept, too. 0: none."""
-
-    likeness: float = Field(default=2.5, ge=0, le=1000)
-    """Weight of having those of such sentences that say the same, in any words, nearer to each
-    other than ones on a matter that do not, of whichever matter (Huang et al. 2024, CoSENT); 0:
-    none."""
-
-    distillation_edits: bool = True
-    """Half of these are copies of the other half with some words cut or exchanged, and the cosine
-    of each pair is kept, too: what is a little different shall stay as near as it was."""
-
-    distillation_file: str | None = Field(default=None, min_length=1)
-    """Text for it, one sentence a line, in addition to the anchors that are trained on."""
+    retention_file: str | None = Field(default=None, min_length=1)
+    """More text to hold, one sentence a line, in addition to the anchors that are trained on."""
 
     interpolation: float = Field(default=0.97, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
@@ -197,50 +149,20 @@ class Recipe(BaseModel):
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
     holds their sum. None: all weights."""
 
-    freeze_word_embeddings: bool = False
-    """Leaves the table of word embeddings as it is: with MiniLM half of the weights. Trained, they
-    help to learn which words are opposites."""
-
-    lazy_word_embeddings: bool = True
-    """A step moves the embeddings of its own words alone (Adam made lazy, without weight decay),
-    not of all words it ever had: a fifth less time for a step of MiniLM on a CPU."""
-
-    measure_every: float | None = Field(default=1.0, gt=0, le=1000)
-    """Epochs between two measurings of the held-out part; None: none."""
-
     early_stopping: Watched | None = None
     """The figure of the held-out part by which the best state is kept, and which ends the training
-    once it has not risen for `patience` measurings. None: the last state is kept."""
-
-    patience: int = Field(default=2, ge=1, le=1000)
-    """Measurings without a better figure after which `early_stopping` ends the training."""
+    once it has not risen in two evaluations. None: the last state is kept."""
 
     sts_file: str | None = Field(default=None, min_length=1)
     """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
-    general ability is measured on the way, beside the drift of cosines."""
-
-    checkpoint_every: int | None = Field(default=100, ge=1)
-    """Steps between checkpoints, from which a training that was cut off goes on; None: none."""
+    general ability is measured on the way, in addition to the drift of cosines."""
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_values(cls, value: Any, info: ValidationInfo) -> Any:
-        is_switch = cls.model_fields[info.field_name or ""].annotation is bool
-        if isinstance(value, bool) and not is_switch:  # pydantic would read true as 1
+    def _no_truth_values(cls, value: Any) -> Any:
+        if isinstance(value, bool):  # pydantic would read true as 1
             raise ValueError("expected a number or a text")
         return value
-
-    @field_validator("providers", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        if isinstance(value, str):  # as in --set providers=rules,openai
-            return value.split(",")
-        return () if value is None else value
-
-    @field_validator("providers")
-    @classmethod
-    def _in_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted({name for name in value if name}))
 
     @field_validator("sources", "types", mode="before")
     @classmethod
@@ -284,8 +206,6 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _what_is_watched_is_measured(self) -> Recipe:
-        if self.early_stopping is not None and self.measure_every is None:
-            raise ValueError("early_stopping goes by what is measured; give measure_every")
         if self.early_stopping == "sts" and self.sts_file is None:
             raise ValueError("early_stopping by 'sts' needs sentence pairs; give sts_file")
         return self
@@ -313,9 +233,8 @@ class Recipe(BaseModel):
 
     @property
     def leaves_out_kinds(self) -> bool:
-        """Whether it leaves variants out by their source, type or provider."""
-        kinds = self.providers or self.types or 0.0 in self.sources.values()
-        return self.data != "all" or bool(kinds)
+        """Whether it leaves variants out by their source or type."""
+        return self.data != "all" or bool(self.types) or 0.0 in self.sources.values()
 
     @property
     def trainings(self) -> int:
@@ -323,12 +242,6 @@ class Recipe(BaseModel):
         is of use, the best state is one training's, and a number of steps is one of all steps."""
         single = self.lora_rank is not None or self.early_stopping or self.max_steps is not None
         return 1 if single else self.soup
-
-    @property
-    def unrelated_texts(self) -> float:
-        """How many texts distillation takes for a step, on average."""
-        texts = self.distillation_texts + OF_A_MATTER * self.distillation_wordings
-        return texts / self.distillation_every if self.distillation else 0.0
 
     @property
     def rows(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sqlalchemy.orm import Session
 
@@ -17,25 +17,41 @@ from training.recipe.schema import Recipe
 from training.studies.designs import SPARE
 
 
-def require_enough(session: Session, release: int, recipe: Recipe, *, seed: int) -> None:
+def require_enough(
+    session: Session,
+    release: int,
+    recipe: Recipe,
+    *,
+    seed: int,
+    providers: Collection[str] = (),
+) -> None:
     """Refuse a training whose recipe leaves fewer anchors than a batch needs, or none.
 
     Args:
         release: its number.
+        providers: whose variants alone take part; none means all.
 
     Raises:
-        HedgerowError: the recipe leaves too few, or names a provider that wrote nothing.
+        HedgerowError: the recipe leaves too few.
     """
     whole = plan(session, release)
-    left = left_by(recipe, whole, composed=lambda: composition(session, release))
+    left = left_by(
+        recipe, whole, composed=lambda: composition(session, release), providers=providers
+    )
     if recipe.max_distance or _might_draw_too_few(left, recipe):
         key = get_release(session, release).id
-        families = training_families(session, key, split=Split.TRAIN, recipe=recipe)
+        families = training_families(
+            session, key, split=Split.TRAIN, recipe=recipe, providers=providers
+        )
         rows_of(families, recipe=recipe, seed=seed)
 
 
 def left_by(
-    recipe: Recipe, whole: TrainingPlan, *, composed: Callable[[], Composition]
+    recipe: Recipe,
+    whole: TrainingPlan,
+    *,
+    composed: Callable[[], Composition],
+    providers: Collection[str] = (),
 ) -> TrainingPlan:
     """What a recipe leaves of the data, if a training can be made of that.
 
@@ -44,11 +60,11 @@ def left_by(
 
     Args:
         whole: what a training without a recipe's limits would work on.
-        composed: gives what the train split consists of; called only if the recipe leaves out any
-            of it.
+        composed: gives what the train split consists of; called only if any of it is left out.
+        providers: whose variants alone take part; none means all.
 
     Raises:
-        HedgerowError: the recipe leaves too few, or names a provider that wrote nothing.
+        HedgerowError: the recipe leaves too few.
     """
     if not whole.triples and recipe.data != "hedging":  # there, negatives are other anchors
         where = "What is accepted" if whole.release is None else f"Release {whole.release}"
@@ -57,10 +73,8 @@ def left_by(
             "negation of the same anchor, then make a new release."
         )
     left = whole
-    if recipe.leaves_out_kinds:
-        data = composed()
-        _require_known_providers(data, recipe)
-        left = data.left_by(recipe)
+    if recipe.leaves_out_kinds or providers:
+        left = composed().left_by(recipe, providers)
     _require_batch(left, recipe)
     return left
 
@@ -70,7 +84,7 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
         raise HedgerowError(
             "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
             "anchor keeps a hedge or paraphrase and what it is compared with; leave out less "
-            "(data, sources, types, providers)."
+            "(data, sources, types)."
         )
     found = left.families(recipe)
     if found < recipe.batch_size:
@@ -79,17 +93,6 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
             f"Expected at least as many anchors with both sides as a batch has {recipe.rows} "
             f"({recipe.batch_size}), found {found:,}{where}; lower batch_size, or leave out less."
         )
-
-
-def _require_known_providers(data: Composition, recipe: Recipe) -> None:
-    """Refuse a recipe that takes only what somebody wrote who wrote nothing: a slip of the pen."""
-    for name in recipe.providers:
-        if name not in data.providers:
-            there = ", ".join(repr(known) for known in data.providers) or "none with a name"
-            raise HedgerowError(
-                f"Expected providers that wrote variants of the training split, found "
-                f"{name[:80]!r}; there are {there}."
-            )
 
 
 def _might_draw_too_few(left: TrainingPlan, recipe: Recipe) -> bool:

@@ -1,16 +1,15 @@
 """Against forgetting: distillation towards the base model, and interpolation between the two.
 
-Distillation keeps embeddings of unrelated text, and the cosines among them, where the base model
-has them; of slightly edited copies, too, so that likeness stays graded. Where it is known which
-sentences say the same, likeness itself can be trained. Interpolation (Wortsman et
-al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT) mixes the weights of the base and the
-finetuned model after the training.
+Distillation (`retention` in the recipe) keeps embeddings of unrelated text, and the cosines among
+them, where the base model has them; of slightly edited copies, too, so that similarity stays
+graded. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT)
+mixes the weights of the base and the finetuned model after the training.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,15 +18,31 @@ from curation.encoders.embeddings import encode_distinct
 from db.errors import HedgerowError
 from db.named_files import read_text
 from training.retention.perturbation import edited
-from training.retention.topics import Matter
+from training.retention.topics import OF_A_MATTER, Matter
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
 
+TEXTS_A_STEP = 12
+"""Anchors, and lines of the recipe's file, that a step takes if it takes any. Half of them are
+edited copies of the other half, so that what is a little different stays as near as it was."""
+
+MATTERS_A_STEP = 8
+"""Matters that come with Hedgerow (English) for such a step, each with all its sentences."""
+
+EVERY = 2
+"""Steps from one with such texts to the next, whose weight is as many times as great: so more steps
+fit into the same time."""
+
 EDITS = 4
 """Edited copies of a text, of which a step takes one: each has to be encoded by the base model."""
+
+
+def texts_a_step() -> float:
+    """How many texts a step takes for it on average, about."""
+    return (TEXTS_A_STEP + OF_A_MATTER * MATTERS_A_STEP) / EVERY
 
 
 class Distillation:
@@ -45,7 +60,6 @@ class Distillation:
         edits: bool = False,
         matters: Sequence[Matter] = (),
         matters_a_step: int = 0,
-        likeness: float = 0.0,
         every: int = 1,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -61,14 +75,11 @@ class Distillation:
             edits: whether half of the texts of a step are edited copies of the other half.
             matters: texts that are about one thing each, to a different degree.
             matters_a_step: how many of them are drawn, whole, for a step.
-            likeness: weight of having those of a matter that say the same nearer to each other
-                than any two of a matter that do not.
-            every: steps from one that draws any to the next; the weights are that many times as
+            every: steps from one that draws any to the next; the weight is that many times as
                 great.
             check: called several times meanwhile; may raise to stop.
         """
         import torch
-        from sentence_transformers.sentence_transformer.losses import CoSENTLoss
 
         self._own = frozenset(texts)
         self._texts = sorted(self._own)
@@ -81,7 +92,6 @@ class Distillation:
         self._matter = {
             text: number for number, matter in enumerate(self._matters) for text in matter.texts
         }
-        self._likeness, self._ranking = likeness * every, CoSENTLoss(base)
         self._original: dict[str, str] = {}
         drawn = self._drawn_in(steps)
         embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
@@ -120,8 +130,7 @@ class Distillation:
         return sorted(found)
 
     def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
-        """How far embeddings and cosines of texts that were drawn have moved, times the weight; and
-        what likeness lacks (`_unlike`), times its own.
+        """How far embeddings and cosines of texts that were drawn have moved, times the weight.
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
         their cosines to each other, plus that of the cosines of the texts and their edited copies,
@@ -146,28 +155,7 @@ class Distillation:
             at = [place[text] for text in copies]
             new = (embeddings[of] * embeddings[at]).sum(dim=1)
             total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
-        total = self._weight * total
-        return total + self._likeness * self._unlike(embeddings, place) if self._likeness else total
-
-    def _unlike(self, embeddings: Tensor, place: Mapping[str, int]) -> Tensor:
-        """By how much texts that say the same lack being nearer than ones on a matter that do not.
-
-        log(1 + Σ e^(20 (cos(c, d) - cos(a, b)))) over all pairs a, b that say the same and c, d
-        that do not (Huang et al. 2024, CoSENT), of any of the matters drawn.
-
-        Args:
-            place: of each text among the embeddings.
-        """
-        import torch
-
-        told = {self._matter[text]: None for text in place if text in self._matter}
-        pairs = [pair for number in told for pair in _graded(self._matters[number])]
-        if not pairs:
-            return embeddings.new_zeros(())
-        one = embeddings[[place[text] for text, _, _ in pairs]]
-        other = embeddings[[place[text] for _, text, _ in pairs]]
-        same = torch.tensor([same for _, _, same in pairs], device=embeddings.device)
-        return self._ranking.compute_loss_from_embeddings([one, other], same)
+        return self._weight * total
 
     def _of_one_matter(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """The places of any two texts that are about the same thing."""
@@ -177,15 +165,6 @@ class Distillation:
             for one, other in combinations(places, 2)
             if self._matter[texts[one]] == self._matter[texts[other]]
         ]
-
-
-def _graded(matter: Matter) -> Iterator[tuple[str, str, bool]]:
-    """Two texts, and whether they say the same. What a distorted rendering is to the other two of
-    its kind is left open."""
-    yield matter.same[0], matter.same[1], True
-    for other in matter.other:
-        yield from ((text, other, False) for text in matter.same)
-    yield from ((one, other, False) for one, other in combinations(matter.other, 2))
 
 
 def _root_mean_square(differences: Tensor) -> Tensor:

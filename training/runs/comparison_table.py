@@ -36,6 +36,7 @@ class TrainingRow(NamedTuple):
         run: its number.
         when: it was asked for, in UTC.
         study: the number of the study that it is part of, if any.
+        providers: whose variants alone it was trained on; none means all.
         minutes: of training and measuring.
         recipe: every key; of a recipe of another version, those that it stored.
         before, after: figures of the held-out part by their names.
@@ -48,6 +49,7 @@ class TrainingRow(NamedTuple):
     release: int
     study: int | None
     seed: int
+    providers: tuple[str, ...]
     triples: int
     steps: int
     minutes: float | None
@@ -80,6 +82,7 @@ def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> TrainingRow:
         release=int(run.parameters["release"]),
         study=study_of(run),
         seed=int(run.parameters["seed"]),
+        providers=tuple(run.parameters.get("providers", ())),
         triples=int(result.get("triples", 0)),
         steps=int(result.get("steps", 0)),
         minutes=None if seconds is None else seconds / 60,
@@ -144,11 +147,11 @@ class Difference(NamedTuple):
 def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list[Difference]:
     """The keys in which these trainings differ from each other; of one, from the reference.
 
-    Release and seed, which are no part of a recipe, come first.
+    Release, seed and writers, which are no part of a recipe, come first.
 
     Args:
         rows: at least one.
-        reference: the keys of a recipe, and maybe release and seed.
+        reference: the keys of a recipe, and maybe those others.
     """
     sides = [told(row) for row in rows]
     found = []
@@ -173,8 +176,14 @@ def alike(rows: Sequence[TrainingRow], default: Mapping[str, Any]) -> dict[str, 
 
 
 def told(row: TrainingRow) -> dict[str, Any]:
-    """All that determines a training: release, seed, and every key of its recipe."""
-    return {"release": row.release, "seed": row.seed} | row.recipe
+    """All that determines a training: release, seed, writers, and every key of its recipe."""
+    chosen = {"release": row.release, "seed": row.seed, "variants by": writers(row)}
+    return chosen | row.recipe
+
+
+def writers(row: TrainingRow) -> str:
+    """Whose variants a training was on, in words."""
+    return ", ".join(row.providers) or "all"
 
 
 def figures(row: TrainingRow) -> dict[str, float]:
@@ -190,7 +199,17 @@ def figures(row: TrainingRow) -> dict[str, float]:
     }
 
 
-HEADER = ("run", "asked for (UTC)", "release", "study", "seed", "triples", "steps", "minutes")
+HEADER = (
+    "run",
+    "asked for (UTC)",
+    "release",
+    "study",
+    "seed",
+    "variants by",
+    "triples",
+    "steps",
+    "minutes",
+)
 
 
 def as_table(rows: Sequence[TrainingRow]) -> tuple[list[str], list[list[Any]]]:
@@ -204,6 +223,7 @@ def as_table(rows: Sequence[TrainingRow]) -> tuple[list[str], list[list[Any]]]:
             row.release,
             "" if row.study is None else row.study,
             row.seed,
+            writers(row),
             row.triples,
             row.steps,
             "" if row.minutes is None else round(row.minutes, 2),

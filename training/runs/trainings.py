@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, delete, select, update
@@ -48,6 +48,7 @@ def request_training(
     recipe: Recipe,
     seed: int,
     requested_by: int | None,
+    providers: Sequence[str] = (),
     group: str = "",
 ) -> Run:
     """Store a run that trains on a release: without a number on the newest, made if there is none.
@@ -55,6 +56,8 @@ def request_training(
     Every check of what is asked for is here; pages and commands check nothing themselves.
 
     Args:
+        providers: whose variants alone are trained on; none means all. Studies that compare
+            writers ask for that.
         group: of the study that the training is part of; such a training may repeat one that is
             under way, since the study compares it with others of its own.
 
@@ -73,7 +76,7 @@ def request_training(
     require_known_types(session, recipe)
     check_encoder(recipe.base_encoder, must_exist=True)
     files = input_hashes(recipe, home=load_settings().home)
-    require_enough(session, release.number, recipe, seed=seed)
+    require_enough(session, release.number, recipe, seed=seed, providers=providers)
     run = create_run(
         session,
         kind=KIND,
@@ -81,6 +84,7 @@ def request_training(
             "release": release.number,
             "recipe": recipe.model_dump(mode="json"),
             "seed": seed,
+            **({"providers": list(providers)} if providers else {}),
         },
         inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
         requested_by=requested_by,
@@ -126,8 +130,8 @@ class _Task(NamedTuple):
 def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     """Train and measure (run kind ``train``).
 
-    Parameters of the run: ``release`` (its number), ``recipe``, ``seed``. A run that is carried
-    out again goes on from its newest checkpoint.
+    Parameters of the run: ``release`` (its number), ``recipe``, ``seed``, and maybe ``providers``.
+    A run that is carried out again goes on from its newest checkpoint.
 
     Args:
         group: the processes that compute; this is the leading one.
@@ -240,17 +244,21 @@ def _task(session: Session, run: Run, settings: Settings) -> _Task:
         release=release,
         recipe=located(recipe, home=settings.home, expected=run.inputs),
         seed=int(run.parameters["seed"]),
-        data=_data(session, key, recipe),
+        data=_data(session, key, recipe, run.parameters.get("providers", ())),
         parts={part: sample(session, key, part) for part in Part},
         sizes={part: count_part(session, key, part) for part in Part},
     )
 
 
-def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
+def _data(
+    session: Session, release_id: int, recipe: Recipe, providers: Collection[str] = ()
+) -> Data:
     """The train split; what is measured meanwhile is the whole validation split."""
     everything = Recipe(base_encoder=recipe.base_encoder, sources={})
     return Data(
-        training_families(session, release_id, split=Split.TRAIN, recipe=recipe),
+        training_families(
+            session, release_id, split=Split.TRAIN, recipe=recipe, providers=providers
+        ),
         training_families(session, release_id, split=Split.VALIDATION, recipe=everything),
     )
 

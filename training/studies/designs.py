@@ -35,11 +35,13 @@ class Arm(NamedTuple):
         label: what sets it apart from the others, in a few words.
         recipe: how it trains.
         plan: what it works on.
+        providers: whose variants alone it takes; none means all.
     """
 
     label: str
     recipe: Recipe
     plan: TrainingPlan
+    providers: tuple[str, ...] = ()
 
 
 class Design(NamedTuple):
@@ -89,9 +91,16 @@ def design(study: Study, data: Composition, base: Recipe) -> Design:
     return found._replace(told=[*found.told, ONCE_EACH])
 
 
-def _arm(data: Composition, base: Recipe, label: str, /, **changes: Any) -> Arm:
+def _arm(
+    data: Composition,
+    base: Recipe,
+    label: str,
+    /,
+    providers: tuple[str, ...] = (),
+    **changes: Any,
+) -> Arm:
     recipe = Recipe(**{**base.model_dump(), **changes})
-    return Arm(label, recipe, data.left_by(recipe))
+    return Arm(label, recipe, data.left_by(recipe, providers), providers)
 
 
 def _families(arm: Arm) -> float:

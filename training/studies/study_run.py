@@ -115,6 +115,7 @@ def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) 
         release_number=arm.plan.release,
         recipe=arm.recipe,
         seed=seed,
+        providers=arm.providers,
         requested_by=run.requested_by,
         group=parts_of(run),
     )

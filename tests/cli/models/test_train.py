@@ -105,8 +105,8 @@ def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> N
 @pytest.mark.parametrize(
     ("change", "content", "sentence"),
     [
-        ("distillation_file=texts.txt", None, "Could not read .*texts.txt"),
-        ("distillation_file=texts.txt", b" \n\n", "sentence a line"),
+        ("retention_file=texts.txt", None, "Could not read .*texts.txt"),
+        ("retention_file=texts.txt", b" \n\n", "sentence a line"),
         ("sts_file=texts.txt", b"no scores here\n", "Expected"),
     ],
 )
@@ -126,8 +126,8 @@ def test_files_of_a_recipe_are_in_the_current_directory_and_may_not_change(
     texts.write_text("It rains.\nThe sea is calm.\n")
     sts.write_text("0.1\tIt rains.\tIt pours.\n0.9\tA cat.\tThe cat.\n0.5\tYes.\tNo.\n")
     monkeypatch.chdir(tmp_path)
-    files = ["--set", "distillation_file=texts.txt", "--set", "sts_file=sts.tsv"]
-    run = ask("train", *small, *files, "--set", "distillation=1", "--queue")["run"]
+    files = ["--set", "retention_file=texts.txt", "--set", "sts_file=sts.tsv"]
+    run = ask("train", *small, *files, "--set", "retention=1", "--queue")["run"]
     monkeypatch.chdir(home)  # the run finds them from anywhere
     inputs = stored_run(open_project(load_settings()), run).inputs
     assert inputs["sts_file"] == hashlib.sha256(sts.read_bytes()).hexdigest()

@@ -37,7 +37,7 @@ def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engi
     log.parent.mkdir(parents=True)
     log.write_text(f"first\n{HOSTILE}\n", encoding="utf-8")
     test = page()
-    assert any("first look at the held-out part" in note.value for note in test.caption)
+    assert any("held-out part is first evaluated" in note.value for note in test.caption)
     assert f"Training: {HOSTILE} · about 3 min left" in told(test)
     assert HOSTILE in test.code[0].value
     assert len(test.get("vega_lite_chart")) == 1

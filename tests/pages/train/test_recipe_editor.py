@@ -125,8 +125,8 @@ def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[in
     assert "(18 triples)" in told(test)
     box(test).set_value("batch_size: 4\ntypes: {verbal: 0}").run()
     assert "(9 triples left of 18 triples)" in told(test)
-    box(test).set_value("batch_size: 4\nproviders: [nobody]").run()
-    assert "found 'nobody'; there are 'openai'" in told(test)
+    box(test).set_value("batch_size: 4\ntypes: {verbal: 0, lexical: 0}").run()
+    assert "leaves none" in told(test)
     test.button("train-click").click().run()
     assert started == []
 

@@ -110,7 +110,6 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
     [
         ("batch_size", 64, "Expected at least as many anchors with both sides as a batch has"),
         ("types", {"verbal": 0.0, "lexical": 0.0}, "a recipe that leaves anchors"),
-        ("providers", ("nobody",), "found 'nobody'"),
     ],
 )
 def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(

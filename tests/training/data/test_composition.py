@@ -26,9 +26,9 @@ RECIPES = (
     Recipe(types={"word": 0.5}),
     Recipe(sources={"Others": 0}),
     Recipe(sources={"Others": 0, "A corpus": 0}),
-    Recipe(providers=("nobody",)),
-    Recipe(providers=("openai",), data="negation"),
 )
+
+WRITERS = ((Recipe(), ("nobody",)), (Recipe(data="negation"), ("openai",)))
 
 
 def originals(session: Session) -> None:
@@ -73,9 +73,11 @@ def test_the_database_counts_what_a_training_finds(engine: Engine) -> None:
         release = create_release(session).release
     with reading(engine) as session:
         accepted, released = composition_now(session), composition(session, release.number)
-        for recipe in RECIPES:
-            found = training_families(session, release.id, split=Split.TRAIN, recipe=recipe)
-            left = released.left_by(recipe)
+        for recipe, providers in (*((recipe, ()) for recipe in RECIPES), *WRITERS):
+            found = training_families(
+                session, release.id, split=Split.TRAIN, recipe=recipe, providers=providers
+            )
+            left = released.left_by(recipe, providers)
             expected = {
                 source: (
                     sum(map(count_triples, families)),
@@ -86,4 +88,4 @@ def test_the_database_counts_what_a_training_finds(engine: Engine) -> None:
                 if (families := [one for one in found if one[0].source == source])
             }
             assert left.amounts == expected, recipe
-            assert accepted.left_by(recipe) == left._replace(release=None), recipe
+            assert accepted.left_by(recipe, providers) == left._replace(release=None), recipe

@@ -35,12 +35,8 @@ def test_other_anchors_are_negatives_enough_to_learn_from(
         epochs=20,
         max_steps=12,
         learning_rate=5e-3,
-        warmup_ratio=0,
-        distillation=0,
+        retention=0,
         context=0,
-        measure_every=None,
-        checkpoint_every=None,
-        precision="fp32",
     )
     told = Recorder()
     trained = finetune(Data(families), recipe=recipe, seed=1, folder=tmp_path, progress=told)

@@ -24,8 +24,7 @@ def recipe(tiny_encoder: Path) -> Recipe:
         max_steps=4,
         epochs=20,
         lora_rank=2,
-        measure_every=None,
-        distillation=0,
+        retention=0,
     )
 
 

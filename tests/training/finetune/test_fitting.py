@@ -18,6 +18,8 @@ from tests.support.disks import disk_of
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES, HELD_OUT, assert_nothing_left, run, weights
 from training.data.sampling import as_triples
+from training.finetune import setup, trainer
+from training.finetune.compute import devices
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family
 from training.recipe.schema import Recipe
@@ -33,10 +35,7 @@ def recipe(tiny_encoder: Path) -> Recipe:
         learning_rate=1e-3,
         max_steps=4,
         epochs=20,
-        warmup_ratio=0,
-        measure_every=None,
-        distillation=0,
-        freeze_word_embeddings=False,
+        retention=0,
         scale=20,
         order_weight=0,
         interpolation=1,
@@ -65,7 +64,7 @@ def test_training_moves_negations_away_and_the_loss_falls(
 def test_equal_families_recipe_and_seed_give_equal_weights(
     tmp_path: Path, recipe: Recipe, loss: str
 ) -> None:
-    recipe = recipe.with_overrides([f"loss={loss}", "distillation=1", "context=0.5"])
+    recipe = recipe.with_overrides([f"loss={loss}", "retention=1", "context=0.5"])
     recipe = recipe.model_copy(update={"types": {} if loss == "triples" else {"word": 0.5}})
     turned = [[family[0], *family[:0:-1]] for family in FAMILIES[::-1]]
     first = weights(run(tmp_path / "a", recipe))
@@ -75,11 +74,12 @@ def test_equal_families_recipe_and_seed_give_equal_weights(
 
 
 def test_what_is_measured_on_the_way_does_not_change_the_weights(
-    tmp_path: Path, recipe: Recipe
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = weights(run(tmp_path / "a", recipe))
-    often = recipe.with_overrides(["measure_every=0.5", "checkpoint_every=1"])
-    assert weights(run(tmp_path / "b", often, held_out=HELD_OUT)) == plain
+    monkeypatch.setattr(setup, "steps_between_evaluations", lambda *_, **__: 1)
+    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 1)
+    assert weights(run(tmp_path / "b", recipe, held_out=HELD_OUT)) == plain
 
 
 def test_the_saved_model_opens_whole_and_keeps_the_base_limit(
@@ -137,9 +137,8 @@ def test_a_cancelled_training_stops_at_once_and_leaves_nothing(
 
 def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Recipe) -> None:
     seen = Recorder(cancel_at_check=4)  # before the first step
-    measuring = recipe.with_overrides(["measure_every=1"])
     with pytest.raises(RunCancelled):
-        run(tmp_path / "run", measuring, held_out=HELD_OUT, progress=seen)
+        run(tmp_path / "run", recipe, held_out=HELD_OUT, progress=seen)
     assert seen.updates == [(0, 4)]
 
 
@@ -152,7 +151,7 @@ def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Re
         (FAMILIES, ["base_encoder=./nowhere"], "no model folder"),
         (
             FAMILIES,
-            ["measure_every=1", "early_stopping=ranked"],
+            ["early_stopping=ranked"],
             "nothing to measure the figure 'ranked' on",
         ),
     ],
@@ -220,17 +219,23 @@ def test_a_full_disk_is_told_before_the_training(
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "checkpoint_every", "sentence"),
     [
-        ([], "Could not save the model"),
-        (["checkpoint_every=3"], "Could not save a checkpoint .* resume the run"),
-        (["measure_every=1", "early_stopping=ranked"], "Could not save a checkpoint"),
+        ([], 100, "Could not save the model"),
+        ([], 3, "Could not save a checkpoint .* resume the run"),
+        (["early_stopping=ranked"], 100, "Could not save a checkpoint"),
     ],
 )
 def test_a_disk_that_fills_leaves_nothing_half(
-    tmp_path: Path, recipe: Recipe, changes: list[str], sentence: str
+    tmp_path: Path,
+    recipe: Recipe,
+    changes: list[str],
+    checkpoint_every: int,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A limit on the size of files stands in for the full disk."""
+    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", checkpoint_every)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(step: int) -> None:
@@ -260,9 +265,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("other", [0, 2_500_000])
 def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
-    small_disk: Path, recipe: Recipe, other: int
+    small_disk: Path, recipe: Recipe, other: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PyTorch meets the full disk in the optimizer's state, or safetensors in the weights."""
+    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 3)
     folder = small_disk / "run"
 
     def fill(step: int) -> None:
@@ -270,9 +276,7 @@ def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
             (small_disk / "other").write_bytes(b"x" * other)
 
     with pytest.raises(HedgerowError, match="Could not save a checkpoint") as caught:
-        run(
-            folder, recipe.with_overrides(["checkpoint_every=3"]), progress=Recorder(on_update=fill)
-        )
+        run(folder, recipe, progress=Recorder(on_update=fill))
     assert "\n" not in str(caught.value)
     assert_nothing_left(folder)
 
@@ -291,10 +295,12 @@ def test_no_memory_is_told_in_one_sentence(tmp_path: Path, recipe: Recipe) -> No
 
 
 def test_bf16_trains_on_a_processor_and_keeps_weights_of_full_precision(
-    tmp_path: Path, recipe: Recipe
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = run(tmp_path / "run", recipe.with_overrides(["precision=bf16"]))
-    fp32 = run(tmp_path / "fp32", recipe.with_overrides(["precision=fp32"]))
+    monkeypatch.setattr(devices, "uses_bf16", lambda _: True)
+    path = run(tmp_path / "run", recipe)
+    monkeypatch.setattr(devices, "uses_bf16", lambda _: False)
+    fp32 = run(tmp_path / "fp32", recipe)
     assert weights(path) != weights(fp32) and len(weights(path)) == len(weights(fp32))
 
 
@@ -311,7 +317,7 @@ def test_interpolation_stays_between_base_and_finetuned_model(
 
 
 def test_the_figures_after_are_those_of_the_saved_model(tmp_path: Path, recipe: Recipe) -> None:
-    recipe = recipe.with_overrides(["measure_every=1", "interpolation=0.5", "lora_rank=2"])
+    recipe = recipe.with_overrides(["interpolation=0.5", "lora_rank=2"])
     seen = Recorder()
     trained = finetune(
         Data(FAMILIES, HELD_OUT), recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen

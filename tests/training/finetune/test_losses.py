@@ -9,9 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from training.finetune import losses
 from training.finetune.losses import (
     EQUATION_1,
+    HEDGE_WEIGHT,
     LEVELS,
+    ORDER_MARGIN,
     Batch,
     Member,
     Role,
@@ -50,25 +53,26 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
     def e(a: Member, b: Member) -> float:
         return math.exp(scale * float(vectors[places[a.text]] @ vectors[places[b.text]]))
 
-    losses, total = 0.0, 0.0
+    lost, total = 0.0, 0.0
     for members in families:
         for query in members:
             own = [m for m in members if side(m) == side(query)]
             against = [m for m in members if {side(m), side(query)} == {"+", "-"}]
-            against += [
-                m
-                for other in families
-                if other is not members
-                for m in other
-                if m.role != Role.ANCHOR
-            ]
+            if all(m.role != Role.NEGATION for m in members):
+                against += [
+                    m
+                    for other in families
+                    if other is not members
+                    for m in other
+                    if m.role != Role.ANCHOR
+                ]
             own_texts = {m.text for m in own}
             below = sum(e(query, m) for m in against if m.text not in own_texts)
             for positive in own:
                 weight = weights.pairs.get((query.role, positive.role), 0.0)
                 if weight and positive.text != query.text:
                     value = e(query, positive)
-                    losses -= weight * math.log(value / (value + below))
+                    lost -= weight * math.log(value / (value + below))
                     total += weight
     order = 0.0
     for level, following in pairwise(LEVELS):
@@ -81,7 +85,7 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
             if near and far:
                 lacking.append(max(0.0, weights.margin + max(far) - min(near)))
         order += sum(lacking) / len(lacking) if lacking else 0.0
-    return (losses / total if total else 0.0) + weights.order * scale * order
+    return (lost / total if total else 0.0) + weights.order * scale * order
 
 
 def side(member: Member) -> str:
@@ -152,11 +156,11 @@ def test_the_order_of_the_families_changes_nothing() -> None:
     first, second = flatten(families), flatten(families[::-1])
     vectors = dict(zip(first.texts, embeddings_of(len(first.texts)), strict=True))
     weights = SYMMETRIC._replace(order=1.0)
-    losses = [
+    found = [
         contrastive(torch.stack([vectors[t] for t in b.texts]), b, scale=20.0, weights=weights)
         for b in (first, second)
     ]
-    assert float(losses[0]) == pytest.approx(float(losses[1]))
+    assert float(found[0]) == pytest.approx(float(found[1]))
 
 
 def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() -> None:
@@ -197,34 +201,60 @@ def test_what_leaves_the_claim_open_is_no_positive_and_no_negative_of_its_family
     assert all(vectors.grad[place].abs().sum() > 0 for place in (0, 1, 3))
 
 
-@pytest.mark.parametrize("push", [False, True])
-def test_order_draws_paraphrases_nearer_and_pushes_hedges_where_it_is_to(push: bool) -> None:
+def test_order_draws_paraphrases_nearer_and_pushes_hedges_away() -> None:
     batch = flatten([family(0, Role.PARAPHRASE, Role.HEDGE)])
     vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], requires_grad=True)
-    weights = Weights({}, order=1.0, margin=0.05, push=push)
+    weights = Weights({}, order=1.0, margin=0.05)
     contrastive(vectors, batch, scale=1.0, weights=weights).backward()
     assert vectors.grad is not None
     assert vectors.grad[1].tolist() == [-1.0, 0.0]
-    assert vectors.grad[2].tolist() == [1.0 if push else 0.0, 0.0]
+    assert vectors.grad[2].tolist() == [1.0, 0.0]
 
 
 def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
-    """As if their cosines were greater by it, and those of other families as they are."""
+    """As if their cosines were greater by it."""
     rows = [family(n, Role.PARAPHRASE, Role.NEGATION) for n in range(2)]
     batch = flatten(rows)
     vectors = embeddings_of(len(batch.texts))
     pairs = {(Role.ANCHOR, Role.PARAPHRASE): 1.0}
     found = contrastive(vectors, batch, scale=10.0, weights=Weights(pairs, room=0.3))
     cosine = (vectors @ vectors.T).tolist()
-    losses = []
-    for anchor, own, other in ((0, 2, (4, 5)), (3, 5, (1, 2))):
-        negatives = [cosine[anchor][own] + 0.3, *(cosine[anchor][place] for place in other)]
-        against = sum(math.exp(10 * value) for value in negatives)
-        losses.append(math.log(1 + against / math.exp(10 * cosine[anchor][anchor + 1])))
-    assert float(found) == pytest.approx(sum(losses) / 2, rel=1e-5)
+    expected = [
+        math.log(1 + math.exp(10 * (cosine[anchor][anchor + 2] + 0.3 - cosine[anchor][anchor + 1])))
+        for anchor in (0, 3)
+    ]
+    assert float(found) == pytest.approx(sum(expected) / 2, rel=1e-5)
 
 
-LIKE_TRIPLES = Recipe(loss="family", order_weight=0, hedge_weight=1, negation_margin=0)
+@pytest.mark.parametrize("weights", [EQUATION_1, SYMMETRIC])
+def test_families_with_negations_of_their_own_are_not_pushed_apart(weights: Weights) -> None:
+    """The loss of a batch is the mean of its families', wherever they are to each other."""
+    rows = [family(n, Role.PARAPHRASE, Role.HEDGE, Role.NEGATION) for n in range(3)]
+    batch = flatten(rows)
+    vectors = embeddings_of(len(batch.texts))
+    alone = [
+        contrastive(vectors[4 * n : 4 * n + 4], flatten([row]), scale=20.0, weights=weights)
+        for n, row in enumerate(rows)
+    ]
+    together = contrastive(vectors, batch, scale=20.0, weights=weights)
+    assert float(together) == pytest.approx(float(sum(alone)) / 3, rel=1e-5)
+
+
+def test_a_family_without_a_negation_is_compared_with_the_variants_of_others() -> None:
+    """As in the data mode 'hedging'; a family with a contradiction of its own keeps to that."""
+    rows = [family(0, Role.HEDGE), family(1, Role.HEDGE, Role.NEGATION)]
+    vectors = embeddings_of(5)
+    cosine = (vectors @ vectors.T).tolist()
+
+    def loss(anchor: int, positive: int, *negatives: int) -> float:
+        against = sum(math.exp(5 * cosine[anchor][place]) for place in negatives)
+        return math.log(1 + against / math.exp(5 * cosine[anchor][positive]))
+
+    found = contrastive(vectors, flatten(rows), scale=5.0, weights=EQUATION_1)
+    assert float(found) == pytest.approx((loss(0, 1, 3, 4) + loss(2, 3, 4)) / 2, rel=1e-5)
+
+
+LIKE_TRIPLES = Recipe(loss="family", order_weight=0, negation_margin=0)
 
 
 def with_gradient(
@@ -270,13 +300,14 @@ ANCHOR, POSITIVE, NEGATIVE = [Role.ANCHOR], [Role.HEDGE, Role.PARAPHRASE], [Role
 @pytest.mark.parametrize("scale", [5.0, 20.0])
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_one_positive_and_one_negative_each_are_the_librarys_loss(rows: int, scale: float) -> None:
-    """'family', 'triples' and MultipleNegativesRankingLoss, in value and gradient."""
+    """MultipleNegativesRankingLoss, in value and gradient; 'family' is that of each row alone."""
     kinds = (Role.HEDGE, Role.PARAPHRASE)
     families = [family(n, kinds[n % 2], Role.NEGATION) for n in range(rows)]
-    expected = librarys(families, scale, ANCHOR, POSITIVE, NEGATIVE)
-    for loss in ("family", "triples"):
-        recipe = LIKE_TRIPLES.with_overrides([f"loss={loss}", f"scale={scale}"])
-        assert_same(ours(recipe, families), expected)
+    flat = LIKE_TRIPLES.with_overrides(["loss=triples", f"scale={scale}"])
+    assert_same(ours(flat, families), librarys(families, scale, ANCHOR, POSITIVE, NEGATIVE))
+    alone = LIKE_TRIPLES.with_overrides([f"scale={scale}"])
+    for row in families:
+        assert_same(ours(alone, [row]), librarys([row], scale, ANCHOR, POSITIVE, NEGATIVE))
 
 
 def test_pairs_are_compared_with_other_anchors_alone() -> None:
@@ -287,45 +318,34 @@ def test_pairs_are_compared_with_other_anchors_alone() -> None:
         assert_same(ours(recipe, families), expected)
 
 
-def test_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None:
+def test_flat_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None:
     """As where only some anchors have an original contradiction (data mode 'hedging')."""
     families = [family(n, Role.HEDGE, *([Role.NEGATION] if n % 3 else [])) for n in range(6)]
-    flat = ours(LIKE_TRIPLES.with_overrides(["loss=triples"]), families)
-    assert_same(flat, ours(LIKE_TRIPLES, families))
+    found = ours(LIKE_TRIPLES.with_overrides(["loss=triples", "scale=5"]), families)
+    assert_same(found, librarys(families, 5.0, ANCHOR, POSITIVE, NEGATIVE))
 
 
 def test_the_recipe_says_what_comparisons_count() -> None:
-    recipe = Recipe(
-        loss="symmetric",
-        hedge_weight=0.5,
-        negation_weight=3,
-        order_weight=2,
-        order_margin=0.1,
-        negation_margin=0.07,
-        order_pushes_hedges=False,
-    )
+    recipe = Recipe(loss="symmetric", order_weight=2, negation_margin=0.07)
     weights = weights_of(recipe)
-    assert (weights.room, weights.order, weights.margin, weights.push) == (0.07, 2, 0.1, False)
-    assert weights_of(recipe.with_overrides(["order_pushes_hedges=true"])).push
-    assert weights.pairs[Role.NEGATION, Role.NEGATION] == 3
+    assert (weights.room, weights.order, weights.margin) == (0.07, 2, ORDER_MARGIN)
+    assert weights.pairs[Role.NEGATION, Role.NEGATION] == 1
     for query in SIDES:
         for positive in SIDES:
-            expected = 0.5 if Role.HEDGE in (query, positive) else 1
+            expected = HEDGE_WEIGHT if Role.HEDGE in (query, positive) else 1
             assert weights.pairs[query, positive] == expected
     assert len(weights.pairs) == 10
-    equation = weights_of(LIKE_TRIPLES)
-    assert equation.pairs == EQUATION_1.pairs and equation.order == 0
+    assert weights_of(LIKE_TRIPLES).order == 0
     assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
         (Role.ANCHOR, Role.PARAPHRASE): 1,
-        (Role.ANCHOR, Role.HEDGE): 0.5,
+        (Role.ANCHOR, Role.HEDGE): HEDGE_WEIGHT,
     }
 
 
-def test_a_weight_of_nothing_leaves_the_comparison_out() -> None:
-    """Without other families, whose negatives they would be."""
+def test_a_weight_of_nothing_leaves_the_comparison_out(monkeypatch: pytest.MonkeyPatch) -> None:
     families = [family(0, Role.PARAPHRASE, Role.NEGATION, Role.HEDGE)]
-    recipe = LIKE_TRIPLES.with_overrides(["hedge_weight=0"])
-    value, gradient = ours(recipe, families)
+    monkeypatch.setattr(losses, "HEDGE_WEIGHT", 0.0)
+    value, gradient = ours(LIKE_TRIPLES, families)
     assert value > 0 and float(gradient[1].abs().sum()) > 0
     assert float(gradient[3].abs().sum()) == 0
 

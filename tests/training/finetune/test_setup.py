@@ -10,7 +10,7 @@ from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family
-from training.finetune.setup import set_dropout
+from training.finetune.setup import MOST_EVALUATIONS, set_dropout, steps_between_evaluations
 from training.recipe.schema import Recipe
 
 
@@ -29,6 +29,14 @@ def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
     )
     looks = seen.metrics["cosine:negation"]
     assert looks[max(looks)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 10, 11, 40])
+def test_the_held_out_part_is_evaluated_each_epoch_but_ten_times_at_most(epochs: int) -> None:
+    steps = 7
+    every = steps_between_evaluations(steps, all_steps=epochs * steps)
+    assert every == steps if epochs <= MOST_EVALUATIONS else every > steps
+    assert len({*range(every, epochs * steps, every), epochs * steps}) <= MOST_EVALUATIONS
 
 
 @pytest.mark.parametrize(("asked", "expected"), [(0.0, 0.0), (0.3, 0.3), (None, 0.1)])

@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ import pytest
 from db.errors import RunCancelled
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES, HELD_OUT, run, weights
-from training.finetune import checkpoints, trainer
+from training.finetune import checkpoints, optimizer, setup, trainer
+from training.finetune.compute import devices
 from training.finetune.course import Outcome
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
@@ -29,13 +31,23 @@ def recipe(tiny_encoder: Path) -> Recipe:
         learning_rate=1e-3,
         max_steps=6,
         epochs=20,
-        warmup_ratio=0,
-        measure_every=None,
-        distillation=0,
-        checkpoint_every=2,
+        retention=0,
         dropout=None,
         soup=1,
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_checkpoint_every_two_steps() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "CHECKPOINT_EVERY", 2)
+        yield
+
+
+def evaluated_every(monkeypatch: pytest.MonkeyPatch, steps: int, *, patience: int = 9) -> None:
+    """Have the held-out part evaluated every so many steps."""
+    monkeypatch.setattr(setup, "steps_between_evaluations", lambda *_, **__: steps)
+    monkeypatch.setattr(trainer, "PATIENCE", patience)
 
 
 class Cut(Recorder):
@@ -66,9 +78,12 @@ def trained(folder: Path, recipe: Recipe, progress: Recorder | None = None) -> T
     return finetune(data, recipe=recipe, seed=1, folder=folder, progress=progress or Recorder())
 
 
-def test_the_learning_rate_rises_and_falls(tmp_path: Path, recipe: Recipe) -> None:
+def test_the_learning_rate_rises_and_falls(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimizer, "WARMUP", 0.5)
     seen = Recorder()
-    run(tmp_path / "run", recipe.with_overrides(["max_steps=8", "warmup_ratio=0.5"]), progress=seen)
+    run(tmp_path / "run", recipe.with_overrides(["max_steps=8"]), progress=seen)
     rates = list(seen.metrics["learning_rate"].values())
     assert rates.index(max(rates)) in (3, 4)
     assert max(rates) == pytest.approx(1e-3)
@@ -95,11 +110,11 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
 @pytest.mark.parametrize(
     "changes",
     [
-        ["loss=family", "context=0.5", "precision=bf16"],
-        ["loss=symmetric", "distillation=1", "types=word:0.5"],
+        ["loss=family", "context=0.5"],
+        ["loss=symmetric", "retention=1", "types=word:0.5"],
         ["loss=triples", "lora_rank=2", "interpolation=0.5"],
-        ["soup=2", "max_steps=none", "epochs=1.5", "distillation=1"],
-        ["measure_every=0.5", "early_stopping=ranked", "patience=9"],
+        ["soup=2", "max_steps=none", "epochs=1.5", "retention=1"],
+        ["early_stopping=ranked"],
     ],
 )
 def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
@@ -107,6 +122,9 @@ def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
 ) -> None:
     """Dropout is on; the points of the curves do not fall together with the checkpoints."""
     monkeypatch.setattr(trainer, "LOGS_PER_RUN", 2)
+    monkeypatch.setattr(devices, "uses_bf16", lambda _: "loss=family" in changes)
+    if "early_stopping=ranked" in changes:
+        evaluated_every(monkeypatch, 1)
     recipe = recipe.with_overrides(changes)
     unbroken, broken = Recorder(), Recorder()
     expected = run(tmp_path / "unbroken", recipe, held_out=HELD_OUT, progress=unbroken)
@@ -156,9 +174,8 @@ def test_early_stopping_keeps_the_best_state(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The third look is not better than the second, and with a patience of two the fourth ends."""
-    recipe = recipe.with_overrides(
-        ["max_steps=20", "measure_every=1", "early_stopping=ranked", "patience=2"]
-    )
+    evaluated_every(monkeypatch, 2, patience=2)
+    recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
     states: dict[int, bytes] = {}
     save_best = checkpoints.save_best
 
@@ -181,9 +198,9 @@ def test_early_stopping_keeps_the_best_state(
 def test_the_best_state_takes_the_disk_space_of_its_weights_alone(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = recipe.with_overrides(
-        ["max_steps=4", "checkpoint_every=none", "measure_every=0.5", "early_stopping=ranked"]
-    )
+    evaluated_every(monkeypatch, 1)
+    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 100)
+    recipe = recipe.with_overrides(["max_steps=4", "early_stopping=ranked"])
     folder, found = tmp_path / "run", []
     scores(monkeypatch, 0.2, 0.3, 0.2, 0.2, 0.2)
 
@@ -206,9 +223,8 @@ class StopsAfterFour(Recorder):
 def test_early_stopping_goes_on_where_it_was_cut_off(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = recipe.with_overrides(
-        ["max_steps=20", "measure_every=0.5", "early_stopping=ranked", "patience=3"]
-    )
+    evaluated_every(monkeypatch, 1, patience=3)
+    recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
     folder = tmp_path / "run"
     # The look at step 3 finds the best state; the checkpoint after step 2 knows that of step 1.
     scores(monkeypatch, 0.5, 0.3, 0.6)
@@ -227,9 +243,8 @@ def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be cut off while its model is saved or measured."""
-    recipe = recipe.with_overrides(
-        ["max_steps=20", "measure_every=1", "early_stopping=ranked", "patience=2"]
-    )
+    evaluated_every(monkeypatch, 2, patience=2)
+    recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
     scores(monkeypatch, 0.2, 0.6, 0.5, 0.4, 0.4)
     how = {"recipe": recipe, "seed": 1, "keep_checkpoint": True}
     data, folder = Data(FAMILIES, HELD_OUT), tmp_path / "run"
@@ -247,9 +262,8 @@ def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(
 def test_a_training_whose_folder_was_moved_keeps_its_best_state(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = recipe.with_overrides(
-        ["max_steps=4", "measure_every=1", "early_stopping=ranked", "patience=9"]
-    )
+    evaluated_every(monkeypatch, 2)
+    recipe = recipe.with_overrides(["max_steps=4", "early_stopping=ranked"])
     scores(monkeypatch, 0.6, 0.5, 0.5)
     expected = trained(tmp_path / "unbroken", recipe)
     scores(monkeypatch, 0.6)
@@ -314,7 +328,7 @@ class CutTwice(NamedTuple):
 @pytest.fixture(scope="module")
 def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTwice:
     """To be copied, not changed."""
-    recipe = recipe.with_overrides(["measure_every=1", "early_stopping=ranked", "patience=9"])
+    recipe = recipe.with_overrides(["early_stopping=ranked"])
     folder = tmp_path_factory.mktemp("cut")
     cut = CutTwice(recipe, folder / "once", folder / "twice")
     cut_off(cut.twice, recipe, after=3, metrics={})

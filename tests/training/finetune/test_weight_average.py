@@ -54,7 +54,7 @@ def test_the_rate_falls_in_each_training_and_the_saved_weights_are_others(
     tmp_path: Path, recipe: Recipe
 ) -> None:
     alone, both = Recorder(), Recorder()
-    changes = ["max_steps=none", "epochs=1", "interpolation=1", "measure_every=none"]
+    changes = ["max_steps=none", "epochs=1", "interpolation=1"]
     short = recipe.with_overrides(changes)
     first = run(tmp_path / "a", short, progress=alone)
     mean = run(tmp_path / "b", short.with_overrides(["soup=2"]), progress=both)

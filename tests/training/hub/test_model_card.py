@@ -68,17 +68,13 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert rows["seed"] == ("1",) and rows["base"] == (LOCAL_MODEL,)
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
-    told = {}
-    told["distillation_wordings"] = "everyday texts that come with Hedgerow"
-    told["likeness"] = "That trains some of what STS measures"
-    without = dict.fromkeys(told, 0)
-    for key, sentence in told.items():
-        assert sentence in card and run.parameters["recipe"][key]
-    plain = run.parameters | {"recipe": recipe.model_dump() | without}
+    held = "everyday texts that come with Hedgerow"
+    assert held in card and recipe.retention
+    plain = run.parameters | {"recipe": recipe.model_dump() | {"retention": 0}}
     with reading(project) as session:
         other = Run(**run.model_dump() | {"parameters": plain})
         poorer = card_of(session, other, other.result)
-    assert not [sentence for sentence in told.values() if sentence in poorer]
+    assert held not in poorer
 
 
 def test_the_card_says_which_sources_an_epoch_takes_a_part_of(
@@ -122,8 +118,8 @@ def test_hostile_names_break_neither_header_nor_markdown(
         tiny_encoder,
         Recipe(
             base_encoder=hostile,
-            providers=(hostile, "`````"),
-            distillation_file="/home/ada/own.txt",
+            sources={hostile: 0.5, "`````": 0.5},
+            retention_file="/home/ada/own.txt",
             sts_file="/home/ada/sts.tsv",
         ),
     )
@@ -131,8 +127,8 @@ def test_hostile_names_break_neither_header_nor_markdown(
     assert "base_model" not in ModelCard(card).data.to_dict()
     found = recipe_in(card)
     assert found["base_encoder"] == LOCAL_MODEL
-    assert sorted(found["providers"]) == sorted((hostile, "`````"))
-    assert found["sts_file"] == found["distillation_file"] == "a local file"
+    assert found["sources"] == {hostile: 0.5, "`````": 0.5}
+    assert found["sts_file"] == found["retention_file"] == "a local file"
     assert "/home/ada" not in card
     prose = re.sub(r"^(`{3,}).*?^\1$", "", card, flags=re.DOTALL | re.MULTILINE)
     assert "<" not in prose and "# Title" not in prose and "](javascript" not in prose

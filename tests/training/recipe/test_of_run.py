@@ -52,10 +52,10 @@ def test_an_older_training_is_listed_shown_compared_and_deleted(
     assert (newest.run, oldest.run, oldest.triples) == (new, old, 6)
     lines = {line.key: line.values for line in differing([oldest, newest], told(newest))}
     assert lines["version"] == [str(version), str(newest.recipe["version"])]
-    assert lines["sources"] == ["–", "Hedgerow antonym sentences: 0.1, Hedgerow claims: 0.2"]
+    assert lines["retention"] == ["–", f"{Recipe().retention:g}"]
     header, (_, line) = as_table([newest, oldest])
     assert line[header.index("version")] == str(version)
-    assert line[header.index("sources")] == ""
+    assert line[header.index("retention")] == ""
     assert ends.own_share == OLD_RECIPES[version].get("interpolation", 1.0)
     (folder,) = delete_run(engine, settings, old)
     assert not folder.exists()

@@ -29,9 +29,10 @@ from training.recipe.plan import (
     plan,
 )
 from training.recipe.schema import Recipe
+from training.retention import distillation
 
 PLAN = TrainingPlan(1, 70, {"Mine": Amount(triples=120, anchors=10, texts=80)})
-RECIPE = Recipe(loss="family", batch_size=5, epochs=3, distillation=0, max_steps=None, soup=1)
+RECIPE = Recipe(loss="family", batch_size=5, epochs=3, retention=0, max_steps=None, soup=1)
 STEPS = 6
 OF_A_STEP = 5 * 8
 
@@ -64,13 +65,15 @@ def test_the_plan_counts_each_source(engine: Engine) -> None:
     assert after.sources == ("A corpus", "Source 0")
 
 
-def test_rows_and_texts_are_those_of_the_loss() -> None:
+def test_rows_and_texts_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     flat = RECIPE.with_overrides(["loss=triples"])
     assert (PLAN.rows(RECIPE), PLAN.texts_a_step(RECIPE)) == (10, OF_A_STEP)
     assert (PLAN.rows(flat), PLAN.texts_a_step(flat)) == (120, 5 * 3)
-    changes = "distillation=1 distillation_texts=16 distillation_wordings=2 distillation_every=4"
-    distilled = RECIPE.with_overrides(changes.split())
-    assert PLAN.texts_a_step(distilled) == OF_A_STEP + (16 + 2 * 4) / 4
+    held = RECIPE.with_overrides(["retention=1"])
+    monkeypatch.setattr(distillation, "TEXTS_A_STEP", 16)
+    monkeypatch.setattr(distillation, "MATTERS_A_STEP", 2)
+    monkeypatch.setattr(distillation, "EVERY", 4)
+    assert PLAN.texts_a_step(held) == OF_A_STEP + (16 + 2 * 4) / 4
     half = ["max_triples=60"]
     assert PLAN.rows(RECIPE.with_overrides(half)) == 5
     assert PLAN.rows(flat.with_overrides(half)) == 60
@@ -140,7 +143,7 @@ def test_another_encoder_takes_as_much_longer_as_it_is_heavier(
 def test_the_default_training_on_the_starter_corpus_is_said_to_take_some_minutes(
     project: Engine,
 ) -> None:
-    """1,778 steps, each with four families and the texts that distillation takes."""
+    """1,778 steps, each with four families and the retention text."""
     starter = TrainingPlan(None, 7741, {"Hedgerow starter corpus": Amount(11949, 1016, 8067)})
     assert Recipe().steps(starter.rows(Recipe())) == 1778
     assert starter.texts_a_step(Recipe()) == pytest.approx(4 * 7.94 + 22, abs=0.1)

@@ -16,7 +16,7 @@ WRONG = [
     ("{[a]: b}", "not YAML at line 1"),
     ("epochs: yes", "epochs expected a number"),
     ("epoch: 1", "nearest one is 'epochs'"),
-    ("providers: [[a]]", "providers should be a valid string"),
+    ("base_encoder: [a]", "base_encoder should be a valid string"),
     ("base_encoder: &a [*a]", "has the alias"),
     ("epochs: !!python/object/apply:os.getcwd []", "not YAML"),
     ("epochs: 2026-99-99", "not YAML"),
@@ -74,13 +74,13 @@ def test_keys_left_out_have_their_defaults(tmp_path: Path) -> None:
     assert read_recipe(tmp_path / "recipe.yaml") == expected == parse_recipe("learning_rate: 1e-6")
 
 
-@pytest.mark.parametrize("value", ["[word, phrase]", "phrase, word", "[phrase, word, word, '']"])
-def test_names_are_a_list_or_a_line(value: str) -> None:
-    assert parse_recipe(f"providers: {value}").providers == ("phrase", "word")
+@pytest.mark.parametrize("value", ["{word: 0.5, verbal: 0}", "word:0.5, verbal:0"])
+def test_weights_are_a_mapping_or_a_line(value: str) -> None:
+    assert parse_recipe(f"types: {value}").types == {"verbal": 0.0, "word": 0.5}
 
 
-def test_an_empty_list_may_be_left_empty() -> None:
-    assert parse_recipe("providers:\nmax_steps:").providers == ()
+def test_an_empty_mapping_may_be_left_empty() -> None:
+    assert parse_recipe("sources:\nmax_steps:").sources == {}
 
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:

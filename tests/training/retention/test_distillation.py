@@ -149,7 +149,7 @@ MATTERS = [
 ABOUT_THEM = {text for matter in MATTERS for text in matter.texts}
 
 
-def with_matters(model: Any, *, a_step: int = 2, likeness: float = 0, every: int = 1):
+def with_matters(model: Any, *, a_step: int = 2):
     return Distillation(
         model,
         [f"The {name} slept." for name in NAMES],
@@ -159,8 +159,6 @@ def with_matters(model: Any, *, a_step: int = 2, likeness: float = 0, every: int
         seed=0,
         matters=MATTERS,
         matters_a_step=a_step,
-        likeness=likeness,
-        every=every,
     )
 
 
@@ -182,43 +180,6 @@ def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
     )
     value = float(loss.loss(torch.from_numpy(new), drawn))
     assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
-
-
-def test_likeness_wants_what_says_the_same_nearer_than_anything_that_does_not() -> None:
-    """CoSENT's formula, over the pairs of all matters drawn; of a distorted rendering, what it is
-    to the sentences it distorts counts neither way."""
-    import torch
-
-    distorted = Matter((*MATTERS[0].same, "In Lima it is rains."), MATTERS[0].other)
-    model = AnyText()
-    matters = [distorted, *MATTERS[1:]]
-    settings: dict[str, Any] = {"texts_a_step": 2, "steps": 9, "seed": 0, "every": 3}
-    plain, loss = (
-        Distillation(
-            model,
-            TEXTS,
-            weight=1.0,
-            matters=matters,
-            matters_a_step=3,
-            likeness=likeness,
-            **settings,
-        )  # type: ignore[arg-type]
-        for likeness in (0.0, 0.25)
-    )
-    drawn = loss.draw(3)
-    assert drawn == plain.draw(3) and {*distorted.texts} <= {*drawn}
-    rows = model.encode(drawn, normalize_embeddings=True)
-    row = dict(zip(drawn, rows, strict=True))
-    near = [row[m.same[0]] @ row[m.same[1]] for m in matters]
-    far = [row[text] @ row[m.other[0]] for m in matters for text in m.same]
-    assert (len(near), len(far)) == (3, 7)
-    expected = np.log(1 + np.exp(20 * np.subtract.outer(far, near)).sum())
-    embeddings = torch.from_numpy(rows)
-    more = loss.loss(embeddings, drawn) - plain.loss(embeddings, drawn)
-    assert float(more) == pytest.approx(3 * 0.25 * expected, rel=1e-4)
-    without = [text for text in drawn if text in TEXTS]
-    of_texts = torch.from_numpy(rows[[drawn.index(text) for text in without]])
-    assert float(loss.loss(of_texts, without)) == float(plain.loss(of_texts, without))
 
 
 def test_matters_are_drawn_whole_and_no_more_than_there_are() -> None:

@@ -54,8 +54,7 @@ def small_recipe(tiny_encoder: Path) -> Recipe:
         batch_size=4,
         max_steps=2,
         learning_rate=5e-3,
-        warmup_ratio=0.0,
-        distillation=0.0,
+        retention=0.0,
         interpolation=1.0,
         soup=1,
     )

@@ -119,19 +119,17 @@ def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
 @one_database
 def test_one_training_is_compared_with_the_default(engine: Engine) -> None:
     with writing(engine) as session:
-        add_run(
-            session, types={"phrase": 0.0, "word": 0.5}, max_triples=64, freeze_word_embeddings=True
-        )
+        add_run(session, types={"phrase": 0.0, "word": 0.5}, max_triples=64, pooling="cls")
     with reading(engine) as session:
         (row,) = finished(session)
     found = {line.key: (line.reference, line.values) for line in differing([row], DEFAULT)}
     assert found == {
         "types": ("none", ["phrase: 0, word: 0.5"]),
         "max_triples": ("none", ["64"]),
-        "freeze_word_embeddings": ("false", ["true"]),
+        "pooling": ("as_base", ["cls"]),
     }
     assert in_words(changed_keys(row, DEFAULT)) == (
-        "types: phrase: 0, word: 0.5, max_triples: 64, freeze_word_embeddings: true"
+        "pooling: cls, types: phrase: 0, word: 0.5, max_triples: 64"
     )
     assert alike([row], DEFAULT) == {}
 

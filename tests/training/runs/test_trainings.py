@@ -18,7 +18,14 @@ from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Run, RunMetric, RunState, Split, VariantCosine
 from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
-from tests.curation.support.families import add_family, add_plain_family
+from tests.curation.support.families import (
+    add_anchor,
+    add_family,
+    add_plain_family,
+    add_variant,
+    decide,
+    model,
+)
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import both_databases
 from tests.training.support.trainings import ask, change_recipe, count, train
@@ -28,6 +35,7 @@ from training.evaluation.probes import add_own_probe, remove_own_probe
 from training.finetune.compute import devices
 from training.recipe.schema import Recipe
 from training.runs.figures import distributions, figure_1, loss_curve, own_figure
+from training.runs.trainings import request_training
 
 
 def test_a_training_makes_the_first_release_and_names_what_it_rests_on(
@@ -80,10 +88,6 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
     [
         ({"base_encoder": "./nowhere"}, "no model folder"),
         ({"batch_size": 64}, r"as a batch has families \(64\), found 9; lower batch_size"),
-        (
-            {"providers": ("nobody",)},
-            "found 'nobody'; there are 'openai'",
-        ),
         ({"types": {"verbal": 0.0, "lexical": 0.0}}, "a recipe that leaves anchors .* leaves none"),
         ({"max_distance": 1}, "no triples to train on"),
         ({"max_triples": 3}, "A batch of 4 needs as many anchors"),
@@ -154,6 +158,31 @@ def test_a_run_says_its_step_and_all_steps_from_the_first_one_on(
         "Training: step 3 of 3.",
         "Training: step 3 of 3.",
     ]
+
+
+def test_a_training_may_be_on_the_variants_of_some_writers_alone(
+    project: Engine, recipe: Recipe, settings: Settings
+) -> None:
+    """As a study that compares writers asks for."""
+    with writing(project) as session:
+        for number in range(4):
+            anchor = add_anchor(session, f"Gate {number} is old.", split=Split.TRAIN)
+            for kind, how in (("word", "probably"), ("verbal", "not")):
+                variant = add_variant(session, anchor, kind, f"Gate {number} is {how} old.")
+                variant.provider = "rules"
+                decide(session, variant, model(session))
+        run = request_training(
+            session,
+            release_number=None,
+            recipe=recipe,
+            seed=1,
+            requested_by=None,
+            providers=["rules"],
+        )
+    run = train(project, settings, run.id)
+    assert (run.result["triples"], run.result["anchors"]) == (4, 4)
+    card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
+    assert "| variants by | rules |" in card
 
 
 def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
@@ -283,7 +312,8 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
 def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_id = ask(project, recipe.with_overrides(["checkpoint_every=1"]))
+    monkeypatch.setattr("training.finetune.trainer.CHECKPOINT_EVERY", 1)
+    run_id = ask(project, recipe)
     with monkeypatch.context() as patch:
         interrupted_after(patch, "measure_before_and_after")
         with pytest.raises(HedgerowError, match="the disk has gone"):
@@ -312,7 +342,8 @@ def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
         return real(context, *what)  # type: ignore[arg-type]
 
     monkeypatch.setattr(RunContext, "_stored", busy)
-    run = train(project, settings, ask(project, recipe.with_overrides(["checkpoint_every=1"])))
+    monkeypatch.setattr("training.finetune.trainer.CHECKPOINT_EVERY", 1)
+    run = train(project, settings, ask(project, recipe))
     assert run.state == RunState.DONE and len(failed) == 2
     with reading(project) as session:
         assert [step for step, _ in metrics(session, run.id, name="loss")] == [1, 2, 3]

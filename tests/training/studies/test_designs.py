@@ -58,23 +58,27 @@ def texts(number: int) -> dict[str, list[str]]:
 
 
 def test_a_composition_counts_what_a_training_reads(engine: Engine) -> None:
-    recipes = [
-        Recipe(),
-        Recipe(data="negation"),
-        Recipe(data="hedging"),
-        Recipe(types={"word": 0}),
-        Recipe(types={"verbal": 0, "lexical": 0}),
-        Recipe(providers=("rules",)),
-        Recipe(providers=("openai",), data="negation"),
+    asked: list[tuple[Recipe, tuple[str, ...]]] = [
+        (recipe, ())
+        for recipe in (
+            Recipe(),
+            Recipe(data="negation"),
+            Recipe(data="hedging"),
+            Recipe(types={"word": 0}),
+            Recipe(types={"verbal": 0, "lexical": 0}),
+        )
     ]
+    asked += [(Recipe(), ("rules",)), (Recipe(data="negation"), ("openai",))]
     with writing(engine) as session:
         filled(session, rules=6, originals=3)
     with reading(engine) as session:
         key = get_release(session).id
         data = composition(session)
-        for recipe in recipes:
-            families = training_families(session, key, split=Split.TRAIN, recipe=recipe)
-            plan = data.left_by(recipe)
+        for recipe, providers in asked:
+            families = training_families(
+                session, key, split=Split.TRAIN, recipe=recipe, providers=providers
+            )
+            plan = data.left_by(recipe, providers)
             assert plan.anchors == len(families)
             assert plan.triples == sum(map(count_triples, families))
             assert plan.texts == sum(map(len, families))
@@ -143,7 +147,7 @@ def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
     base = Recipe(batch_size=2, soup=1)
     found, data = a_design(engine, Study.WRITERS, base, rules=10)
     everyone, rules, models = found.arms
-    assert (rules.recipe.providers, models.recipe.providers) == (("rules",), ("openai",))
+    assert (rules.providers, models.providers) == (("rules",), ("openai",))
     assert rules.recipe.max_triples == models.recipe.max_triples == rules.plan.triples == 10
     assert everyone.recipe == base
     assert data.providers == ["openai", "rules"]
@@ -198,4 +202,5 @@ def test_every_training_of_a_study_fills_its_batches(
     assert bool(found.arms) != bool(found.obstacle)
     assert len(found.arms) != 1
     for arm in found.arms:
-        assert arm.plan.families(arm.recipe) >= batch and arm.plan == data.left_by(arm.recipe)
+        assert arm.plan.families(arm.recipe) >= batch
+        assert arm.plan == data.left_by(arm.recipe, arm.providers)

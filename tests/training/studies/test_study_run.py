@@ -38,7 +38,7 @@ Behaviour = Callable[[RunContext], None]
 
 @pytest.fixture
 def base(recipe: Recipe) -> Recipe:
-    changes = {"batch_size": 3, "max_steps": 2, "distillation": 0.0, "checkpoint_every": None}
+    changes = {"batch_size": 3, "max_steps": 2, "retention": 0.0}
     return recipe.model_copy(update=changes)
 
 

@@ -11,6 +11,8 @@ from sqlalchemy import Engine
 
 from tests.support.forking import Forker
 from tests.training.support.trainings import FAMILIES
+from training.__main__ import take_part_in
+from training.finetune.compute import devices
 from training.finetune.compute.processes import ALONE, Group, add_gradients, joined
 from training.recipe.schema import Recipe
 
@@ -19,13 +21,27 @@ if TYPE_CHECKING:
 
 RECIPES = [
     ["loss=family"],
-    ["loss=symmetric", "order_weight=0.5", "precision=fp32"],
+    ["loss=symmetric", "order_weight=0.5"],
     ["loss=triples"],
-    ["loss=symmetric", "distillation=1", "lora_rank=2"],
+    ["loss=symmetric", "retention=1", "lora_rank=2"],
 ]
 """Of which one step is compared."""
 
-QUICK = {"db.execution.HEARTBEAT_SECONDS": 0.05}
+QUICK = {
+    "db.execution.HEARTBEAT_SECONDS": 0.05,
+    "training.finetune.trainer.CHECKPOINT_EVERY": 3,
+    "training.finetune.trainer.PATIENCE": 99,
+}
+
+SHARED = QUICK | {"training.retention.distillation.MATTERS_A_STEP": 0}
+"""At first the gradients of retention text are rounding, which AdamW scales up: of tokens that no
+other text has, the weights differ with the order of a sum. Matters bring many."""
+
+
+def take_part_in_float32(run_id: int) -> None:
+    """What one of several processes of a training does, in float32."""
+    devices.uses_bf16 = lambda _: False
+    take_part_in(run_id)
 
 
 def start_together(
@@ -35,7 +51,7 @@ def start_together(
     run_id: int,
     *,
     size: int = 2,
-    call: str = "training.__main__:take_part_in",
+    call: str = "tests.training.support.together:take_part_in_float32",
 ) -> list[int]:
     """Start so many processes of one group; their numbers, the leading one's first."""
     with socket.socket() as free:
@@ -43,7 +59,7 @@ def start_together(
         port = free.getsockname()[1]
     environment = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     return [
-        forker.start(engine.url, home, run_id, QUICK, environment | {"RANK": str(rank)}, call=call)
+        forker.start(engine.url, home, run_id, SHARED, environment | {"RANK": str(rank)}, call=call)
         for rank in range(size)
     ]
 
@@ -69,7 +85,7 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     from training.finetune.losses import flatten, objective
     from training.retention.distillation import Distillation
 
-    recipe = Recipe(base_encoder=str(encoder)).with_overrides(["distillation=0", *changes])
+    recipe = Recipe(base_encoder=str(encoder)).with_overrides(["retention=0", *changes])
     model = load_encoder(str(encoder), device="cpu")
     rows = as_triples(FAMILIES)[::6] if recipe.loss == "triples" else FAMILIES[:5]
     texts = [family[0].text for family in FAMILIES]
@@ -81,7 +97,7 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     more = [text for text in distillation.draw(1) if text not in batch.texts]
     embeddings = embed(model, [*batch.texts, *more], packed=can_pack(model), group=group)
     loss = objective(recipe, model)(embeddings[: len(batch.texts)], batch)
-    if recipe.distillation:
+    if recipe.retention:
         loss = loss + distillation.loss(embeddings[len(batch.texts) :], more)
     loss.backward()
     add_gradients(model.parameters(), group)

@@ -18,7 +18,6 @@ from db.columns import now
 from db.errors import HedgerowError
 from db.named_files import expanded
 from training.finetune.compute.training_lock import EVERYBODYS, in_line
-from training.recipe.schema import Precision
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -54,27 +53,15 @@ def repeatable(model: SentenceTransformer) -> None:
         torch.backends.cuda.enable_cudnn_sdp(False)
 
 
-def uses_bf16(model: SentenceTransformer, precision: Precision) -> bool:
-    """Whether to compute in bfloat16: where it was asked for, or helps on the model's device.
+def uses_bf16(model: SentenceTransformer) -> bool:
+    """Whether to compute in bfloat16: where it helps on the model's device.
 
     MiniLM took 0.72 of the time with it on two cores with AVX-512 BF16; without such instructions
     it is slower.
-
-    Raises:
-        HedgerowError: it was asked for, and the device cannot do it.
     """
-    if precision == "fp32":
-        return False
     import torch
 
     device = model.device.type
-    if precision == "bf16":
-        able = torch.amp.is_autocast_available(device)
-        if not able or (device == "cuda" and not torch.cuda.is_bf16_supported()):
-            raise HedgerowError(
-                f"The device {device!r} cannot compute in bfloat16; set precision to fp32."
-            )
-        return True
     if device == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return device == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())

@@ -11,7 +11,6 @@ from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
 from pages.components.train.results import curve_charts
 from training.evaluation.held_out import DRIFT, STS
-from training.recipe.of_run import values_of
 from training.runs import curves
 from training.runs.curves import Looks
 
@@ -52,15 +51,10 @@ def _draw(run: Run, *, saved: bool) -> None:
     if saved and len(losses) < FEW and looks is None:
         st.caption("It ended before anything was measured.")
     if not saved and run.step and (looks is None or not looks.last):
-        st.caption(_first_look(run))
-
-
-def _first_look(run: Run) -> str:
-    every = values_of(run).get("measure_every")
-    if every is None:
-        return "The held-out part is not measured meanwhile (measure_every is none)."
-    when = "the first epoch" if every == 1 else f"{every:g} epochs"
-    return f"The first look at the held-out part comes after {when}, or at the end."
+        st.caption(
+            "The held-out part is first evaluated after an epoch, or after a tenth of a long "
+            "training."
+        )
 
 
 def _held_out(looks: Looks, panel: Callable[..., None]) -> None:

@@ -24,6 +24,7 @@ from training.runs.comparison_table import (
     finished,
     in_words,
     told,
+    writers,
 )
 
 MOST_COMPARED = 8
@@ -84,7 +85,7 @@ def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
         "When": clock.local(row.when).replace(tzinfo=None),
         "Release": row.release,
         "Study": row.study,
-        "Recipe": in_words(changed_keys(row, default)) or "default",
+        "Recipe": in_words(_changes(row, default)) or "default",
         "Triples": row.triples,
         "Steps": row.steps,
         "Minutes": row.minutes,
@@ -97,6 +98,12 @@ def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
         "STS": row.after.get(STS),
         **{role.capitalize(): row.figure_1.get(role) for role in ROLES},
     }
+
+
+def _changes(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
+    """What a training has otherwise than the default."""
+    only = {"variants by": writers(row)} if row.providers else {}
+    return changed_keys(row, default) | only
 
 
 def _columns() -> dict[str, Any]:

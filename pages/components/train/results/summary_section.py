@@ -73,11 +73,13 @@ def _summary(run: Run) -> str:
     recipe = values_of(run)
     result = run.result
     kept = result.get("kept_step", result["steps"])
+    by = run.parameters.get("providers")
+    only = f" (variants by {', '.join(by)} alone)" if by else ""
     best = "" if kept == result["steps"] else f", of which step {kept:,} was the best and is kept"
     return (
         f"Trained in {result['steps']:,} steps{best}, "
         f"with {recipe['batch_size']} {rows_of(recipe['loss'])} each, "
-        f"on {result['triples']:,} triples of release {result['release']} with seed "
+        f"on {result['triples']:,} triples of release {result['release']}{only} with seed "
         f"{run.parameters['seed']}; training and measuring took "
         f"{progress_view.duration(result['seconds'])}."
     )

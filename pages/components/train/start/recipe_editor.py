@@ -183,9 +183,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             **shared("early_stopping"),
         )
     with st.container(horizontal=True, key="train-fields-keep"):
-        st.number_input(
-            "Distillation", 0.0, 1000.0, step=0.5, format="%g", **shared("distillation")
-        )
+        st.number_input("Retention", 0.0, 1000.0, step=0.5, format="%g", **shared("retention"))
         st.number_input(
             "Interpolation", 0.0, 1.0, step=0.05, format="%g", **shared("interpolation")
         )

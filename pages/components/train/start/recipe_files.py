@@ -1,4 +1,4 @@
-"""Files that the next training's recipe names: an STS file, and text to distil on."""
+"""Files that the next training's recipe names: an STS file, and retention text."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -29,8 +29,8 @@ class FileField(NamedTuple):
 KINDS = (
     FileField("sts_file", "STS file", "sentence pairs", sts.LARGEST_FILE >> 20),
     FileField(
-        "distillation_file",
-        "Text to distil on",
+        "retention_file",
+        "Retention text",
         "sentences",
         distillation.LARGEST_FILE >> 20,
     ),

@@ -96,17 +96,6 @@ def test_no_folder_for_temporary_files_is_told_in_a_sentence(
         pass
 
 
-@pytest.mark.parametrize(
-    ("device", "precision", "expected"),
-    [("cpu", "fp32", False), ("cpu", "bf16", True), ("mps", "auto", False), ("mps", "bf16", True)],
-)
-def test_bfloat16_where_it_was_asked_for_or_helps(
-    device: str, precision: str, expected: bool
-) -> None:
-    model = SimpleNamespace(device=SimpleNamespace(type=device))
-    assert uses_bf16(model, precision) is expected  # type: ignore[arg-type]
-
-
 def test_a_processor_uses_bfloat16_where_it_has_instructions_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -115,17 +104,16 @@ def test_a_processor_uses_bfloat16_where_it_has_instructions_for_it(
     model = SimpleNamespace(device=SimpleNamespace(type="cpu"))
     for has in (True, False):
         monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda has=has: has)
-        assert uses_bf16(model, "auto") is has  # type: ignore[arg-type]
+        assert uses_bf16(model) is has  # type: ignore[arg-type]
 
 
-def test_a_gpu_without_bfloat16_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_gpu_without_bfloat16_uses_none(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: False)
-    model = SimpleNamespace(device=SimpleNamespace(type="cuda"))
-    assert uses_bf16(model, "auto") is False  # type: ignore[arg-type]
-    with pytest.raises(HedgerowError, match="set precision to fp32"):
-        uses_bf16(model, "bf16")  # type: ignore[arg-type]
+    model = SimpleNamespace(device=SimpleNamespace(type=device))
+    assert uses_bf16(model) is False  # type: ignore[arg-type]
 
 
 def test_the_users_own_settings_of_the_processor_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,10 @@ from db.runs import get_run, request_cancel
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.forking import ROOT, Forker, is_alive, kill
-from tests.training.support.together import QUICK, RECIPES, one_step, start_together
+from tests.training.support.together import QUICK, RECIPES, SHARED, one_step, start_together
 from tests.training.support.trainings import ask, change_recipe, train, weights
 from training.finetune import checkpoints
+from training.finetune.compute import devices
 from training.recipe.schema import Recipe
 
 PRELOADED = (
@@ -76,10 +77,7 @@ def long_recipe(tiny_encoder: Path) -> Recipe:
         learning_rate=1e-3,
         epochs=1000,
         max_steps=40,
-        checkpoint_every=4,
-        measure_every=5,
         early_stopping="ranked",
-        patience=99,
         dropout=None,
         soup=1,
     )
@@ -188,15 +186,7 @@ def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
 
 @pytest.fixture
 def shared_recipe(calm_encoder: Path, long_recipe: Recipe) -> Recipe:
-    # At first distillation's gradients are rounding, which AdamW scales up: of tokens that no other
-    # text has, the weights differ with the order of a sum. Wordings bring many.
-    changes = [
-        f"base_encoder={calm_encoder}",
-        "max_steps=12",
-        "distillation=1",
-        "precision=fp32",
-        "distillation_wordings=0",
-    ]
+    changes = [f"base_encoder={calm_encoder}", "max_steps=12", "retention=1"]
     return long_recipe.with_overrides(changes)
 
 
@@ -211,8 +201,16 @@ def assert_nearly_equal(one: Path, other: Path) -> None:
 
 @pytest.mark.slow
 def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
-    project: Engine, home: Path, shared_recipe: Recipe, settings: Settings, forker: Forker
+    project: Engine,
+    home: Path,
+    shared_recipe: Recipe,
+    settings: Settings,
+    forker: Forker,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(devices, "uses_bf16", lambda _: False)
+    for path, value in SHARED.items():
+        monkeypatch.setattr(path, value)
     alone = train(project, settings, ask(project, shared_recipe))
     shared = ask(project, shared_recipe)
     folder = settings.data_folder / found(project, shared).folder
