@@ -31,7 +31,7 @@ from training.finetune.losses import Family, Member
 from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation, read_sentences
-from training.retention.topics import matters
+from training.retention.topics import topics
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -198,8 +198,8 @@ def _distillation(
         texts,
         weight=recipe.distillation,
         texts_a_step=recipe.distillation_texts,
-        matters=matters(),
-        matters_a_step=recipe.distillation_wordings,
+        topics=topics(),
+        topics_a_step=recipe.distillation_wordings,
         steps=recipe.total_steps(rows_in_an_epoch(rows, recipe.sources)),
         seed=seed,
         edits=recipe.distillation_edits,

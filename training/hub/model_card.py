@@ -92,7 +92,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
     release = get_release(session, int(run.parameters["release"]))
     recipe = recipe_of(run)
     base = public_base(recipe.base_encoder)
-    matters = recipe.distillation and recipe.distillation_wordings
+    topics = recipe.distillation and recipe.distillation_wordings
     sections = [
         f"# {escape(base or 'Encoder')}, finetuned on negation and hedging",
         SUMMARY,
@@ -101,8 +101,8 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         "## Training",
         *([note] if note else []),
         *([_shares(shares)] if (shares := _weighted_sources(release, recipe)) else []),
-        *([WORDINGS] if matters else []),
-        *([LIKENESS] if matters and recipe.likeness else []),
+        *([WORDINGS] if topics else []),
+        *([LIKENESS] if topics and recipe.likeness else []),
         _training(run, release, recipe, result),
         f"## Data\n\n{_data(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",

@@ -26,7 +26,7 @@ from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
 from training.recipe.weights import weights_in
-from training.retention.topics import OF_A_MATTER
+from training.retention.topics import OF_A_TOPIC
 
 RECIPE_VERSION = 9
 
@@ -168,13 +168,13 @@ class Recipe(BaseModel):
     steps so fit into the same time."""
 
     distillation_wordings: int = Field(default=8, ge=0, le=1000)
-    """Matters, for such a step, of which Hedgerow brings four sentences each (English): said, said
+    """Topics, for such a step, of which Hedgerow brings four sentences each (English): said, said
     again in other words, said of other details, and another statement on it. Their cosines are
     kept, too. 0: none."""
 
     likeness: float = Field(default=2.5, ge=0, le=1000)
     """Weight of having those of such sentences that say the same, in any words, nearer to each
-    other than ones on a matter that do not, of whichever matter (Huang et al. 2024, CoSENT); 0:
+    other than ones on a topic that do not, of whichever topic (Huang et al. 2024, CoSENT); 0:
     none."""
 
     distillation_edits: bool = True
@@ -327,7 +327,7 @@ class Recipe(BaseModel):
     @property
     def unrelated_texts(self) -> float:
         """How many texts distillation takes for a step, on average."""
-        texts = self.distillation_texts + OF_A_MATTER * self.distillation_wordings
+        texts = self.distillation_texts + OF_A_TOPIC * self.distillation_wordings
         return texts / self.distillation_every if self.distillation else 0.0
 
     @property

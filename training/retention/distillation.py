@@ -19,7 +19,7 @@ from curation.encoders.embeddings import encode_distinct
 from db.errors import HedgerowError
 from db.named_files import read_text
 from training.retention.perturbation import edited
-from training.retention.topics import Matter
+from training.retention.topics import Topic
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -43,8 +43,8 @@ class Distillation:
         steps: int,
         seed: int,
         edits: bool = False,
-        matters: Sequence[Matter] = (),
-        matters_a_step: int = 0,
+        topics: Sequence[Topic] = (),
+        topics_a_step: int = 0,
         likeness: float = 0.0,
         every: int = 1,
         check: Callable[[], None] = lambda: None,
@@ -59,10 +59,10 @@ class Distillation:
             steps: of the training; of many texts only few may be drawn in them.
             seed: of the draws.
             edits: whether half of the texts of a step are edited copies of the other half.
-            matters: texts that are about one thing each, to a different degree.
-            matters_a_step: how many of them are drawn, whole, for a step.
-            likeness: weight of having those of a matter that say the same nearer to each other
-                than any two of a matter that do not.
+            topics: texts that are about one thing each, to a different degree.
+            topics_a_step: how many of them are drawn, whole, for a step.
+            likeness: weight of having those of a topic that say the same nearer to each other
+                than any two of a topic that do not.
             every: steps from one that draws any to the next; the weights are that many times as
                 great.
             check: called several times meanwhile; may raise to stop.
@@ -76,10 +76,10 @@ class Distillation:
         self._every = every
         self._edits = edits
         # None where none are drawn: otherwise it would never be known that all have been.
-        self._matters = list(matters) if matters_a_step else []
-        self._matters_a_step = min(matters_a_step, len(self._matters))
-        self._matter = {
-            text: number for number, matter in enumerate(self._matters) for text in matter.texts
+        self._topics = list(topics) if topics_a_step else []
+        self._topics_a_step = min(topics_a_step, len(self._topics))
+        self._topic = {
+            text: number for number, topic in enumerate(self._topics) for text in topic.texts
         }
         self._likeness, self._ranking = likeness * every, CoSENTLoss(base)
         self._original: dict[str, str] = {}
@@ -97,14 +97,14 @@ class Distillation:
         drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
         if self._edits:
             drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
-        for matter in chance.sample(self._matters, self._matters_a_step):
-            drawn += matter.texts
+        for topic in chance.sample(self._topics, self._topics_a_step):
+            drawn += topic.texts
         return list(dict.fromkeys(drawn))
 
     def _edit(self, text: str, number: int) -> str:
         """An edited copy; the text itself where that came to nothing, or to another text."""
         found = edited(text, self._texts, random.Random(f"{self._seed}:edit:{number}:{text}"))
-        taken = found in self._own or found in self._matter
+        taken = found in self._own or found in self._topic
         if taken or self._original.setdefault(found, text) != text:
             return text
         return found
@@ -112,7 +112,7 @@ class Distillation:
     def _drawn_in(self, steps: int) -> list[str]:
         """The texts that are drawn in so many steps."""
         found: set[str] = set()
-        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._matter)
+        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._topic)
         for step in range(1, steps + 1):
             found.update(self.draw(step))
             if len(found) == all_there_are:
@@ -125,7 +125,7 @@ class Distillation:
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
         their cosines to each other, plus that of the cosines of the texts and their edited copies,
-        plus that of the cosines among texts about one matter.
+        plus that of the cosines among texts about one topic.
 
         Args:
             embeddings: (texts, dimensions), of length 1.
@@ -134,7 +134,7 @@ class Distillation:
         moved = (1 - (embeddings * old).sum(dim=1)).mean()
         total = moved + _root_mean_square(embeddings @ embeddings.T - old @ old.T)
         place = {text: number for number, text in enumerate(texts)}
-        alike = self._of_one_matter(texts)
+        alike = self._of_one_topic(texts)
         if alike:
             one, other = zip(*alike, strict=True)
             new = (embeddings[list(one)] * embeddings[list(other)]).sum(dim=1)
@@ -150,18 +150,18 @@ class Distillation:
         return total + self._likeness * self._unlike(embeddings, place) if self._likeness else total
 
     def _unlike(self, embeddings: Tensor, place: Mapping[str, int]) -> Tensor:
-        """By how much texts that say the same lack being nearer than ones on a matter that do not.
+        """By how much texts that say the same lack being nearer than ones on a topic that do not.
 
         log(1 + Σ e^(20 (cos(c, d) - cos(a, b)))) over all pairs a, b that say the same and c, d
-        that do not (Huang et al. 2024, CoSENT), of any of the matters drawn.
+        that do not (Huang et al. 2024, CoSENT), of any of the topics drawn.
 
         Args:
             place: of each text among the embeddings.
         """
         import torch
 
-        told = {self._matter[text]: None for text in place if text in self._matter}
-        pairs = [pair for number in told for pair in _graded(self._matters[number])]
+        told = {self._topic[text]: None for text in place if text in self._topic}
+        pairs = [pair for number in told for pair in _graded(self._topics[number])]
         if not pairs:
             return embeddings.new_zeros(())
         one = embeddings[[place[text] for text, _, _ in pairs]]
@@ -169,23 +169,23 @@ class Distillation:
         same = torch.tensor([same for _, _, same in pairs], device=embeddings.device)
         return self._ranking.compute_loss_from_embeddings([one, other], same)
 
-    def _of_one_matter(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+    def _of_one_topic(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """The places of any two texts that are about the same thing."""
-        places = [place for place, text in enumerate(texts) if text in self._matter]
+        places = [place for place, text in enumerate(texts) if text in self._topic]
         return [
             (one, other)
             for one, other in combinations(places, 2)
-            if self._matter[texts[one]] == self._matter[texts[other]]
+            if self._topic[texts[one]] == self._topic[texts[other]]
         ]
 
 
-def _graded(matter: Matter) -> Iterator[tuple[str, str, bool]]:
+def _graded(topic: Topic) -> Iterator[tuple[str, str, bool]]:
     """Two texts, and whether they say the same. What a distorted rendering is to the other two of
     its kind is left open."""
-    yield matter.same[0], matter.same[1], True
-    for other in matter.other:
-        yield from ((text, other, False) for text in matter.same)
-    yield from ((one, other, False) for one, other in combinations(matter.other, 2))
+    yield topic.same[0], topic.same[1], True
+    for other in topic.other:
+        yield from ((text, other, False) for text in topic.same)
+    yield from ((one, other, False) for one, other in combinations(topic.other, 2))
 
 
 def _root_mean_square(differences: Tensor) -> Tensor:

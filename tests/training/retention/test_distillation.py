@@ -14,7 +14,7 @@ from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
 from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.topics import Matter
+from training.retention.topics import Topic
 
 NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
 
@@ -142,14 +142,14 @@ def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight(
         assert embeddings.grad is not None and bool((embeddings.grad != 0).any(dim=1).all())
 
 
-MATTERS = [
-    Matter((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
+TOPICS = [
+    Topic((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
     for place in ("Lima", "Oslo", "Fez")
 ]
-ABOUT_THEM = {text for matter in MATTERS for text in matter.texts}
+ABOUT_THEM = {text for topic in TOPICS for text in topic.texts}
 
 
-def with_matters(model: Any, *, a_step: int = 2, likeness: float = 0, every: int = 1):
+def with_topics(model: Any, *, a_step: int = 2, likeness: float = 0, every: int = 1):
     return Distillation(
         model,
         [f"The {name} slept." for name in NAMES],
@@ -157,20 +157,20 @@ def with_matters(model: Any, *, a_step: int = 2, likeness: float = 0, every: int
         texts_a_step=2,
         steps=9,
         seed=0,
-        matters=MATTERS,
-        matters_a_step=a_step,
+        topics=TOPICS,
+        topics_a_step=a_step,
         likeness=likeness,
         every=every,
     )
 
 
-def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
+def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     import torch
 
     model = AnyText()
-    loss = with_matters(model)
+    loss = with_topics(model)
     drawn = loss.draw(1)
-    told = [matter.texts for matter in MATTERS if matter.same[0] in drawn]
+    told = [topic.texts for topic in TOPICS if topic.same[0] in drawn]
     assert len(told) == 2 and drawn[2:] and all(text in drawn for one in told for text in one)
     pairs = [pair for texts in told for pair in combinations(texts, 2)]
     places = [(drawn.index(one), drawn.index(other)) for one, other in pairs]
@@ -185,21 +185,21 @@ def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
 
 
 def test_likeness_wants_what_says_the_same_nearer_than_anything_that_does_not() -> None:
-    """CoSENT's formula, over the pairs of all matters drawn; of a distorted rendering, what it is
+    """CoSENT's formula, over the pairs of all topics drawn; of a distorted rendering, what it is
     to the sentences it distorts counts neither way."""
     import torch
 
-    distorted = Matter((*MATTERS[0].same, "In Lima it is rains."), MATTERS[0].other)
+    distorted = Topic((*TOPICS[0].same, "In Lima it is rains."), TOPICS[0].other)
     model = AnyText()
-    matters = [distorted, *MATTERS[1:]]
+    topics = [distorted, *TOPICS[1:]]
     settings: dict[str, Any] = {"texts_a_step": 2, "steps": 9, "seed": 0, "every": 3}
     plain, loss = (
         Distillation(
             model,
             TEXTS,
             weight=1.0,
-            matters=matters,
-            matters_a_step=3,
+            topics=topics,
+            topics_a_step=3,
             likeness=likeness,
             **settings,
         )  # type: ignore[arg-type]
@@ -209,8 +209,8 @@ def test_likeness_wants_what_says_the_same_nearer_than_anything_that_does_not() 
     assert drawn == plain.draw(3) and {*distorted.texts} <= {*drawn}
     rows = model.encode(drawn, normalize_embeddings=True)
     row = dict(zip(drawn, rows, strict=True))
-    near = [row[m.same[0]] @ row[m.same[1]] for m in matters]
-    far = [row[text] @ row[m.other[0]] for m in matters for text in m.same]
+    near = [row[m.same[0]] @ row[m.same[1]] for m in topics]
+    far = [row[text] @ row[m.other[0]] for m in topics for text in m.same]
     assert (len(near), len(far)) == (3, 7)
     expected = np.log(1 + np.exp(20 * np.subtract.outer(far, near)).sum())
     embeddings = torch.from_numpy(rows)
@@ -221,12 +221,12 @@ def test_likeness_wants_what_says_the_same_nearer_than_anything_that_does_not() 
     assert float(loss.loss(of_texts, without)) == float(plain.loss(of_texts, without))
 
 
-def test_matters_are_drawn_whole_and_no_more_than_there_are() -> None:
-    everything = with_matters(AnyText(), a_step=9).draw(1)
+def test_topics_are_drawn_whole_and_no_more_than_there_are() -> None:
+    everything = with_topics(AnyText(), a_step=9).draw(1)
     assert set(everything) >= ABOUT_THEM
-    seen = {text for step in range(1, 10) for text in with_matters(AnyText()).draw(step)}
+    seen = {text for step in range(1, 10) for text in with_topics(AnyText()).draw(step)}
     assert seen >= ABOUT_THEM
-    assert with_matters(AnyText(), a_step=0).draw(1) == with_matters(AnyText()).draw(1)[:2]
+    assert with_topics(AnyText(), a_step=0).draw(1) == with_topics(AnyText()).draw(1)[:2]
 
 
 def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings() -> None:
