@@ -19,6 +19,7 @@ from sqlalchemy.util import LRUCache
 
 from db import engine as db_engine
 from tests.support.databases import Copies, Fill, Server, opened, sqlite
+from training.evaluation import retrieval
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))
@@ -145,6 +146,15 @@ def _statements_compiled_once() -> Iterator[None]:
         for dialect in (PGDialect_psycopg, SQLiteDialect_pysqlite):  # part of the cache's keys
             patch.setattr(dialect, "__hash__", lambda self: hash(type(self)))
             patch.setattr(dialect, "__eq__", lambda self, other: type(self) is type(other))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_retrieval_questions() -> Iterator[None]:
+    """A tiny encoder takes half a second for all of them, twice in every training."""
+    few = retrieval.retrieval_items()[:5]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retrieval, "retrieval_items", lambda: few)
         yield
 
 

@@ -12,6 +12,7 @@ from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing
 from db.settings import Settings
 from training.data.composition import composition
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.recipe.inputs import with_full_paths
 from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import Study
@@ -76,7 +77,9 @@ def study(
         "seed": seed,
         "members": [_as_json(settings, trial) for trial in members],
     }
-    show(result, as_json, table, *run.parameters["told"])
+    measured = {figure for _, figure in values}
+    retrieval = [WHAT_IT_IS] if RETRIEVAL in measured else []
+    show(result, as_json, table, *retrieval, *run.parameters["told"])
 
 
 def _shown(row: FigureRow | None) -> str:

@@ -13,6 +13,7 @@ from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.settings import Settings
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.retention.tradeoff import StsFile, finished_training, read_sts_file, request_tradeoff
 from training.retention.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
 from training.retention.tradeoff_save import request_save
@@ -35,7 +36,7 @@ def tradeoff(
             "--sts",
             metavar="FILE",
             help="Score and two sentences a line, separated by "
-            "tabs; measures general ability beside the drift.",
+            "tabs; measures general ability in addition to retrieval and drift.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -51,7 +52,8 @@ def tradeoff(
     saved = _saved(settings, engine, run, share) if save and share is not None else {}
     result = _facts(curve, share) | saved
     told = [f"The model is saved as {saved['encoder']!r} in {saved['model']}."] if saved else []
-    show(result, as_json, _table(curve), _hint(result["suggested"]), *told)
+    retrieval = [WHAT_IT_IS] if curve.measured([RETRIEVAL]) else []
+    show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *told)
 
 
 def _curve(

@@ -9,6 +9,7 @@ from rich.table import Table
 from cli.shared.tables import table_of
 from curation.release.overlap_results import told
 from training.evaluation.held_out import COSINE, STS
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.finetune.losses import Role
 from training.runs.curves import GENERAL, SHARES
 
@@ -27,6 +28,8 @@ def details(result: dict[str, Any]) -> list[str | Table]:
         lines.append(f"The state after step {result['kept_step']:,} was the best and is kept.")
     if table := _figures(result["held_out"]):
         lines.append(table)
+    if RETRIEVAL in result["held_out"]["after"]:
+        lines.append(WHAT_IT_IS)
     lines += map(told, result.get("overlap") or ())
     return [*lines, f"The model is in {result['model']}."]
 

@@ -5,13 +5,14 @@ Torch and sentence-transformers are imported inside the functions that train.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
 from training.data.sampling import count_triples, rows_in_an_epoch
+from training.evaluation.retrieval import retrieval_counts, retrieval_figures
 from training.finetune import checkpoints
 from training.finetune.adapters import add_adapter, merge_adapter
 from training.finetune.compute.devices import free_memory, repeatable
@@ -55,8 +56,8 @@ class Trained(NamedTuple):
         outcome: the steps done, and the step whose state was kept.
         triples: that were trained on, or that its families give.
         anchors: that those are of.
-        before, after: the figures of the held-out part, of the base encoder and of the saved
-            model; empty where it was not measured.
+        before, after: the figures of the held-out part and of retrieval, of the base encoder and
+            of the saved model; empty where no part was held out.
         counts: how much each of these figures rests on.
     """
 
@@ -118,13 +119,14 @@ def finetune(
         set_pooling(model, recipe)
         set_dropout(model, recipe)
         held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
+        before = _with_retrieval(held_out.before, model, progress) if held_out else {}
         course = course_of(model, rows, held_out, recipe, seed, progress)
         identity = identity_of(rows, data.held_out, recipe, seed=seed)
         outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
         progress.check()
         if recipe.interpolation < 1:
             interpolate(model, base, model.state_dict(), recipe.interpolation)
-        after = held_out.figures(model) if held_out else {}
+        after = _with_retrieval(held_out.figures(model), model, progress) if held_out else {}
         if group.leads:
             save_model(model, folder)
             if not keep_checkpoint:
@@ -144,10 +146,17 @@ def finetune(
         outcome,
         triples=len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows)),
         anchors=len({anchor.text for anchor, *_ in rows}),
-        before=held_out.before if held_out else {},
+        before=before,
         after=after,
-        counts=held_out.counts if held_out else {},
+        counts=held_out.counts | retrieval_counts() if held_out else {},
     )
+
+
+def _with_retrieval(
+    figures: Mapping[str, float], model: SentenceTransformer, progress: Progress
+) -> dict[str, float]:
+    """Figures of the held-out part, and what takes too long to be measured meanwhile."""
+    return dict(figures) | retrieval_figures(model, check=progress.check)
 
 
 def _prepare_folder(folder: Path) -> None:

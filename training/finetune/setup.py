@@ -33,7 +33,7 @@ from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
 from training.retention import distillation
 from training.retention.distillation import Distillation, read_sentences
-from training.retention.topics import matters
+from training.retention.topics import topics
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -211,8 +211,8 @@ def _distillation(
         texts,
         weight=recipe.retention,
         texts_a_step=distillation.TEXTS_A_STEP,
-        matters=matters(),
-        matters_a_step=distillation.MATTERS_A_STEP,
+        topics=topics(),
+        topics_a_step=distillation.TOPICS_A_STEP,
         steps=recipe.total_steps(rows_in_an_epoch(rows, recipe.sources)),
         seed=seed,
         edits=True,

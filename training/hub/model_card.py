@@ -28,6 +28,7 @@ from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Release, Run
 from training.evaluation.held_out import DRIFT, STS
+from training.evaluation.retrieval import RETRIEVAL
 from training.hub.model_card_figures import NO_FIGURE, figures
 from training.hub.model_card_text import (
     INTENDED,
@@ -241,11 +242,11 @@ def _forgetting(result: Mapping[str, Any]) -> str:
     told = []
     if DRIFT in after:
         told.append(f"the cosines of unrelated sentences drifted by {after[DRIFT]:.3f}")
-    if STS in after and STS in before:
-        told.append(f"the STS correlation went from {before[STS]:.3f} to {after[STS]:.3f}")
-    found = (
-        f"in this training {' and '.join(told)}" if told else "here it was not measured how much"
-    )
+    for name, figure in ((STS, "the STS correlation"), (RETRIEVAL, "retrieval (MRR@10)")):
+        if name in after and name in before:
+            told.append(f"{figure} went from {before[name]:.3f} to {after[name]:.3f}")
+    listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+    found = f"in this training {listed}" if told else "here it was not measured how much"
     return (
         f"Finetuning may forget general ability: {found}. Measure it on your own task before you "
         "replace the base model by it."

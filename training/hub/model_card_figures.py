@@ -21,13 +21,17 @@ from training.evaluation.held_out import (
 from training.evaluation.probe_groups import GroupScores, find_groups, score
 from training.evaluation.probe_sets import FIGURE_1_SET, GROUPS_SET, stored_probes
 from training.evaluation.probes import probe_cosines
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.similarity import ROLES
-from training.hub.model_card_text import MEASURED_ON, OF_THE_PROBES
+from training.hub.model_card_text import MEASURED_ON, OF_THE_PROBES, OF_THE_QUESTIONS
 from training.recipe.schema import Recipe
 
 NO_FIGURE = "–"
 
 _HELD_OUT, _FIGURE_1, _GROUPS = "held out", "Figure 1", "sixty groups"
+
+_MEASURED_ON = {STS: "the STS file that was given", RETRIEVAL: "bundled questions"}
+"""Of the figures that are not of the held-out part."""
 
 
 class _Figure(NamedTuple):
@@ -55,6 +59,8 @@ def figures(session: Session, result: Mapping[str, Any], recipe: Recipe) -> str:
     parts = [_table(rows)]
     if after:
         parts.append(_one_paragraph(MEASURED_ON.format(most=MOST_FAMILIES)))
+    if RETRIEVAL in after:
+        parts.append(f"{WHAT_IT_IS} {OF_THE_QUESTIONS}")
     if recipe.early_stopping and after:
         parts.append(
             f"The state with the best `{recipe.early_stopping}` on this split was kept, so that "
@@ -83,7 +89,7 @@ def _of_the_held_out(
     rows = []
     for key, (name, shown) in _NAMES.items():
         if key in after:
-            place = "the STS file that was given" if key == STS else _HELD_OUT
+            place = _MEASURED_ON.get(key, _HELD_OUT)
             old, new = (_shown(figures, key, shown) for figures in (before, after))
             rows.append(_Figure(name, place, sizes.get(key, NO_FIGURE), old, new))
     return rows
@@ -110,8 +116,9 @@ _NAMES = {
     },
     DRIFT: ("drift", _cosine),
     STS: ("Spearman correlation with people's scores", _cosine),
+    RETRIEVAL: ("retrieval (mean reciprocal rank)", _cosine),
 }
-"""How each figure of `training.evaluation.held_out` is called and written."""
+"""How each figure of the held-out part and of general ability is called and written."""
 
 
 def _by_types(

@@ -34,6 +34,11 @@ or paraphrase) and a negative (negation) of it. A *question in SemAntoNeg's mann
 candidates, of which one is the paraphrase. *Drift* is the root mean square change of the cosines
 among unrelated sentences since the base model."""
 
+OF_THE_QUESTIONS = (
+    "A language model wrote the questions and passages, and nothing was trained on them. The "
+    "change says more than the figure itself."
+)
+
 OF_THE_PROBES = """\
 *Figure 1* is the paper's: how near three sentences are to "Global warming is real." In each of the
 sixty *groups* that come with Hedgerow, one sentence contradicts an anchor, one weakens and one

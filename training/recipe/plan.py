@@ -29,6 +29,7 @@ from db.models import (
 )
 from db.runs import list_runs, metrics
 from training.data.sampling import anchors_in_an_epoch
+from training.evaluation.retrieval import SENTENCES
 from training.finetune.curve_names import PACE
 from training.models.size import BUILT_IN_WEIGHT, weight_of
 from training.recipe.schema import Recipe
@@ -247,7 +248,7 @@ def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstima
     The pace of another encoder counts by how heavy both are (`training.models.size`).
     """
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
-    measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
+    measured = 2 * (min(variants, SAMPLE * len(Part)) + SENTENCES) / FORWARD_ONLY
     texts = recipe.total_steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
     pace, run = _pace(session, recipe)
     return TimeEstimate(PREPARING + texts / pace, run)

@@ -18,7 +18,7 @@ from curation.encoders.embeddings import encode_distinct
 from db.errors import HedgerowError
 from db.named_files import read_text
 from training.retention.perturbation import edited
-from training.retention.topics import OF_A_MATTER, Matter
+from training.retention.topics import OF_A_TOPIC, Topic
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -29,8 +29,8 @@ TEXTS_A_STEP = 12
 """Anchors, and lines of the recipe's file, that a step takes if it takes any. Half of them are
 edited copies of the other half, so that what is a little different stays as near as it was."""
 
-MATTERS_A_STEP = 8
-"""Matters that come with Hedgerow (English) for such a step, each with all its sentences."""
+TOPICS_A_STEP = 8
+"""Topics that come with Hedgerow (English) for such a step, each with all its sentences."""
 
 EVERY = 2
 """Steps from one with such texts to the next, whose weight is as many times as great: so more steps
@@ -42,7 +42,7 @@ EDITS = 4
 
 def texts_a_step() -> float:
     """How many texts a step takes for it on average, about."""
-    return (TEXTS_A_STEP + OF_A_MATTER * MATTERS_A_STEP) / EVERY
+    return (TEXTS_A_STEP + OF_A_TOPIC * TOPICS_A_STEP) / EVERY
 
 
 class Distillation:
@@ -58,8 +58,8 @@ class Distillation:
         steps: int,
         seed: int,
         edits: bool = False,
-        matters: Sequence[Matter] = (),
-        matters_a_step: int = 0,
+        topics: Sequence[Topic] = (),
+        topics_a_step: int = 0,
         every: int = 1,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -73,8 +73,8 @@ class Distillation:
             steps: of the training; of many texts only few may be drawn in them.
             seed: of the draws.
             edits: whether half of the texts of a step are edited copies of the other half.
-            matters: texts that are about one thing each, to a different degree.
-            matters_a_step: how many of them are drawn, whole, for a step.
+            topics: texts that are about one thing each, to a different degree.
+            topics_a_step: how many of them are drawn, whole, for a step.
             every: steps from one that draws any to the next; the weight is that many times as
                 great.
             check: called several times meanwhile; may raise to stop.
@@ -87,10 +87,10 @@ class Distillation:
         self._every = every
         self._edits = edits
         # None where none are drawn: otherwise it would never be known that all have been.
-        self._matters = list(matters) if matters_a_step else []
-        self._matters_a_step = min(matters_a_step, len(self._matters))
-        self._matter = {
-            text: number for number, matter in enumerate(self._matters) for text in matter.texts
+        self._topics = list(topics) if topics_a_step else []
+        self._topics_a_step = min(topics_a_step, len(self._topics))
+        self._topic = {
+            text: number for number, topic in enumerate(self._topics) for text in topic.texts
         }
         self._original: dict[str, str] = {}
         drawn = self._drawn_in(steps)
@@ -107,14 +107,14 @@ class Distillation:
         drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
         if self._edits:
             drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
-        for matter in chance.sample(self._matters, self._matters_a_step):
-            drawn += matter.texts
+        for topic in chance.sample(self._topics, self._topics_a_step):
+            drawn += topic.texts
         return list(dict.fromkeys(drawn))
 
     def _edit(self, text: str, number: int) -> str:
         """An edited copy; the text itself where that came to nothing, or to another text."""
         found = edited(text, self._texts, random.Random(f"{self._seed}:edit:{number}:{text}"))
-        taken = found in self._own or found in self._matter
+        taken = found in self._own or found in self._topic
         if taken or self._original.setdefault(found, text) != text:
             return text
         return found
@@ -122,7 +122,7 @@ class Distillation:
     def _drawn_in(self, steps: int) -> list[str]:
         """The texts that are drawn in so many steps."""
         found: set[str] = set()
-        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._matter)
+        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._topic)
         for step in range(1, steps + 1):
             found.update(self.draw(step))
             if len(found) == all_there_are:
@@ -134,7 +134,7 @@ class Distillation:
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
         their cosines to each other, plus that of the cosines of the texts and their edited copies,
-        plus that of the cosines among texts about one matter.
+        plus that of the cosines among texts about one topic.
 
         Args:
             embeddings: (texts, dimensions), of length 1.
@@ -143,7 +143,7 @@ class Distillation:
         moved = (1 - (embeddings * old).sum(dim=1)).mean()
         total = moved + _root_mean_square(embeddings @ embeddings.T - old @ old.T)
         place = {text: number for number, text in enumerate(texts)}
-        alike = self._of_one_matter(texts)
+        alike = self._of_one_topic(texts)
         if alike:
             one, other = zip(*alike, strict=True)
             new = (embeddings[list(one)] * embeddings[list(other)]).sum(dim=1)
@@ -157,13 +157,13 @@ class Distillation:
             total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
         return self._weight * total
 
-    def _of_one_matter(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+    def _of_one_topic(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """The places of any two texts that are about the same thing."""
-        places = [place for place, text in enumerate(texts) if text in self._matter]
+        places = [place for place, text in enumerate(texts) if text in self._topic]
         return [
             (one, other)
             for one, other in combinations(places, 2)
-            if self._matter[texts[one]] == self._matter[texts[other]]
+            if self._topic[texts[one]] == self._topic[texts[other]]
         ]
 
 

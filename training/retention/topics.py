@@ -1,7 +1,8 @@
-"""Sentences on one matter, which ship with Hedgerow: text to forget nothing by.
+"""Sentences on bundled topics, with which the encoder is held in place while it is trained.
 
-Anchors are short and each is about something else. What news, definitions or headlines say in two
-ways, or with other details, they do not show; finetuned with them alone, an encoder forgets it.
+Anchors are short, and each has a subject of its own. They don't show what news, definitions or
+headlines say in two ways or with other details. An encoder that is trained on them alone forgets
+that.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import NamedTuple
 
 _FILE = Path(__file__).with_name("topics.txt")
 
-OF_A_MATTER = 4
+OF_A_TOPIC = 4
 """Sentences: one, the same in other words, and others on the topic or a distorted rendering."""
 
 
-class Matter(NamedTuple):
-    """Sentences on one matter.
+class Topic(NamedTuple):
+    """Sentences on one topic.
 
     Attributes:
         same: they say one thing: the first two in different words; a third distorts it, as a bad
@@ -35,8 +36,8 @@ class Matter(NamedTuple):
 
 
 @cache
-def matters() -> tuple[Matter, ...]:
-    """Those that ship, in the order of the file.
+def topics() -> tuple[Topic, ...]:
+    """The bundled topics, in the order of the file.
 
     They were written for this project by a large language model that had seen neither the corpus
     nor any benchmark, by genre: reports, commentary, speeches, headlines, opinions, definitions,
@@ -44,4 +45,4 @@ def matters() -> tuple[Matter, ...]:
     """
     lines = _FILE.read_text(encoding="utf-8").splitlines()
     sides = (line.split(" || ") for line in lines if line)
-    return tuple(Matter(tuple(a.split(" | ")), tuple(b.split(" | "))) for a, b in sides)
+    return tuple(Topic(tuple(a.split(" | ")), tuple(b.split(" | "))) for a, b in sides)

@@ -2,7 +2,8 @@
 
 The paper's Figure 2 trains anew for each point; here the weights of a finished training are mixed
 with the base encoder's (`training.retention.interpolation`), and each mixture is measured on the
-release's validation split. The measured curve is the result of a run of the kind ``tradeoff``.
+release's validation split and for retrieval. The measured curve is the result of a run of the kind
+``tradeoff``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
 from training.data.families import training_families
 from training.evaluation.held_out import MOST_FAMILIES, MOST_UNRELATED, HeldOut
+from training.evaluation.retrieval import SENTENCES, retrieval_counts, retrieval_figures
 from training.evaluation.sts import LARGEST_FILE, StsPair, read_sts
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.curve_names import PACE
@@ -169,6 +171,7 @@ def estimate(session: Session, run: Run) -> float:
     part = _require_validation(session, run)
     used = min(1.0, MOST_FAMILIES / part["anchors"])
     texts = used * (part["anchors"] + part["variants"]) + min(MOST_UNRELATED, part["anchors"])
+    texts += SENTENCES
     paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
     pace = sum(paces) / len(paces) if paces else plan.TEXTS_PER_SECOND
     return plan.PREPARING + len(SHARES) * texts / (plan.FORWARD_ONLY * pace)
@@ -244,8 +247,11 @@ def _measure(
 
     say(0)
     held_out = HeldOut(mixture.set_share(shares[0]), families, sts=sts, check=context.check)
-    points = [SharePoint(shares[0], held_out.before)]
-    for done, share in enumerate(shares[1:], start=1):
+    points = []
+    for done, share in enumerate(shares):
         say(done)
-        points.append(SharePoint(share, held_out.figures(mixture.set_share(share))))
-    return points, held_out.counts
+        model = mixture.set_share(share)
+        figures = held_out.figures(model) if done else held_out.before
+        retrieval = retrieval_figures(model, check=context.check)
+        points.append(SharePoint(share, figures | retrieval))
+    return points, held_out.counts | retrieval_counts()

@@ -16,6 +16,7 @@ from sqlmodel import col
 from db.models import Run, RunState
 from db.runs import get_run
 from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
+from training.evaluation.retrieval import RETRIEVAL
 
 KIND = "tradeoff"
 
@@ -25,12 +26,13 @@ NEGATION = (QUESTIONS, FAMILIES, RANKED)
 KEPT = "kept"
 """1 - drift: how far cosines of unrelated sentences are where the base encoder has them."""
 
-GENERAL = (STS, KEPT)
+GENERAL = (RETRIEVAL, STS, KEPT)
 """Figures of general ability, the first that is there being the more telling."""
 
 
 class SharePoint(NamedTuple):
-    """What was measured with a share of the finetuned weights: figures as of `HeldOut`."""
+    """What was measured with a share of the finetuned weights: the figures of `HeldOut`, and
+    retrieval."""
 
     share: float
     figures: dict[str, float]

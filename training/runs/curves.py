@@ -15,6 +15,7 @@ from sqlmodel import col
 
 from db.models import Run, RunMetric
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
+from training.evaluation.retrieval import RETRIEVAL
 from training.finetune.curve_names import EPOCH, LOSS, PACE, RATE
 from training.finetune.losses import Role
 from training.runs.figures import LossPoint, loss_curve
@@ -34,8 +35,12 @@ ROLES = {
 }
 """What a variant's curve is called."""
 
-GENERAL = {DRIFT: "drift of unrelated cosines", STS: "STS (Spearman)"}
-"""The figures of general ability."""
+GENERAL = {
+    DRIFT: "drift of unrelated cosines",
+    STS: "STS (Spearman)",
+    RETRIEVAL: "retrieval (MRR@10)",
+}
+"""The figures of general ability, the most telling one last. Retrieval has no curve."""
 
 
 class CurvePoint(NamedTuple):

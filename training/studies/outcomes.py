@@ -14,6 +14,7 @@ from training.benchmarks.results.metrics import POINTS
 from training.benchmarks.results.published import GENERAL as GENERAL_ABILITY
 from training.benchmarks.results.published import NEGATION, published
 from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
+from training.evaluation.retrieval import RETRIEVAL
 from training.runs.curves import GENERAL, SHARES
 from training.studies.designs import Study
 from training.studies.study_run import Trial
@@ -27,6 +28,7 @@ SHORT: Mapping[str, str] = {
     QUESTIONS: "Questions",
     DRIFT: "Drift",
     STS: "STS",
+    RETRIEVAL: "Retrieval",
 }
 """The same in a word, for the heads of tables."""
 
@@ -183,7 +185,7 @@ class TradeOffRow(NamedTuple):
 
     Attributes:
         triples: that it learned from; 0: the base encoder.
-        general: Spearman on the STS file where there is one, else 1 less the drift.
+        general: of the figure asked for; of the drift, what is left of 1.
     """
 
     triples: int

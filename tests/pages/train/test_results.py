@@ -44,8 +44,10 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
         "The recipe",
     ]
     assert test.query_params["run"] == str(run_id)
-    ranked, drift = test.table[0].value.to_dict("records")
+    ranked, retrieval, drift = test.table[0].value.to_dict("records")
     assert (ranked["Before"], ranked["After"], ranked["Of"]) == ("50.0%", "92.5%", "1,234 triples")
+    assert (retrieval["Before"], retrieval["Of"]) == ("0.800", "300 questions")
+    assert "MRR@10 on 300 questions that come with Hedgerow" in retrieval["What it means"]
     assert (drift["After"], drift["Of"]) == ("0.020", "200 sentences")
     assert len(test.get("vega_lite_chart")) == 3 + 5
     model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"

@@ -73,13 +73,13 @@ def stored(engine: Engine, study: Study, *, state: RunState = RunState.DONE) -> 
 
 
 def result(place: int) -> dict[str, object]:
-    before = {"ranked": 0.5, "questions": 0.0, "drift": 0.0}
-    after = {"ranked": 0.9 - place / 10, "questions": 0.8, "drift": 0.05}
+    before = {"ranked": 0.5, "questions": 0.0, "drift": 0.0, "retrieval": 0.8}
+    after = {"ranked": 0.9 - place / 10, "questions": 0.8, "drift": 0.05, "retrieval": 0.75}
     return {
         "triples": 24 // 2**place,
         "steps": 3,
         "seconds": 90.0,
-        "held_out": {"before": before, "after": after, "of": {"ranked": 20}},
+        "held_out": {"before": before, "after": after, "of": {"ranked": 20, "retrieval": 300}},
     }
 
 
@@ -124,6 +124,8 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
     ]
     assert list(table["State"])[1:] == ["done", "done", "failed"]
     assert list(table["Ranked"])[:3] == [0.5, 0.9, pytest.approx(0.8)]
+    assert list(table["Retrieval"])[:3] == [0.8, 0.75, 0.75]
+    assert any("MRR@10 on 300 questions" in note.value for note in test.caption)
     assert f"Run {members[-1]} (Without Lexical negation) failed: It diverged {HOSTILE}." in told(
         test
     )

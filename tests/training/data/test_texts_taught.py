@@ -24,12 +24,13 @@ from tests.training.support.trainings import ask, train
 from training.finetune.collator import FamilyCollator
 from training.finetune.losses import Role
 from training.recipe.schema import Recipe
-from training.retention.topics import matters
+from training.retention.topics import topics
 
 DATA = {
     "training/benchmarks/results/published.json",
     "training/evaluation/paper_figure_1.json",
     "training/evaluation/probe_groups.jsonl",
+    "training/evaluation/retrieval_questions.jsonl",
     "training/retention/topics.txt",
 }
 """Figures of papers, sentences that are measured, and text to forget nothing by."""
@@ -78,8 +79,8 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
     assert all(seen.values())
     assert seen.pop(Role.ANCHOR) <= anchors
     assert set().union(*seen.values()) <= variants
-    topics = {text for matter in matters() for text in matter.texts}
-    others = {text for batch in made for text in batch["more"]} - topics
+    on_topics = {text for topic in topics() for text in topic.texts}
+    others = {text for batch in made for text in batch["more"]} - on_topics
     assert others & anchors
     assert words([*others]) <= words([*anchors])  # edited copies exchange words of each other
 

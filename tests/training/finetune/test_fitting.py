@@ -18,6 +18,8 @@ from tests.support.disks import disk_of
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES, HELD_OUT, assert_nothing_left, run, weights
 from training.data.sampling import as_triples
+from training.evaluation import retrieval
+from training.evaluation.retrieval import RETRIEVAL, retrieval_figures
 from training.finetune import setup, trainer
 from training.finetune.compute import devices
 from training.finetune.fitting import Data, finetune
@@ -133,6 +135,20 @@ def test_a_cancelled_training_stops_at_once_and_leaves_nothing(
         run(tmp_path / "run", recipe, progress=seen)
     assert seen.checks == look
     assert_nothing_left(tmp_path / "run")
+
+
+def test_retrieval_is_measured_at_the_ends_of_a_training_and_has_no_curve(
+    tmp_path: Path, recipe: Recipe
+) -> None:
+    seen = Recorder()
+    data = Data(FAMILIES, HELD_OUT)
+    measuring = recipe.with_overrides(["measure_every=1"])
+    found = finetune(data, recipe=measuring, seed=1, folder=tmp_path / "run", progress=seen)
+    assert found.counts[RETRIEVAL] == len(retrieval.retrieval_items())
+    for folder, figures in ((recipe.base_encoder, found.before), (found.folder, found.after)):
+        again = retrieval_figures(load_encoder(str(folder), device="cpu"))
+        assert figures[RETRIEVAL] == pytest.approx(again[RETRIEVAL])
+    assert "drift" in seen.metrics and RETRIEVAL not in seen.metrics
 
 
 def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Recipe) -> None:
@@ -322,9 +338,10 @@ def test_the_figures_after_are_those_of_the_saved_model(tmp_path: Path, recipe: 
     trained = finetune(
         Data(FAMILIES, HELD_OUT), recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen
     )
-    assert trained.before == {
+    looked_at = {
         name: points[0] for name, points in seen.metrics.items() if 0 in points and name != "epoch"
     }
+    assert trained.before == looked_at | {RETRIEVAL: trained.before[RETRIEVAL]}
     again = finetune(
         Data(FAMILIES, HELD_OUT),
         recipe=recipe.with_overrides([f"base_encoder={trained.folder}", "lora_rank=none"]),

@@ -160,6 +160,7 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
             "ranked:word>verbal": 0.25,
             "drift": 0.0,
             "sts": 0.8,
+            "retrieval": 0.81,
             "cosine:negation": 0.9,
             "cosine:negation:sd": 0.05,
         },
@@ -168,6 +169,7 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
             "ranked:word>verbal": 1.0,
             "drift": 0.0625,
             "sts": 0.79,
+            "retrieval": 0.75,
             "cosine:negation": 0.1,
             "cosine:negation:sd": 0.2,
         },
@@ -176,6 +178,7 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
             "ranked:word>verbal": 8,
             "drift": 200,
             "sts": 1379,
+            "retrieval": 300,
             "cosine:negation": 16,
         },
     }
@@ -191,7 +194,13 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
     )
     assert rows["drift"] == ("held out", "200", "0.000", "0.062")
     assert rows["Spearman correlation with people's scores"][1:] == ("1,379", "0.800", "0.790")
-    assert "drifted by 0.062 and the STS correlation went from 0.800 to 0.790" in card
+    retrieval = rows["retrieval (mean reciprocal rank)"]
+    assert retrieval == ("bundled questions", "300", "0.810", "0.750")
+    assert "MRR@10 on 300 questions that come with Hedgerow" in card
+    assert (
+        "drifted by 0.062, the STS correlation went from 0.800 to 0.790 and retrieval (MRR@10) "
+        "went from 0.810 to 0.750. Measure it"
+    ) in card
     assert "the best `questions` on this split was kept" in card
     bare = card_with(engine, number)
     assert "None were measured." in bare and "it was not measured how much" in bare

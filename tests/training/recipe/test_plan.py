@@ -15,6 +15,7 @@ from db.runs import create_run
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import ROOT
 from tests.support.databases import both_databases
+from training.evaluation.retrieval import SENTENCES
 from training.finetune.curve_names import PACE
 from training.recipe.plan import (
     FORWARD_ONLY,
@@ -71,7 +72,7 @@ def test_rows_and_texts_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -
     assert (PLAN.rows(flat), PLAN.texts_a_step(flat)) == (120, 5 * 3)
     held = RECIPE.with_overrides(["retention=1"])
     monkeypatch.setattr(distillation, "TEXTS_A_STEP", 16)
-    monkeypatch.setattr(distillation, "MATTERS_A_STEP", 2)
+    monkeypatch.setattr(distillation, "TOPICS_A_STEP", 2)
     monkeypatch.setattr(distillation, "EVERY", 4)
     assert PLAN.texts_a_step(held) == OF_A_STEP + (16 + 2 * 4) / 4
     half = ["max_triples=60"]
@@ -106,7 +107,8 @@ def trained(
 def test_before_the_first_training_the_time_is_that_of_two_cores(project: Engine) -> None:
     with reading(project) as session:
         guess = estimate(session, PLAN, RECIPE)
-    texts = STEPS * OF_A_STEP + 2 * 32 / FORWARD_ONLY  # 32 variants, measured before and after
+    # 32 variants and the retrieval questions, measured before and after
+    texts = STEPS * OF_A_STEP + 2 * (32 + SENTENCES) / FORWARD_ONLY
     assert guess.by_run is None
     assert guess.seconds == pytest.approx(PREPARING + texts / TEXTS_PER_SECOND)
 

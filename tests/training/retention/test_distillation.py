@@ -14,7 +14,7 @@ from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
 from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.topics import Matter
+from training.retention.topics import Topic
 
 NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
 
@@ -142,14 +142,14 @@ def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight(
         assert embeddings.grad is not None and bool((embeddings.grad != 0).any(dim=1).all())
 
 
-MATTERS = [
-    Matter((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
+TOPICS = [
+    Topic((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
     for place in ("Lima", "Oslo", "Fez")
 ]
-ABOUT_THEM = {text for matter in MATTERS for text in matter.texts}
+ABOUT_THEM = {text for topic in TOPICS for text in topic.texts}
 
 
-def with_matters(model: Any, *, a_step: int = 2):
+def with_topics(model: Any, *, a_step: int = 2):
     return Distillation(
         model,
         [f"The {name} slept." for name in NAMES],
@@ -157,18 +157,18 @@ def with_matters(model: Any, *, a_step: int = 2):
         texts_a_step=2,
         steps=9,
         seed=0,
-        matters=MATTERS,
-        matters_a_step=a_step,
+        topics=TOPICS,
+        topics_a_step=a_step,
     )
 
 
-def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
+def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     import torch
 
     model = AnyText()
-    loss = with_matters(model)
+    loss = with_topics(model)
     drawn = loss.draw(1)
-    told = [matter.texts for matter in MATTERS if matter.same[0] in drawn]
+    told = [topic.texts for topic in TOPICS if topic.same[0] in drawn]
     assert len(told) == 2 and drawn[2:] and all(text in drawn for one in told for text in one)
     pairs = [pair for texts in told for pair in combinations(texts, 2)]
     places = [(drawn.index(one), drawn.index(other)) for one, other in pairs]
@@ -182,12 +182,12 @@ def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
     assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
 
 
-def test_matters_are_drawn_whole_and_no_more_than_there_are() -> None:
-    everything = with_matters(AnyText(), a_step=9).draw(1)
+def test_topics_are_drawn_whole_and_no_more_than_there_are() -> None:
+    everything = with_topics(AnyText(), a_step=9).draw(1)
     assert set(everything) >= ABOUT_THEM
-    seen = {text for step in range(1, 10) for text in with_matters(AnyText()).draw(step)}
+    seen = {text for step in range(1, 10) for text in with_topics(AnyText()).draw(step)}
     assert seen >= ABOUT_THEM
-    assert with_matters(AnyText(), a_step=0).draw(1) == with_matters(AnyText()).draw(1)[:2]
+    assert with_topics(AnyText(), a_step=0).draw(1) == with_topics(AnyText()).draw(1)[:2]
 
 
 def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings() -> None:

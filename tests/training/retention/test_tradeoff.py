@@ -29,13 +29,22 @@ from tests.cli.support.commands import complaint, said
 from tests.curation.support.families import add_plain_family
 from tests.training.support.trainings import ask, train
 from training.evaluation.held_out import STS
+from training.evaluation.retrieval import RETRIEVAL
 from training.hub.push_run import model_run
 from training.models.known import list_encoders, location_of
 from training.recipe.schema import Recipe
 from training.retention import tradeoff, tradeoff_save
 from training.retention.interpolation import ends_of, load
 from training.retention.tradeoff import SHARES, StsFile, estimate, read_sts_file, request_tradeoff
-from training.retention.tradeoff_curve import KEPT, KIND, Curve, SharePoint, curve_of, suggested
+from training.retention.tradeoff_curve import (
+    KEPT,
+    KIND,
+    Curve,
+    SharePoint,
+    axes,
+    curve_of,
+    suggested,
+)
 from training.retention.tradeoff_save import request_save, saved_models
 
 WORK = {KIND: tradeoff.work, tradeoff_save.KIND: tradeoff_save.work}
@@ -163,6 +172,7 @@ def test_the_ends_have_the_figures_of_the_base_and_of_the_finetuned_encoder(
     assert drifts[0] == pytest.approx(0, abs=1e-6) and drifts == sorted(drifts)
     assert drifts[-1] > 0.001
     assert curve.counts["families"] == 3 and not curve.points[0].has(STS)
+    assert axes(curve)[0] == [RETRIEVAL, KEPT]
 
 
 @pytest.mark.usefixtures("few_shares")

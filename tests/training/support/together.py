@@ -33,9 +33,9 @@ QUICK = {
     "training.finetune.trainer.PATIENCE": 99,
 }
 
-SHARED = QUICK | {"training.retention.distillation.MATTERS_A_STEP": 0}
+SHARED = QUICK | {"training.retention.distillation.TOPICS_A_STEP": 0}
 """At first the gradients of retention text are rounding, which AdamW scales up: of tokens that no
-other text has, the weights differ with the order of a sum. Matters bring many."""
+other text has, the weights differ with the order of a sum. Topics bring many."""
 
 
 def take_part_in_float32(run_id: int) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from db.models import Run
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, STS
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.finetune.losses import Role
 
 SHARE, COSINES = "{:.1%}", "{:.3f}"
@@ -59,6 +60,7 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "pairs",
         "General ability: how well cosines follow people's scores. Should stay.",
     ),
+    RETRIEVAL: ("Retrieval, MRR@10", COSINES, "questions", f"General ability. {WHAT_IT_IS}"),
     DRIFT: (
         "Drift",
         COSINES,
@@ -78,7 +80,8 @@ def show(run: Run) -> None:
     if not rows:
         st.text("This training measured nothing on held-out anchors, or there were none.")
         return
-    st.text("Anchors of the release's validation split, which the training has not seen.")
+    general = " General ability is measured on other texts." if RETRIEVAL in after else ""
+    st.text("Anchors of the release's validation split, which the training has not seen." + general)
     st.table(rows, hide_index=True)
 
 

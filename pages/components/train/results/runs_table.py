@@ -11,6 +11,7 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.formatting import clock
 from pages.components.shared.shell import open_project
 from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.similarity import ROLES
 from training.recipe.schema import Recipe
 from training.runs.comparison_table import (
@@ -75,7 +76,8 @@ def _overview(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
     st.caption(
         "Measured on the validation split of the release: ranked, of the triples those ranked "
         "right; questions, in SemAntoNeg's manner; drift of the cosines of unrelated sentences, "
-        "best low. The last three: Figure 1 after the training."
+        "best low. "
+        f"{WHAT_IT_IS} The last three: Figure 1 after the training."
     )
 
 
@@ -96,6 +98,8 @@ def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
         "Drift": row.after.get(DRIFT),
         "STS before": row.before.get(STS),
         "STS": row.after.get(STS),
+        "Retrieval before": row.before.get(RETRIEVAL),
+        "Retrieval": row.after.get(RETRIEVAL),
         **{role.capitalize(): row.figure_1.get(role) for role in ROLES},
     }
 
@@ -115,6 +119,8 @@ def _columns() -> dict[str, Any]:
         "Drift",
         "STS before",
         "STS",
+        "Retrieval before",
+        "Retrieval",
         *(role.capitalize() for role in ROLES),
     )
     return {

@@ -10,6 +10,7 @@ import altair as alt
 
 from pages.components.shared.charts.palette import palette
 from training.evaluation.held_out import STS
+from training.evaluation.retrieval import RETRIEVAL
 from training.retention.tradeoff_curve import KEPT, Curve, SharePoint
 
 HEIGHT = 360
@@ -21,7 +22,11 @@ ROOM = 28
 NEAR = (0.09, 0.07)
 """How near two labels may come, across and up, as parts of the curve's own width and height."""
 
-GENERAL_NAMES: Mapping[str, str] = {STS: "STS (Spearman)", KEPT: "1 − drift"}
+GENERAL_NAMES: Mapping[str, str] = {
+    RETRIEVAL: "Retrieval (MRR@10)",
+    STS: "STS (Spearman)",
+    KEPT: "1 − drift",
+}
 
 
 def curve(

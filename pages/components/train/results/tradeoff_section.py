@@ -16,6 +16,7 @@ from pages.components.train.results.figures_table import FIGURES
 from pages.components.train.results.tradeoff_charts import GENERAL_NAMES
 from pages.components.train.results.tradeoff_charts import curve as draw_curve
 from training.evaluation import sts
+from training.evaluation.retrieval import WHAT_IT_IS
 from training.retention.tradeoff import StsFile, request_tradeoff, seconds_to_measure, training_sts
 from training.retention.tradeoff_curve import Curve, axes, suggested
 from training.retention.tradeoff_save import Saved, request_save, tradeoff_of, why_not
@@ -93,17 +94,19 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
             type="secondary" if sts_now else "primary",
         )
         st.text(
-            f"Measures eleven mixtures on the release's validation split, from the base encoder to "
-            f"the finetuned one. Takes {progress_view.duration(seconds)}; nothing is trained.",
+            "Measures eleven mixtures on the release's validation split and for retrieval, from "
+            f"the base encoder to the finetuned one. Takes {progress_view.duration(seconds)}; "
+            "nothing is trained.",
             width="stretch",
         )
     file = training_sts(run)
     used = sts_now or (file.name if file else "")
     st.text(
-        f"General ability is measured by the drift of unrelated sentences and by {used}."
+        f"General ability is measured by retrieval, by the drift of unrelated sentences and by "
+        f"{used}. {WHAT_IT_IS}"
         if used
-        else "General ability is measured by the drift of unrelated sentences, and by an STS file "
-        "if you give one."
+        else "General ability is measured by retrieval, by the drift of unrelated sentences, and "
+        f"by an STS file if you give one. {WHAT_IT_IS}"
     )
     st.file_uploader(
         "STS file",

@@ -39,7 +39,7 @@ LABEL_WIDTH = 22
 HEIGHT = 320
 """Pixels of the charts by number of triples."""
 
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross")
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 """Say the same as the colours of the figures."""
 
 

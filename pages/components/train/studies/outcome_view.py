@@ -14,6 +14,7 @@ from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.train.studies import difference_charts
 from training.evaluation.held_out import DRIFT
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.runs.curves import GENERAL, SHARES
 from training.studies.designs import Study
 from training.studies.outcomes import (
@@ -201,7 +202,11 @@ def _rests_on(rows: Sequence[FigureRow]) -> None:
     counts = {NAMES[row.figure]: row.n for row in rows if row.n}
     if counts:
         told = ", ".join(f"{name}: n = {count:,}" for name, count in counts.items())
-        st.caption(f"Measured on the validation split of the release. {told[0].upper()}{told[1:]}.")
+        retrieval = f" {WHAT_IT_IS}" if NAMES[RETRIEVAL] in counts else ""
+        st.caption(
+            f"Measured on the validation split of the release. {told[0].upper()}{told[1:]}."
+            f"{retrieval}"
+        )
 
 
 def _download(run: Run, rows: Sequence[FigureRow]) -> None:

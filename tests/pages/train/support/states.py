@@ -58,9 +58,9 @@ def stored_run(
 
 
 HELD_OUT = {
-    "before": {"ranked": 0.5, "drift": 0.0},
-    "after": {"ranked": 0.925, "drift": 0.02},
-    "of": {"ranked": 1234, "drift": 200},
+    "before": {"ranked": 0.5, "drift": 0.0, "retrieval": 0.8},
+    "after": {"ranked": 0.925, "drift": 0.02, "retrieval": 0.75},
+    "of": {"ranked": 1234, "drift": 200, "retrieval": 300},
 }
 
 

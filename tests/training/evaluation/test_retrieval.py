@@ -1,0 +1,100 @@
+"""Retrieval: the ranks of the right passages, and the bundled questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from curation.corpora.corpus import CORPORA
+from curation.release.overlap import Runs, overlap
+from tests.training.support.vectors import Vectors, at
+from training.evaluation.retrieval import (
+    RetrievalItem,
+    mean_reciprocal_rank,
+    retrieval_items,
+)
+from training.retention.topics import topics
+
+WORDS = 8
+"""In a row that nothing shares with the set; a few phrases of five to seven words are common."""
+
+
+def item(name: str, near_misses: int = 0) -> RetrievalItem:
+    missed = tuple(f"{name} missed {number}" for number in range(near_misses))
+    return RetrievalItem(f"{name}?", f"{name}.", missed)
+
+
+def encoder(**degrees: float) -> Vectors:
+    return Vectors(dict(zip(degrees, at(*degrees.values()), strict=True)))
+
+
+def test_the_reciprocal_ranks_of_the_own_passages_are_averaged() -> None:
+    model = encoder(**{"a?": 0, "a.": 0, "b?": 80, "b.": 50, "b missed 0": 85, "b missed 1": 40})
+    # b's own passage comes after a near miss.
+    assert mean_reciprocal_rank(model, [item("a"), item("b", 2)]) == 0.75  # type: ignore[arg-type]
+
+
+def test_a_passage_counts_less_where_one_of_another_question_is_nearer() -> None:
+    model = encoder(**{"a?": 0, "a.": 20, "b?": 90, "b.": 10})
+    assert mean_reciprocal_rank(model, [item("a"), item("b")]) == 0.5  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("nearer", "expected"), [(9, 0.1), (10, 0.0)])
+def test_only_the_first_ten_count(nearer: int, expected: float) -> None:
+    misses = {f"a missed {number}": float(number) for number in range(nearer)}
+    model = encoder(**{"a?": 0, "a.": 40}, **misses)
+    found = mean_reciprocal_rank(model, [item("a", nearer)])  # type: ignore[arg-type]
+    assert found == pytest.approx(expected)
+
+
+def test_an_encoder_for_which_all_texts_are_the_same_finds_nothing() -> None:
+    texts = ["a?", "a.", *(f"a missed {number}" for number in range(10))]
+    model = encoder(**dict.fromkeys(texts, 30.0))
+    assert mean_reciprocal_rank(model, [item("a", 10)]) == 0.0  # type: ignore[arg-type]
+
+
+def test_measuring_can_be_stopped() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    model = encoder(**{"a?": 0, "a.": 20})
+    with pytest.raises(KeyboardInterrupt):
+        mean_reciprocal_rank(model, [item("a")], check=stop)  # type: ignore[arg-type]
+    assert model.encoded == []
+
+
+def test_the_bundled_set_has_300_questions_and_900_passages_without_a_double() -> None:
+    items = retrieval_items()
+    passages = {text for item in items for text in (item.passage, *item.near_misses)}
+    assert (len({item.question for item in items}), len(passages)) == (300, 900)
+    assert all(text == text.strip() for text in passages)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All texts in the values of a JSON object."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from strings(inner)
+
+
+def of_corpora() -> Iterator[str]:
+    for corpus in CORPORA.values():
+        for row in (*corpus.families(), *corpus.reviews(), *corpus.second_reviews()):
+            yield from strings(row)
+
+
+def of_retention() -> Iterator[str]:
+    for topic in topics():
+        yield from topic.texts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("texts", [of_corpora, of_retention])
+def test_nothing_that_is_trained_on_shares_a_run_of_words_with_the_set(texts: Any) -> None:
+    samples = [(item.question, item.passage, *item.near_misses) for item in retrieval_items()]
+    found = overlap(samples, Runs(texts(), n=WORDS), texts=texts())
+    assert (found.overlapping, found.exact) == (0, 0), found.examples

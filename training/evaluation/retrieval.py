@@ -1,0 +1,108 @@
+"""Retrieval: how high an encoder ranks the passage that answers a question.
+
+Finetuning for negation can cost retrieval without any trace in STS: similar sentences stay similar,
+but a question no longer finds its passage among many. 300 bundled questions measure it. They are in
+English, and nothing is trained on them. A language model wrote questions and passages for this
+purpose, and people have not checked them. The set is small: of two encoders that rank equally
+well, one can easily score 0.01 higher. So the figure itself says little about how an encoder
+does on real searches; how much it changes in a training is what counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from curation.encoders.embeddings import encode_distinct
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+RETRIEVAL = "retrieval"
+"""The figure's name: MRR@10 on the bundled questions. It takes several seconds, so it is measured
+before and after a training but has no curve."""
+
+DEPTH = 10
+"""The last rank that counts."""
+
+WHAT_IT_IS = (
+    "Retrieval is MRR@10 on 300 questions that come with Hedgerow: how high the passage that "
+    "answers a question ranks among 900, as 1 / rank, and 0 beyond the tenth."
+)
+"""For people, wherever the figure is shown."""
+
+SENTENCES = 3_000
+"""How many sentences take as long to encode as all questions and passages: 2,600 of the starter
+corpus, 5,600 of the claims."""
+
+_FILE = Path(__file__).with_name("retrieval_questions.jsonl")
+
+
+class RetrievalItem(NamedTuple):
+    """A question and three passages on its subject.
+
+    Attributes:
+        question: a question, keywords, or a sentence that describes what is needed.
+        passage: the one that answers it, mostly in other words.
+        near_misses: passages that do not answer it.
+    """
+
+    question: str
+    passage: str
+    near_misses: tuple[str, ...]
+
+
+@cache
+def retrieval_items() -> tuple[RetrievalItem, ...]:
+    """The bundled questions, in the order of the file."""
+    rows = map(json.loads, _FILE.read_text(encoding="utf-8").splitlines())
+    return tuple(
+        RetrievalItem(row["question"], row["passage"], tuple(row["near_misses"])) for row in rows
+    )
+
+
+def retrieval_figures(
+    model: SentenceTransformer, *, check: Callable[[], None] = lambda: None
+) -> dict[str, float]:
+    """MRR@10 on the bundled questions, in [0, 1], under the figure's name.
+
+    Args:
+        check: called several times meanwhile; may raise to stop.
+    """
+    return {RETRIEVAL: mean_reciprocal_rank(model, retrieval_items(), check=check)}
+
+
+def retrieval_counts() -> dict[str, int]:
+    """How many questions the figure rests on, under its name."""
+    return {RETRIEVAL: len(retrieval_items())}
+
+
+def mean_reciprocal_rank(
+    model: SentenceTransformer,
+    items: Sequence[RetrievalItem],
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> float:
+    """The mean of 1 / rank (0 from rank 11 on) of each question's own passage, in [0, 1].
+
+    The ranking is by cosine, among the passages and near misses of all items. A passage ranks
+    below all others that are equally near.
+
+    Args:
+        items: at least one; no passage occurs twice.
+        check: called several times meanwhile; may raise to stop.
+    """
+    passages = [text for item in items for text in (item.passage, *item.near_misses)]
+    questions = [item.question for item in items]
+    rows = encode_distinct(model, questions + passages, on_progress=lambda *_: check())
+    cosines = rows[: len(items)] @ rows[len(items) :].T  # (questions, passages)
+    column = {text: number for number, text in enumerate(passages)}
+    own = [column[item.passage] for item in items]
+    nearness = cosines[np.arange(len(items)), own]
+    ranks = (cosines >= nearness[:, None]).sum(axis=1)
+    return float(np.where(ranks <= DEPTH, 1 / ranks, 0.0).mean())
