@@ -126,8 +126,8 @@ CORPORA = {
                 "weakened, left open and contradicted in free words."
             ),
             anchors=436,
-            reviewer="",
-            whole=False,
+            reviewer="exceptions-llm",
+            whole=True,
             seconds=5,
         ),
     )

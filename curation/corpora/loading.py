@@ -224,7 +224,8 @@ def _decide(
     for uid, one in written.items():
         if corpus.whole and (in_pending_fifth(one.anchor) or one.type_id in corpus.second_types):
             continue
-        review = reviews.get((one.anchor, one.type_id, None if corpus.whole else one.text))
+        named, only = (reviews.get((one.anchor, one.type_id, of)) for of in (one.text, None))
+        review = named or only
         if review is None:
             if corpus.whole:
                 rows.append(decision_row(ids[uid], reviewer.id, Verdict.ACCEPT))

@@ -25,7 +25,7 @@ from db.runs import create_run
 from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
 
-FREE = [CORPORA["antonyms"], CORPORA["claims"], CORPORA["exceptions"]]
+FREE = [CORPORA["antonyms"], CORPORA["claims"]]
 some_families = pytest.mark.parametrize("corpus", FREE, ids=lambda corpus: corpus.id)
 
 
@@ -179,3 +179,18 @@ def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus:
     assert "language model" in said and "CC BY 4.0" in said and "review" in said
     assert parse_rule(f"no flags and source = {corpus.source}").clauses
     assert len({anchor_uid(family["anchor"]) for family in corpus.families()}) == corpus.anchors
+
+
+def test_a_corpus_that_was_reviewed_whole_has_what_its_reviewer_rejected_and_accepted(
+    engine: Engine,
+) -> None:
+    corpus = CORPORA["exceptions"]
+    rejected = {review["of"] for review in corpus.reviews()}
+    add_some(engine, corpus, count=corpus.anchors)
+    with reading(engine) as session:
+        query = select(col(Variant.text), col(Variant.status))
+        found = session.execute(query).all()
+    assert {status for _, status in found} == {Status.ACCEPTED, Status.REJECTED, Status.PENDING}
+    refused = {text for text, status in found if status == Status.REJECTED}
+    assert refused and refused <= rejected
+    assert not any(text in rejected for text, status in found if status == Status.ACCEPTED)
