@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from curation.encoders.embeddings import encode_distinct, pair_cosines
 from training.benchmarks.definition import Benchmark
@@ -89,8 +90,6 @@ def on_answers(path: Path, model: SentenceTransformer) -> float:
 
 def on_contradictions(path: Path, model: SentenceTransformer) -> float:
     """The area under the ROC curve of the cosine: entailed pairs against contradicting ones."""
-    from sklearn.metrics import roc_auc_score
-
     kept = [row for row in _rows(path, "\t") if row["entailment_judgment"] != "NEUTRAL"]
     cosines = pair_cosines(model, [(row["sentence_A"], row["sentence_B"]) for row in kept])
     return float(roc_auc_score([r["entailment_judgment"] == "ENTAILMENT" for r in kept], cosines))

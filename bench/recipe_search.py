@@ -27,7 +27,6 @@ from training.data.families import training_families
 from training.finetune.compute.devices import share_the_processor
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family
-from training.finetune.progress import Progress
 from training.recipe.schema import Recipe
 from training.retention.interpolation import interpolate
 
@@ -44,6 +43,8 @@ def families_of(release: int, recipe: Recipe) -> list[Family]:
 
 def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Train and measure; a row for each share of interpolation."""
+    from training.finetune.progress import Progress
+
     name, _, changes = text.partition(":")
     recipe = Recipe(interpolation=1.0).with_overrides(changes.split())
     base = load_encoder(recipe.base_encoder)

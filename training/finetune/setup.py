@@ -33,6 +33,7 @@ from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
 from training.retention import distillation
 from training.retention.distillation import Distillation, read_sentences
+from training.retention.documents import documents
 from training.retention.topics import topics
 
 if TYPE_CHECKING:
@@ -213,6 +214,8 @@ def _distillation(
         texts_a_step=distillation.TEXTS_A_STEP,
         topics=topics(),
         topics_a_step=distillation.TOPICS_A_STEP,
+        documents=documents(),
+        documents_a_step=distillation.DOCUMENTS_A_STEP,
         steps=recipe.total_steps(rows_in_an_epoch(rows, recipe.sources)),
         seed=seed,
         edits=True,

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from curation.encoders.embeddings import encode_distinct
 from db.errors import HedgerowError
 from db.named_files import read_text
+from training.retention.documents import Document
 from training.retention.perturbation import edited
+from training.retention.rankings import TEXTS_OF_A_DOCUMENT, Rankings
 from training.retention.topics import OF_A_TOPIC, Topic
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ edited copies of the other half, so that what is a little different stays as nea
 TOPICS_A_STEP = 8
 """Topics that come with Hedgerow (English) for such a step, each with all its sentences."""
 
+DOCUMENTS_A_STEP = 8
+"""Documents that come with Hedgerow (English) for such a step, each with some of its queries."""
+
 EVERY = 2
 """Steps from one with such texts to the next, whose weight is as many times as great: so more steps
 fit into the same time."""
@@ -42,7 +47,8 @@ EDITS = 4
 
 def texts_a_step() -> float:
     """How many texts a step takes for it on average, about."""
-    return (TEXTS_A_STEP + OF_A_TOPIC * TOPICS_A_STEP) / EVERY
+    of_documents = TEXTS_OF_A_DOCUMENT * DOCUMENTS_A_STEP
+    return (TEXTS_A_STEP + OF_A_TOPIC * TOPICS_A_STEP + of_documents) / EVERY
 
 
 class Distillation:
@@ -60,6 +66,8 @@ class Distillation:
         edits: bool = False,
         topics: Sequence[Topic] = (),
         topics_a_step: int = 0,
+        documents: Sequence[Document] = (),
+        documents_a_step: int = 0,
         every: int = 1,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -75,6 +83,8 @@ class Distillation:
             edits: whether half of the texts of a step are edited copies of the other half.
             topics: texts that are about one thing each, to a different degree.
             topics_a_step: how many of them are drawn, whole, for a step.
+            documents: passages with what they should be found by.
+            documents_a_step: how many of them are drawn for a step.
             every: steps from one that draws any to the next; the weight is that many times as
                 great.
             check: called several times meanwhile; may raise to stop.
@@ -92,6 +102,8 @@ class Distillation:
         self._topic = {
             text: number for number, topic in enumerate(self._topics) for text in topic.texts
         }
+        self._rankings = Rankings(documents if documents_a_step else ())
+        self._documents_a_step = documents_a_step
         self._original: dict[str, str] = {}
         drawn = self._drawn_in(steps)
         embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
@@ -109,6 +121,7 @@ class Distillation:
             drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
         for topic in chance.sample(self._topics, self._topics_a_step):
             drawn += topic.texts
+        drawn += self._rankings.draw(self._documents_a_step, chance)
         return list(dict.fromkeys(drawn))
 
     def _edit(self, text: str, number: int) -> str:
@@ -122,7 +135,8 @@ class Distillation:
     def _drawn_in(self, steps: int) -> list[str]:
         """The texts that are drawn in so many steps."""
         found: set[str] = set()
-        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._topic)
+        bundled = self._topic.keys() | self._rankings.texts
+        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(bundled)
         for step in range(1, steps + 1):
             found.update(self.draw(step))
             if len(found) == all_there_are:
@@ -155,6 +169,7 @@ class Distillation:
             at = [place[text] for text in copies]
             new = (embeddings[of] * embeddings[at]).sum(dim=1)
             total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
+        total = total + self._rankings.loss(embeddings, old, texts)
         return self._weight * total
 
     def _of_one_topic(self, texts: Sequence[str]) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from training.evaluation.retrieval import (
     mean_reciprocal_rank,
     retrieval_items,
 )
+from training.retention.documents import documents
 from training.retention.topics import topics
 
 WORDS = 8
@@ -90,6 +91,8 @@ def of_corpora() -> Iterator[str]:
 def of_retention() -> Iterator[str]:
     for topic in topics():
         yield from topic.texts
+    for document in documents():
+        yield from (document.passage, *document.queries)
 
 
 @pytest.mark.slow

@@ -33,7 +33,10 @@ QUICK = {
     "training.finetune.trainer.PATIENCE": 99,
 }
 
-SHARED = QUICK | {"training.retention.distillation.TOPICS_A_STEP": 0}
+SHARED = QUICK | {
+    "training.retention.distillation.TOPICS_A_STEP": 0,
+    "training.retention.distillation.DOCUMENTS_A_STEP": 0,
+}
 """At first the gradients of retention text are rounding, which AdamW scales up: of tokens that no
 other text has, the weights differ with the order of a sum. Topics bring many."""
 

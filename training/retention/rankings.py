@@ -1,0 +1,78 @@
+"""How the base encoder ranks passages for what people ask, held while the encoder is trained.
+
+An encoder is used to find passages. Cosines among sentences say little about that: an encoder
+finetuned with these alone kept STS and lost retrieval (docs/recipe_search.md).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from training.retention.documents import Document
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+QUERIES_OF_A_DOCUMENT = 2
+"""Of its title, questions, need and query, those that a step takes with its passage."""
+
+TEXTS_OF_A_DOCUMENT = 1 + QUERIES_OF_A_DOCUMENT
+
+SCALE = 20.0
+"""What cosines are multiplied by before the softmax over passages, as in the training of
+sentence-transformers' own encoders."""
+
+SOFT_TARGETS = 0.15
+"""Weight of the soft targets, where that of the cosines is 1. Both say the same; the soft targets
+care most about the passages that come first."""
+
+
+class Rankings:
+    """Queries and passages of documents, and what becomes of the cosines between them."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = list(documents)
+        self._queries = {text for document in documents for text in document.queries}
+        self._passages = {document.passage for document in documents}
+
+    @property
+    def texts(self) -> set[str]:
+        """All texts that a draw can bring."""
+        return self._queries | self._passages
+
+    def draw(self, count: int, chance: random.Random) -> list[str]:
+        """The passages of so many documents, each with some of its queries."""
+        chosen = chance.sample(self._documents, min(count, len(self._documents)))
+        return [
+            text
+            for document in chosen
+            for text in (
+                document.passage,
+                *chance.sample(document.queries, QUERIES_OF_A_DOCUMENT),
+            )
+        ]
+
+    def loss(self, new: Tensor, old: Tensor, texts: Sequence[str]) -> Tensor:
+        """How far the cosines of all queries with all passages have moved.
+
+        Their root mean square change, plus `SOFT_TARGETS` times the mean Kullback-Leibler
+        divergence of each query's distribution over the passages from the base encoder's.
+
+        Args:
+            new, old: (texts, dimensions), of length 1: by the model and by the base encoder.
+            texts: other texts among them are left out.
+
+        Returns:
+            A scalar; 0 where there is no query or no passage.
+        """
+        queries = [place for place, text in enumerate(texts) if text in self._queries]
+        passages = [place for place, text in enumerate(texts) if text in self._passages]
+        if not queries or not passages:
+            return new.new_zeros(())
+        after, before = (rows[queries] @ rows[passages].T for rows in (new, old))
+        moved = ((after - before).square().mean() + 1e-12).sqrt()
+        found, wanted = ((SCALE * cosines).log_softmax(dim=1) for cosines in (after, before))
+        divergence = (wanted.exp() * (wanted - found)).sum(dim=1).mean()
+        return moved + SOFT_TARGETS * divergence
