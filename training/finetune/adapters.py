@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from db.errors import HedgerowError
 
 if TYPE_CHECKING:
+    from peft.tuners.lora import Linear
     from sentence_transformers import SentenceTransformer
 
 TARGETS = "all-linear"
+
+ADAPTER = "default"
+"""What peft calls an adapter that was given no name."""
 
 
 def add_adapter(model: SentenceTransformer, *, rank: int, seed: int) -> None:
@@ -43,3 +48,11 @@ def merge_adapter(model: SentenceTransformer) -> None:
     transformer.model = transformer.model.merge_and_unload()
     for parameter in model.parameters():
         parameter.requires_grad_(True)
+
+
+def changed_layers(model: SentenceTransformer) -> Iterator[tuple[str, Linear]]:
+    """The layers that have a low-rank change, by their names in the model; none without an
+    adapter."""
+    for name, module in model.named_modules():
+        if hasattr(module, "base_layer"):
+            yield name, module

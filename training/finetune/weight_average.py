@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from training.finetune.adapters import ADAPTER, changed_layers
+
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
@@ -61,9 +63,16 @@ class WeightAverage:
 
 
 def _numbers(model: SentenceTransformer) -> dict[str, Tensor]:
-    """A copy of all that can have a mean."""
-    weights: Mapping[str, Tensor] = model.state_dict()
-    return {name: value.clone() for name, value in weights.items() if value.is_floating_point()}
+    """A copy of all that can have a mean, low-rank changes merged into what they change.
+
+    The mean of two products of matrices is not the product of their means.
+    """
+    found: Mapping[str, Tensor] = model.state_dict()
+    weights = {name: value.clone() for name, value in found.items() if value.is_floating_point()}
+    for name, layer in changed_layers(model):
+        weights[f"{name}.base_layer.weight"] += layer.get_delta_weight(ADAPTER)
+        weights[f"{name}.lora_B.{ADAPTER}.weight"].zero_()
+    return weights
 
 
 def _give(model: SentenceTransformer, weights: Mapping[str, Tensor]) -> None:

@@ -143,7 +143,7 @@ class Recipe(BaseModel):
     soup: int = Field(default=1, ge=1, le=100)
     """Trainings, each with an order of its own, the mean of whose weights is saved (Wortsman et al.
     2022, *Model soups*): on negation a little better than each of them, for as many times the time.
-    With LoRA, early_stopping or max_steps there is one."""
+    With early_stopping or max_steps there is one."""
 
     lora_rank: int | None = Field(default=None, ge=1, le=1024)
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
@@ -238,10 +238,9 @@ class Recipe(BaseModel):
 
     @property
     def trainings(self) -> int:
-        """How many trainings' weights are averaged: factors of low-rank changes have no mean that
-        is of use, the best state is one training's, and a number of steps is one of all steps."""
-        single = self.lora_rank is not None or self.early_stopping or self.max_steps is not None
-        return 1 if single else self.soup
+        """How many trainings' weights are averaged: the best state is one training's, and a number
+        of steps is one of all steps."""
+        return 1 if self.early_stopping or self.max_steps is not None else self.soup
 
     @property
     def rows(self) -> str:

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from curation.encoders.loading import load_encoder
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import run, weights
+from training.finetune.adapters import ADAPTER, add_adapter, changed_layers, merge_adapter
 from training.finetune.weight_average import WeightAverage
 from training.recipe.schema import Recipe
 
@@ -65,9 +67,33 @@ def test_the_rate_falls_in_each_training_and_the_saved_weights_are_others(
     assert weights(mean) != weights(first)
 
 
-@pytest.mark.parametrize("changes", [["lora_rank=2"], ["early_stopping=ranked"], ["max_steps=3"]])
+@pytest.mark.parametrize("changes", [["early_stopping=ranked"], ["max_steps=3"]])
 def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
     recipe = Recipe(soup=3)
     assert (recipe.trainings, recipe.total_steps(80)) == (3, 3 * recipe.steps(80))
     other = recipe.with_overrides(changes)
     assert (other.trainings, other.total_steps(80)) == (1, other.steps(80))
+
+
+def test_the_mean_of_low_rank_changes_is_that_of_what_they_add(
+    tiny_encoder: Path, tmp_path: Path
+) -> None:
+    """Not the product of the mean factors, and each training begins without a change."""
+    model = load_encoder(str(tiny_encoder), device="cpu")
+    add_adapter(model, rank=2, seed=1)
+    soup = WeightAverage(model, 2)
+    name, layer = next(changed_layers(model))
+    before = layer.base_layer.weight.clone()
+    added = []
+    for number in (1, 2):
+        for factor in (layer.lora_A[ADAPTER], layer.lora_B[ADAPTER]):
+            torch.nn.init.normal_(factor.weight, std=number)
+        added.append(layer.get_delta_weight(ADAPTER).clone())
+        if number == 1:
+            soup.add(model)
+            assert not layer.get_delta_weight(ADAPTER).any()
+            torch.testing.assert_close(layer.base_layer.weight, before)
+    soup.stir(model)
+    merge_adapter(model)
+    merged = dict(model.named_modules())[name.replace("base_model.model.", "")].weight
+    torch.testing.assert_close(merged, before + (added[0] + added[1]) / 2)
