@@ -1,0 +1,45 @@
+"""Bundled documents, with which the encoder is held in place while it is trained.
+
+Anchors are single sentences. Documents show what else the encoder knows: passages of several
+sentences, titles, the questions that a passage answers, and short queries.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FILE = Path(__file__).with_name("documents.jsonl")
+
+
+class Document(NamedTuple):
+    """A passage with what people call it and ask of it.
+
+    Attributes:
+        title: a headline, page title or heading.
+        passage: three to five sentences.
+        questions: a short one and a longer one that the passage answers.
+        query: two or three words that somebody would type to find it.
+    """
+
+    title: str
+    passage: str
+    questions: tuple[str, ...]
+    query: str
+
+
+@cache
+def documents() -> tuple[Document, ...]:
+    """The bundled documents, in the order of the file.
+
+    A large language model wrote them for this project and was shown neither the corpora nor any
+    benchmark: encyclopedia entries, instructions, news, abstracts, forum answers, leaflets,
+    policies, biographies, software documentation, recipes and the like.
+    """
+    rows = map(json.loads, _FILE.read_text(encoding="utf-8").splitlines())
+    return tuple(
+        Document(row["title"], row["passage"], tuple(row["questions"]), row["query"])
+        for row in rows
+    )
