@@ -6,7 +6,7 @@ from pages.components.shared.shell import frame, open_project
 from pages.components.train import live, own_pairs, section_choice
 from pages.components.train.results import runs_table, summary_section
 from pages.components.train.section_choice import SECTION, SECTIONS
-from pages.components.train.start import training_form
+from pages.components.train.start import bundled_texts, training_form
 from pages.components.train.studies import request_form
 from training.recipe.plan import KIND
 from training.studies.study_run import study_of
@@ -25,6 +25,7 @@ def _train(runs: list[Run]) -> None:
     busy = request_form.mention() or any(run.state in UNFINISHED for run in alone)
     training_form.box(busy=busy)
     own_pairs.box()
+    bundled_texts.draw()
 
 
 frame.begin(

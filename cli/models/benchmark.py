@@ -28,7 +28,11 @@ from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
 from training.benchmarks.catalogue import BENCHMARKS, benchmark
-from training.benchmarks.contamination import compare
+from training.benchmarks.contamination import (
+    bundled_texts_told,
+    compare,
+    compare_bundled_texts,
+)
 from training.benchmarks.data.sources import (
     DataChoice,
     KeptData,
@@ -139,8 +143,9 @@ def run_benchmark(
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
         lines = [f"The answers cost {spent_by(ended)}."]
     if overlap:
-        result["overlap"] = _overlap(settings, engine, release)
+        result |= _overlap(settings, engine, release)
         lines += [told(facts) for facts in result["overlap"]]
+        lines += filter(None, [bundled_texts_told(result["bundled_overlap"])])
     show(result, as_json, table(rows), *_average_line(result), *lines)
 
 
@@ -248,10 +253,15 @@ def _data(
     return kept[0].choice if kept else DataChoice(benchmark=name)
 
 
-def _overlap(settings: Settings, engine: Engine, release: int | None) -> list[dict[str, Any]]:
+def _overlap(settings: Settings, engine: Engine, release: int | None) -> dict[str, Any]:
+    """What the release and the bundled texts share with the known benchmarks."""
     with reading(engine) as session:
         found = compare(session, settings.data_folder, get_release(session, release))
-    return [compared.facts for compared in found]
+    bundled = compare_bundled_texts(settings.data_folder)
+    return {
+        "overlap": [compared.facts for compared in found],
+        "bundled_overlap": [compared.facts for compared in bundled],
+    }
 
 
 def _general(name: str, rows: list[Scored]) -> dict[str, Any]:

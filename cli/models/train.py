@@ -17,7 +17,11 @@ from curation.release.overlap_results import told
 from db.engine import reading, writing
 from db.models import Run
 from db.settings import Settings
-from training.benchmarks.contamination import compare
+from training.benchmarks.contamination import (
+    bundled_texts_told,
+    compare,
+    compare_bundled_texts,
+)
 from training.recipe.inputs import with_full_paths
 from training.recipe.plan import KIND, plan
 from training.recipe.yaml_text import read_recipe
@@ -74,12 +78,16 @@ def train_encoder(
 
 
 def _warn(settings: Settings, engine: Engine, number: int) -> None:
-    """Say which benchmarks the release shares texts with, while there is time to stop."""
+    """Say which benchmarks the release and the bundled texts share texts with, while there is
+    time to stop."""
     with reading(engine) as session, progress_bar() as report:
         found = compare(session, settings.data_folder, get_release(session, number), report=report)
-    for entry in found:
-        if entry.shares:
-            err.print(text_of(told(entry.facts)), soft_wrap=True)
+        bundled = compare_bundled_texts(settings.data_folder, report=report)
+    said = [told(entry.facts) for entry in found if entry.shares]
+    if any(entry.shares for entry in bundled):
+        said.append(bundled_texts_told([entry.facts for entry in bundled]))
+    for sentence in said:
+        err.print(text_of(sentence), soft_wrap=True)
 
 
 def _queued(run: Run) -> dict[str, Any]:

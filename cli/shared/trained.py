@@ -8,6 +8,7 @@ from rich.table import Table
 
 from cli.shared.tables import table_of
 from curation.release.overlap_results import told
+from training.benchmarks.contamination import bundled_texts_told
 from training.evaluation.held_out import COSINE, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.finetune.losses import Role
@@ -31,6 +32,7 @@ def details(result: dict[str, Any]) -> list[str | Table]:
     if RETRIEVAL in result["held_out"]["after"]:
         lines.append(WHAT_IT_IS)
     lines += map(told, result.get("overlap") or ())
+    lines += filter(None, [bundled_texts_told(result.get("bundled_overlap") or ())])
     return [*lines, f"The model is in {result['model']}."]
 
 

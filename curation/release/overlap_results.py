@@ -32,10 +32,10 @@ _SHOWN = 16
 
 @dataclass(frozen=True)
 class OverlapWithTest:
-    """A release compared with the data of a test.
+    """A release, or other texts that go into a training, compared with the data of a test.
 
     Attributes:
-        release: its content hash.
+        release: its content hash; that of the other texts.
         benchmark: the test's id.
         title: of the test.
         data: what people call its data, such as the name of a file.

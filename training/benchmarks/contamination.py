@@ -1,18 +1,20 @@
 """What releases have in common with the benchmarks that this project knows.
 
 Known are the data that were given to it: they are kept in the data folder, suites of one's own
-sentences among them. A comparison is made once; ``curation.release.overlap_results`` keeps it.
+sentences among them. A comparison is made once; ``curation.release.overlap_results`` keeps it. The
+bundled texts that hold the encoder in place are compared in the same way.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.plurals import counted
 from curation.release.overlap import SHORTEST, Overlap, Runs, overlap
 from curation.release.overlap_results import OverlapWithTest, keep, kept, records_of, texts_of
 from db.errors import HedgerowError
@@ -20,6 +22,7 @@ from db.models import Release
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import kept_data
 from training.benchmarks.definition import Benchmark
+from training.retention.bundled_texts import bundled_texts, texts_hash
 
 Report = Callable[[int, int, str], None]
 """Called with the data compared, all of them, and what is going on; may raise to stop."""
@@ -42,6 +45,22 @@ class Known(NamedTuple):
     path: Path
 
 
+class _Compared(NamedTuple):
+    """What benchmarks are compared with: a release, or the bundled texts.
+
+    Attributes:
+        name: for people.
+        content_hash: under which comparisons are kept.
+        texts: all of them, from the start at each call.
+        records: for some of the texts the uid of a variant that they belong to.
+    """
+
+    name: str
+    content_hash: str
+    texts: Callable[[], Iterable[str]]
+    records: Callable[[Sequence[str]], Mapping[str, str]]
+
+
 def known(data_folder: Path) -> list[Known]:
     """The benchmarks' data that are kept with the project, in the catalogue's order.
 
@@ -57,7 +76,7 @@ def known(data_folder: Path) -> list[Known]:
 
 
 def missing(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[Known]:
-    """The known data that the release with this content has not been compared with."""
+    """The known data that the texts with this content have not been compared with."""
     there = {(c.benchmark, c.key) for c in kept(data_folder, content_hash, n=n)}
     return [k for k in known(data_folder) if (k.benchmark.id, k.key) not in there]
 
@@ -81,40 +100,91 @@ def compare(
     Raises:
         HedgerowError: n is below `SHORTEST`.
     """
-    found = kept(data_folder, release.content_hash, n=n)
-    wanted = missing(data_folder, release.content_hash, n=n)
+    key = release.id
+    compared = _Compared(
+        "the release",
+        release.content_hash,
+        lambda: texts_of(session, key),
+        lambda texts: records_of(session, key, texts),
+    )
+    return _compare(data_folder, compared, n, report)
+
+
+def compare_bundled_texts(
+    data_folder: Path, *, report: Report | None = None
+) -> list[OverlapWithTest]:
+    """The bundled texts that hold the encoder in place, compared with all known data."""
+    compared = _Compared(
+        "bundled texts",
+        texts_hash(),
+        lambda: (entry.text for entry in bundled_texts()),
+        lambda _: {},
+    )
+    return _compare(data_folder, compared, SHORTEST, report)
+
+
+def bundled_texts_told(found: Sequence[Mapping[str, Any]]) -> str:
+    """What the bundled texts share with benchmarks, in a sentence; it holds names of files.
+
+    Args:
+        found: as ``OverlapWithTest.facts`` gives them.
+
+    Returns:
+        "" where nothing was compared.
+    """
+    read = [facts for facts in found if not facts.get("problem")]
+    if not read:
+        return ""
+    *others, last = [
+        f"{facts['overlapping']:,} of {facts['items']:,} items of {facts['title']} "
+        f"({facts['data']})"
+        for facts in read
+        if facts["overlapping"]
+    ] or ["no item of the benchmark files"]
+    items = f"{', '.join(others)} and {last}" if others else last
+    exact = sum(facts["exact"] for facts in read)
+    have = "has" if exact == 1 else "have"
+    whole = f"; {counted(exact, 'item')} {have} a text that is among them as a whole"
+    return (
+        f"The bundled texts that hold the encoder in place share {read[0]['n']} words in a row "
+        f"with {items}{whole if exact else ''}."
+    )
+
+
+def _compare(
+    data_folder: Path, compared: _Compared, n: int, report: Report | None
+) -> list[OverlapWithTest]:
+    """What is kept of the comparisons, and now what is not."""
+    found = kept(data_folder, compared.content_hash, n=n)
+    wanted = missing(data_folder, compared.content_hash, n=n)
     if not wanted:
         return found
-    runs = _runs(session, release, n, report)
+    if report is not None:
+        report(0, 0, f"Comparing {compared.name} with the benchmarks.")
+    runs = Runs(compared.texts(), n=n)
     for number, data in enumerate(wanted):
         if report is not None:
-            report(number, len(wanted), f"Comparing the release with {data.benchmark.title}.")
-        compared = _compared(session, release, data, runs)
-        found.append(compared)
+            report(number, len(wanted), f"Comparing {compared.name} with {data.benchmark.title}.")
+        result = _with_test(compared, data, runs)
+        found.append(result)
         try:
-            keep(data_folder, compared)
-        except HedgerowError as error:  # then it is found out anew the next time
+            keep(data_folder, result)
+        except HedgerowError as error:  # then it is found out again the next time
             logger.warning("overlap: %s", error)
     return sorted(found, key=lambda c: (c.title, c.data, c.key))
 
 
-def _runs(session: Session, release: Release, n: int, report: Report | None) -> Runs:
-    if report is not None:
-        report(0, 0, "Comparing the release with the benchmarks.")
-    return Runs(texts_of(session, release.id), n=n)
-
-
-def _compared(session: Session, release: Release, data: Known, runs: Runs) -> OverlapWithTest:
-    found, problem, key = Overlap(runs.n, 0, 0, 0, ()), "", release.id
+def _with_test(compared: _Compared, data: Known, runs: Runs) -> OverlapWithTest:
+    found, problem = Overlap(runs.n, 0, 0, 0, ()), ""
     try:
         read = data.benchmark.read(data.path)
-        found = overlap(read.samples(), runs, texts=texts_of(session, key))
+        found = overlap(read.samples(), runs, texts=compared.texts())
     except HedgerowError as error:
         problem = str(error).replace(repr(str(data.path)), "its data")
     texts = [example.release_text for example in found.examples]
-    records = records_of(session, key, texts) if texts else {}
+    records = compared.records(texts) if texts else {}
     return OverlapWithTest(
-        release.content_hash,
+        compared.content_hash,
         data.benchmark.id,
         data.benchmark.title,
         data.data,

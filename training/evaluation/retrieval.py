@@ -31,8 +31,8 @@ DEPTH = 10
 """The last rank that counts."""
 
 WHAT_IT_IS = (
-    "Retrieval is MRR@10 on 300 questions that come with Hedgerow: how high the passage that "
-    "answers a question ranks among 900, as 1 / rank, and 0 beyond the tenth."
+    "Retrieval is MRR@10 on 300 questions that come with Hedgerow: 1 / the rank of the passage "
+    "that answers a question, among 900 (0 beyond the tenth rank), on average."
 )
 """For people, wherever the figure is shown."""
 

@@ -27,6 +27,7 @@ from curation.release.export.overlap_section import overlap_section
 from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Release, Run
+from training.benchmarks.contamination import bundled_texts_told
 from training.evaluation.held_out import DRIFT, STS
 from training.evaluation.retrieval import RETRIEVAL
 from training.hub.model_card_figures import NO_FIGURE, figures
@@ -82,7 +83,8 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
 
     Args:
         result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
-            and the encoders' rows once they are measured; ``overlap`` with benchmarks.
+            and the encoders' rows once they are measured; ``overlap`` with benchmarks, and
+            ``bundled_overlap`` of the texts that hold the encoder in place.
         note: a sentence of ours, in Markdown: what was done to the trained weights.
 
     Raises:
@@ -103,6 +105,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         _training(run, release, recipe, result),
         f"## Data\n\n{_data(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
+        *([escape(said)] if recipe.retention and (said := _of_bundled_texts(result)) else []),
         f"## Intended use\n\n{INTENDED}",
         f"## Limits\n\n{_limits(release, result)}",
         f"## Citation\n\n{CITATION}",
@@ -219,6 +222,10 @@ def _data(session: Session, release: Release) -> str:
             markdown_table(["licence", "variants"], list(licences.items())),
         ]
     )
+
+
+def _of_bundled_texts(result: Mapping[str, Any]) -> str:
+    return bundled_texts_told(result.get("bundled_overlap") or ())
 
 
 def _limits(release: Release, result: Mapping[str, Any]) -> str:

@@ -23,9 +23,9 @@ semantic search and clustering that should not mix a claim with its denial, and 
 negation and hedging in embeddings."""
 
 RETENTION = """\
-Against forgetting, sentences were held where the base model has them: anchors of the release, and
-news, headlines, definitions and everyday texts that come with Hedgerow and were written by a
-language model (`retention` in the recipe)."""
+Against forgetting, texts were held where the base model has them: anchors of the release, and news,
+headlines, definitions, everyday texts, and documents with questions and queries, which come with
+Hedgerow and were written by a language model (`retention` in the recipe)."""
 
 MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not trained on, with all their

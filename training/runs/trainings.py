@@ -20,7 +20,7 @@ from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, Split, VariantCosine
 from db.runs import create_run, get_run, under_way
 from db.settings import Settings, load_settings
-from training.benchmarks.contamination import compare
+from training.benchmarks.contamination import compare, compare_bundled_texts
 from training.data.families import require_known_types, training_families
 from training.evaluation.before_after import measure_before_and_after
 from training.evaluation.probe_sets import BUNDLED, ensure_bundled
@@ -179,6 +179,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     with reading(context.engine) as session:
         task = _task(session, context.run, context.settings)
         shared = compare(session, context.settings.data_folder, task.release, report=context.update)
+        bundled = compare_bundled_texts(context.settings.data_folder, report=context.update)
     context.update(0, 0, "Looking for the encoder.")
     base = task.recipe.base_encoder
     base_hash = fingerprint(base)
@@ -195,7 +196,10 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         keep_checkpoint=True,
     )
     base_id = _register_base(context, base, base_hash)  # only now: it has been of use
-    result = _result(context, task, trained) | {"overlap": [found.facts for found in shared]}
+    result = _result(context, task, trained) | {
+        "overlap": [found.facts for found in shared],
+        "bundled_overlap": [found.facts for found in bundled],
+    }
     _write_card(context, trained, result)  # measuring may fail, and the model shall have one
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(

@@ -94,6 +94,7 @@ def test_train_says_it_before_it_starts(released: Engine) -> None:
     assert test.button(key="train-click") and not test.exception
     test = finished(test)
     assert SAID in told(test) and not test.exception
+    assert "The bundled texts that hold the encoder in place share 5 words" in told(test)
     assert "Door 1" not in unsafe_texts(test) and "doors.jsonl" not in unsafe_texts(test)
     assert "In the release" in test.dataframe[0].value
 

@@ -23,10 +23,18 @@ from tests.curation.support.families import add_plain_family
 from tests.support.overlapping import SAID, keep_doors
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
 from tests.training.support.trainings import ask, train
-from training.benchmarks.contamination import compare, known, missing
+from training.benchmarks.contamination import (
+    bundled_texts_told,
+    compare,
+    compare_bundled_texts,
+    known,
+    missing,
+)
 from training.benchmarks.data.sources import keep_file_here
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.recipe.schema import Recipe
+from training.retention.bundled_texts import texts_hash
+from training.retention.documents import documents
 from training.runs.kinds import WORK
 
 ROW = "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |"
@@ -114,6 +122,44 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
         assert told(found.facts) == SAID
 
 
+def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = settings.data_folder
+    assert compare_bundled_texts(folder) == [] and bundled_texts_told([]) == ""
+    keep_doors(folder)
+    (clean,) = compare_bundled_texts(folder)
+    said = "The bundled texts that hold the encoder in place share 5 words in a row with "
+    assert bundled_texts_told([clean.facts]) == f"{said}no item of the benchmark files."
+    pairs = [NEVIR[0] | {"doc1": documents()[0].passage}, *NEVIR[1:]]
+    keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", pairs))
+    found = compare_bundled_texts(folder)
+    items = len(NEVIR)
+    assert bundled_texts_told([entry.facts for entry in found]) == (
+        f"{said}1 of {items} items of NevIR (pairs.jsonl); 1 item has a text that is among them "
+        "as a whole."
+    )
+    (example, *_) = found[0].overlap.examples
+    assert example.release_text == documents()[0].passage
+    assert missing(folder, texts_hash()) == []
+    monkeypatch.setattr(SemAntoNeg, "read", None)
+    assert compare_bundled_texts(folder) == found
+
+
+def test_what_shares_words_with_several_benchmarks_is_told_of_each() -> None:
+    def facts(title: str, overlapping: int, **more: Any) -> dict[str, Any]:
+        shown = {"title": title, "data": "a.jsonl", "n": 5, "items": 1200, "exact": 0}
+        return shown | {"overlapping": overlapping} | more
+
+    several = [facts("A", 1), facts("B", 0), facts("C", 20), facts("D", 1100)]
+    assert bundled_texts_told([*several, facts("E", 0, problem="It is gone.")]) == (
+        "The bundled texts that hold the encoder in place share 5 words in a row with 1 of 1,200 "
+        "items of A (a.jsonl), 20 of 1,200 items of C (a.jsonl) and 1,100 of 1,200 items of D "
+        "(a.jsonl)."
+    )
+    assert bundled_texts_told([facts("E", 0, problem="It is gone.")]) == ""
+
+
 @pytest.mark.parametrize("knows", [True, False])
 def test_the_card_of_an_export_tells(engine: Engine, settings: Settings, knows: bool) -> None:
     with writing(engine) as session:
@@ -147,7 +193,8 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     keep_doors(settings.data_folder)
     run = train(project, settings, ask(project, recipe))
     with reading(project) as session:
-        stored = get_run(session, run.id).result["overlap"]
+        result = get_run(session, run.id).result
+    stored = result["overlap"]
     assert stored == [
         {
             "benchmark": "semantoneg",
@@ -161,3 +208,5 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     ]
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
     assert ROW in card
+    assert [facts["benchmark"] for facts in result["bundled_overlap"]] == ["semantoneg"]
+    assert "The bundled texts that hold the encoder in place share 5 words" in card

@@ -31,6 +31,7 @@ DATA = {
     "training/evaluation/paper_figure_1.json",
     "training/evaluation/probe_groups.jsonl",
     "training/evaluation/retrieval_questions.jsonl",
+    "training/retention/documents.jsonl",
     "training/retention/topics.txt",
 }
 """Figures of papers, sentences that are measured, and text to forget nothing by."""

@@ -15,8 +15,7 @@ from training.evaluation.retrieval import (
     mean_reciprocal_rank,
     retrieval_items,
 )
-from training.retention.documents import documents
-from training.retention.topics import topics
+from training.retention.bundled_texts import bundled_texts
 
 WORDS = 8
 """In a row that nothing shares with the set; a few phrases of five to seven words are common."""
@@ -89,10 +88,8 @@ def of_corpora() -> Iterator[str]:
 
 
 def of_retention() -> Iterator[str]:
-    for topic in topics():
-        yield from topic.texts
-    for document in documents():
-        yield from (document.passage, *document.queries)
+    for entry in bundled_texts():
+        yield entry.text
 
 
 @pytest.mark.slow

@@ -142,8 +142,7 @@ def test_retrieval_is_measured_at_the_ends_of_a_training_and_has_no_curve(
 ) -> None:
     seen = Recorder()
     data = Data(FAMILIES, HELD_OUT)
-    measuring = recipe.with_overrides(["measure_every=1"])
-    found = finetune(data, recipe=measuring, seed=1, folder=tmp_path / "run", progress=seen)
+    found = finetune(data, recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen)
     assert found.counts[RETRIEVAL] == len(retrieval.retrieval_items())
     for folder, figures in ((recipe.base_encoder, found.before), (found.folder, found.after)):
         again = retrieval_figures(load_encoder(str(folder), device="cpu"))

@@ -1,7 +1,8 @@
 """What a release shares with benchmarks, found out beside the page, and how it is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,8 @@ from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import made_beside
-from training.benchmarks.contamination import compare, missing
+from training.benchmarks.contamination import compare, compare_bundled_texts, missing
+from training.retention.bundled_texts import texts_hash
 
 Row = dict[str, Any]
 
@@ -25,13 +27,27 @@ def compared(release: Release, *, n: int = SHORTEST) -> list[OverlapWithTest] | 
 
     What is asked for a second time is read from the data folder.
     """
-    folder = open_project.settings().data_folder
-    new = missing(folder, release.content_hash, n=n)
+    make = partial(open_project.ask, compare, _folder(), release, n=n)
+    return _compared(release.content_hash, n, make)
+
+
+def bundled_texts_compared() -> list[OverlapWithTest] | None:
+    """The same of the bundled texts that hold the encoder in place."""
+    return _compared(texts_hash(), SHORTEST, partial(compare_bundled_texts, _folder()))
+
+
+def _compared(
+    content_hash: str, n: int, make: Callable[[], list[OverlapWithTest]]
+) -> list[OverlapWithTest] | None:
+    new = missing(_folder(), content_hash, n=n)
     if not new:
-        return kept(folder, release.content_hash, n=n)
-    make = partial(open_project.ask, compare, folder, release, n=n)
+        return kept(_folder(), content_hash, n=n)
     keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
-    return made_beside(("overlap", release.content_hash, n, keys), make)
+    return made_beside(("overlap", content_hash, n, keys), make)
+
+
+def _folder() -> Path:
+    return open_project.settings().data_folder
 
 
 def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:

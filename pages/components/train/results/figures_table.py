@@ -60,7 +60,7 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "pairs",
         "General ability: how well cosines follow people's scores. Should stay.",
     ),
-    RETRIEVAL: ("Retrieval, MRR@10", COSINES, "questions", f"General ability. {WHAT_IT_IS}"),
+    RETRIEVAL: ("Retrieval, MRR@10", COSINES, "questions", f"Should stay. {WHAT_IT_IS}"),
     DRIFT: (
         "Drift",
         COSINES,

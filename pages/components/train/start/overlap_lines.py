@@ -1,4 +1,4 @@
-"""What the next training's release shares with benchmarks: one line each, before it starts."""
+"""What a training's release and the bundled texts share with benchmarks, before it starts."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from curation.release.overlap_results import OverlapWithTest, told
 from pages.components.shared.runs import overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
+from training.benchmarks.contamination import bundled_texts_told
 
 MOST_LINES = 4
 
@@ -19,12 +20,15 @@ def draw(number: int | None) -> None:
         return
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release)
-    if found is None:
+    bundled = overlap_found.bundled_texts_compared()
+    if found is None or bundled is None:
         follow_making("Comparing the release with the benchmarks' texts …")
         return
     with st.container(key="train-overlap", gap="xxsmall"):
         for line in lines(found):
             st.text(line)
+        if said := bundled_texts_told([entry.facts for entry in bundled]):
+            st.text(said)
     if any(entry.overlap.examples for entry in found):
         with st.expander("Texts of benchmarks that the release shares", icon=":material/join:"):
             overlap_found.examples(found, key="train")

@@ -1,0 +1,74 @@
+"""The bundled texts that hold the encoder in place: all of them, to be read and searched."""
+
+import pandas as pd
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from training.retention.bundled_texts import BundledText, bundled_texts
+from training.retention.documents import documents
+from training.retention.topics import topics
+
+_COLUMNS = ("Part of", "Kind", "Text")
+
+HEIGHT, ROW_HEIGHT = 420, 66
+"""Pixels of the table, which draws only the rows that are in sight, and of a row with two lines."""
+
+
+def draw() -> None:
+    """The expander; the texts are sent to the browser once it is opened."""
+    box = st.expander(
+        "Texts that hold the encoder in place",
+        icon=":material/anchor:",
+        key="train-bundled-texts",
+        on_change="rerun",
+    )
+    if not box.open:
+        return
+    with box:
+        _texts()
+
+
+def _texts() -> None:
+    st.text(
+        "An encoder that is trained on negation alone forgets other things. To prevent that, the "
+        "training keeps the embeddings of other texts, and the similarities among them, where the "
+        "base encoder has them. Nothing about negation is taught by these texts: they have no "
+        "negated variants, and nothing pushes them apart."
+    )
+    st.text(
+        f"{len(bundled_texts()):,} texts come with Hedgerow, in English, written by a language "
+        f"model: sentences on {len(topics()):,} topics, and {len(documents()):,} documents, each "
+        "with a title, a passage, two questions, a query and a described need. The anchors of the "
+        "release are held in place in the same way."
+    )
+    st.dataframe(
+        _table(),
+        hide_index=True,
+        key="train-bundled-table",
+        height=HEIGHT,
+        row_height=ROW_HEIGHT,
+        column_config={
+            "Part of": st.column_config.TextColumn(width=110),
+            "Kind": st.column_config.TextColumn(width=120),
+            "Text": st.column_config.TextColumn(width=820),
+        },
+    )
+    st.caption(
+        "Search with the magnifying glass above the table. Double-click a cell to read all of it."
+    )
+    st.download_button(
+        "CSV",
+        lambda: csv_bytes(BundledText._fields, bundled_texts()),
+        "hedgerow-bundled-texts.csv",
+        "text/csv",
+        key="train-bundled-csv",
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+        help="All of these texts.",
+    )
+
+
+@st.cache_resource(show_spinner=False)
+def _table() -> pd.DataFrame:
+    return pd.DataFrame(bundled_texts(), columns=_COLUMNS)

@@ -1,0 +1,25 @@
+"""The texts that hold the encoder in place, on the Train page."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine
+
+from tests.pages.conftest import unsafe_texts
+from tests.pages.train.support.states import page, told
+from training.retention.bundled_texts import bundled_texts
+from training.retention.documents import documents
+
+
+def test_they_are_listed_as_plain_texts_once_the_expander_is_open(project: Engine) -> None:
+    test = page()
+    assert "Texts that hold the encoder in place" in [box.label for box in test.expander]
+    assert len(test.dataframe) == 1  # what the keys of a recipe mean
+    test.session_state["train-bundled-texts"] = True
+    test.run()
+    assert not test.exception
+    assert "Nothing about negation is taught by these texts" in told(test)
+    assert f"{len(bundled_texts()):,} texts come with Hedgerow" in told(test)
+    table = next(frame.value for frame in test.dataframe if "Part of" in frame.value)
+    assert list(table.itertuples(index=False, name=None)) == list(bundled_texts())
+    assert documents()[0].passage not in unsafe_texts(test)
+    assert [button.label for button in test.get("download_button")].count("CSV") == 1
