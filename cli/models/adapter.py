@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.shared.home import open_home
-from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
+from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, progress_bar, show
 from db.engine import reading
 from training.hub.adapter_export import LARGEST, Written, source_in, source_of, write_adapter
 
@@ -42,23 +42,25 @@ def adapter(
     as_json: AsJson = False,
 ) -> None:
     """Write what a training changed as a small LoRA adapter of the base encoder.
-    The adapter is one of peft's; a model's folder or name can be that of an adapter everywhere.
+    Hedgerow and peft read it; use its folder wherever a model is chosen.
     """
-    if model.isascii() and model.isdecimal() and len(model) <= MAX_DIGITS:
-        settings, engine = open_home()
-        with reading(engine) as session:
-            source = source_of(session, settings, int(model))
-            written = write_adapter(source, folder, rank=rank, figures=figures)
-    else:
-        written = write_adapter(source_in(model), folder, rank=rank, figures=figures)
-    show(_facts(written), as_json, _told(written))
+    with progress_bar() as report:
+        report(0, 0, "Finding out what the training changed.")
+        if model.isascii() and model.isdecimal() and len(model) <= MAX_DIGITS:
+            settings, engine = open_home()
+            with reading(engine) as session:
+                source = source_of(session, settings, int(model))
+                written = write_adapter(source, folder, rank=rank, figures=figures)
+        else:
+            written = write_adapter(source_in(model), folder, rank=rank, figures=figures)
+    show(_facts(written), as_json, _in_words(written))
 
 
 def _facts(written: Written) -> dict[str, Any]:
     return written._asdict() | {"folder": str(written.folder)}
 
 
-def _told(written: Written) -> str:
+def _in_words(written: Written) -> str:
     return (
         f"The adapter is in {written.folder} ({written.size / 1e6:.1f} MB). At rank "
         f"{written.rank} it holds {written.share:.1%} of the change of all weights, and "

@@ -189,10 +189,16 @@ def fingerprint(folder_or_name: Path | str) -> str:
         raise HedgerowError(_no_safetensors(folder))
     digest = hashlib.sha256()
     if is_adapter(folder):
-        digest.update(f"{fingerprint(base_of(folder))}\n".encode())
+        digest.update(f"{_identity_of_base(folder)}\n".encode())
     for name, path in files:
         digest.update(f"{name}\0{_sha256(path)}\n".encode())
     return digest.hexdigest()
+
+
+def _identity_of_base(folder: Path) -> str:
+    """What an adapter's base is known by; the default's weights are checked when it is loaded."""
+    base = base_of(folder)
+    return DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
 
 
 def _check_weights(weights: Path, expected: str, *, package: str) -> None:

@@ -15,6 +15,7 @@ from curation.encoders.adapter_folders import ADAPTER_CONFIG, ADAPTER_WEIGHTS, i
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from curation.partial_files import clear_partials, new_partial
 from db.errors import HedgerowError
+from db.models import Encoder
 from db.named_files import resolved
 from db.runs import get_run
 from db.settings import Settings
@@ -94,7 +95,9 @@ def source_of(session: Session, settings: Settings, number: int) -> Source:
     def card(note: str, measured: str) -> str:
         return card_of_run(session, training, note=mixed + note, measured=measured)
 
-    ends = ends._replace(model=f"run {number}", trained=ModelLocation(str(folder), ""))
+    row = session.get(Encoder, run.result["encoder_id"])
+    trained = ModelLocation(str(folder), row.fingerprint if row else "")
+    ends = ends._replace(model=f"run {number}", trained=trained)
     return Source(str(number), ends, values_of(training).get("lora_rank"), card)
 
 
@@ -171,7 +174,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
         )
     base, trained = load_both(ends)
     weights = alike(base.state_dict(), trained.state_dict(), ends)
-    if _beside_weights(base) != _beside_weights(trained):
+    if _apart_from_weights(base) != _apart_from_weights(trained):
         raise HedgerowError(
             f"The encoder of {ends.model} differs from {ends.base.name!r} in more than weights, "
             "such as pooling, and an adapter holds weights alone; publish the whole model."
@@ -180,8 +183,8 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
     return low_rank(trained, weights, rank=wanted, largest=LARGEST, what=ends.model)
 
 
-def _beside_weights(model: SentenceTransformer) -> list[Any]:
-    """What decides the embeddings beside the weights: how texts are cut, pooling, and the like."""
+def _apart_from_weights(model: SentenceTransformer) -> list[Any]:
+    """What decides the embeddings apart from the weights: the longest input, pooling and so on."""
     modules = list(model)[1:]
     return [model.max_seq_length, *((type(m).__name__, m.get_config_dict()) for m in modules)]
 

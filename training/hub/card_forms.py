@@ -12,7 +12,7 @@ class Form(NamedTuple):
         title: follows the base's name.
         library: that loads it, as the Hub calls it.
         relation: of the model to its base, as the Hub calls it.
-        tags: beside those of every model.
+        tags: in addition to those of every model.
         use: how to load it; 'BASE' stands for the base's name.
         measured: the card's figures in Markdown; None: those of the training.
     """

@@ -21,7 +21,7 @@ BYTES = 2
 """Of a number, in float16."""
 
 ENTRY = 120
-"""Bytes that a tensor takes in the head of a file at most, beside its name."""
+"""Bytes that a tensor takes in the head of a file at most, without its name."""
 
 
 class LowRank(NamedTuple):

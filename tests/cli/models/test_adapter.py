@@ -38,7 +38,7 @@ def test_an_adapter_of_a_folder_needs_no_project_and_is_a_model(trained: Path, h
     assert "is there already" in complaint("adapter", "out", "--model", str(trained))
 
 
-def test_wrong_usage_is_told_in_a_sentence(opened_home: Path) -> None:
+def test_wrong_usage_is_explained_in_a_sentence(opened_home: Path) -> None:
     assert "There is no run 5" in complaint("adapter", "out", "--model", "5")
     assert "no model folder './nowhere'" in complaint("adapter", "out", "--model", "./nowhere")
     assert "run's number or the folder" in complaint("adapter", "out", "--model", "ada/encoder")

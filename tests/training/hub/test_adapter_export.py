@@ -216,11 +216,15 @@ def test_a_run_without_a_model_and_a_folder_that_is_there_are_refused(
         write_adapter(source_in(str(tiny_encoder)), tmp_path)
 
 
-def test_an_adapter_as_the_base_is_refused(
+def test_changed_files_and_an_adapter_as_the_base_are_refused(
     project: Engine, settings: Settings, recipe: Recipe, tmp_path: Path
 ) -> None:
     trained = train(project, settings, ask(project, recipe))
     written(project, settings, trained.id, tmp_path / "first", rank=2)
+    modules = Path(model_of(settings, trained)) / "modules.json"
+    modules.write_text(modules.read_text("utf-8") + "\n", encoding="utf-8")
+    with pytest.raises(HedgerowError, match="not those of the model that was trained there"):
+        written(project, settings, trained.id, tmp_path / "changed")
     again = recipe.model_copy(update={"base_encoder": str(tmp_path / "first")})
     trained = train(project, settings, ask(project, again))
     with pytest.raises(HedgerowError, match="is an adapter itself"):
