@@ -47,6 +47,7 @@ COMMANDS: dict[str, str | Group] = {
     "search": "cli.search:search",
     "export": "cli.export:export_release",
     "train": "cli.models.train:train_encoder",
+    "adapter": "cli.models.adapter:adapter",
     "push": "cli.models.push:push_to_hub",
     "study": "cli.models.study:study",
     "tradeoff": "cli.models.tradeoff_commands:tradeoff",

@@ -29,6 +29,7 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 ONLY_HELP = {
+    "adapter",
     "app",
     "benchmark",
     "benchmarks suite",

@@ -87,6 +87,12 @@ def test_the_wheel_has_every_file_of_the_checkout_and_no_other(
     assert packed == set(files)
 
 
+def test_the_trained_encoder_is_in_the_wheel_and_small(wheel: Path) -> None:
+    weights = "curation/encoders/bundled_adapter/adapter_model.safetensors"
+    with zipfile.ZipFile(wheel) as archive:
+        assert 0 < archive.getinfo(weights).file_size <= 5_000_000
+
+
 @pytest.fixture
 def app(hedgerow: Path, elsewhere: Path) -> Iterator[str]:
     """The address of the app over a new project with the starter corpus."""

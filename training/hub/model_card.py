@@ -7,7 +7,7 @@ they reach YAML through a dumper and Markdown through ``escape`` or a fence that
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from db.models import Release, Run
 from training.benchmarks.contamination import bundled_texts_told
 from training.evaluation.held_out import DRIFT, STS
 from training.evaluation.retrieval import RETRIEVAL
+from training.hub.card_forms import WHOLE, Form
 from training.hub.model_card_figures import NO_FIGURE, figures
 from training.hub.model_card_text import (
     INTENDED,
@@ -37,7 +38,6 @@ from training.hub.model_card_text import (
     PLACE,
     RETENTION,
     SUMMARY,
-    USE,
 )
 from training.recipe.of_run import recipe_of
 from training.recipe.schema import Recipe
@@ -78,14 +78,17 @@ def write_card(folder: Path, card: str) -> None:
         ) from error
 
 
-def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str = "") -> str:
+def card_of(
+    session: Session, run: Run, result: Mapping[str, Any], *, note: str = "", form: Form = WHOLE
+) -> str:
     """The card of a training's model, with the figures that are there.
 
     Args:
         result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
             and the encoders' rows once they are measured; ``overlap`` with benchmarks, and
             ``bundled_overlap`` of the texts that hold the encoder in place.
-        note: a sentence of ours, in Markdown: what was done to the trained weights.
+        note: sentences of ours, in Markdown: what was done to the trained weights.
+        form: what the model comes as.
 
     Raises:
         HedgerowError: the release is gone, or the recipe is of another version.
@@ -94,10 +97,8 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
     recipe = recipe_of(run)
     base = public_base(recipe.base_encoder)
     sections = [
-        f"# {escape(base or 'Encoder')}, finetuned on negation and hedging",
-        SUMMARY,
-        f"## How to use\n\n{USE}",
-        f"## Figures before and after\n\n{figures(session, result, recipe)}",
+        *opening(base, form),
+        f"## Figures before and after\n\n{_measured(session, result, recipe, form)}",
         "## Training",
         *([note] if note else []),
         *([_shares(shares)] if (shares := _weighted_sources(release, recipe)) else []),
@@ -110,7 +111,25 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         f"## Limits\n\n{_limits(release, result)}",
         f"## Citation\n\n{CITATION}",
     ]
-    return f"---\n{_header(base, release)}---\n\n" + "\n\n".join(sections) + "\n"
+    languages = release.summary["languages"]
+    return f"---\n{header(base, form, languages)}---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def opening(base: str, form: Form) -> list[str]:
+    """The first sections of a card: what the model is, and how to load it.
+
+    Args:
+        base: as `public_base` gives it.
+    """
+    return [
+        f"# {escape(base or 'Encoder')}, {form.title}",
+        SUMMARY,
+        f"## How to use\n\n{form.use.replace('BASE', base or LOCAL_MODEL)}",
+    ]
+
+
+def _measured(session: Session, result: Mapping[str, Any], recipe: Recipe, form: Form) -> str:
+    return figures(session, result, recipe) if form.measured is None else form.measured
 
 
 def published(card: str, name: str) -> str:
@@ -129,20 +148,24 @@ def public_base(name: str) -> str:
     return found if isinstance(found, str) and HUB_NAME.fullmatch(found) else ""
 
 
-def _header(base: str, release: Release) -> str:
+def header(base: str, form: Form, languages: Iterable[str]) -> str:
+    """The YAML that the Hub reads.
+
+    Args:
+        base: as `public_base` gives it.
+        languages: tags of those that it was trained on.
+    """
     # Loading the hub's client takes half a second, and only the end of a training needs it.
     from huggingface_hub import ModelCardData  # noqa: PLC0415
 
-    languages = sorted(
-        tag for tag in release.summary["languages"] if re.fullmatch("[a-z]{2,3}", tag)
-    )
+    tags = sorted(tag for tag in languages if re.fullmatch("[a-z]{2,3}", tag))
     data = ModelCardData(
-        library_name="sentence-transformers",
+        library_name=form.library,
         pipeline_tag="sentence-similarity",
-        tags=["sentence-transformers", "feature-extraction", "negation", "hedging"],
+        tags=["sentence-transformers", "feature-extraction", "negation", "hedging", *form.tags],
         base_model=base or None,
-        base_model_relation="finetune" if base else None,
-        language=languages or None,
+        base_model_relation=form.relation if base else None,
+        language=tags or None,
         license=LICENCES.get(base),
     )
     return f"{data.to_yaml()}\n"

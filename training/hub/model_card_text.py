@@ -11,6 +11,16 @@ embeddings = model.encode(["The door is open.", "The door is not open."])
 print(model.similarity(embeddings, embeddings))
 ```"""
 
+USE_ADAPTER = f"""\
+```python
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer("BASE")
+model.load_adapter("{PLACE}")
+embeddings = model.encode(["The door is open.", "The door is not open."])
+print(model.similarity(embeddings, embeddings))
+```"""
+"""BASE stands for the encoder that the adapter changes."""
+
 SUMMARY = """\
 Embeds sentences so that a negation moves a sentence away from what it negates, while a hedge or a
 paraphrase stays near it. Trained with Hedgerow, after *Learning Robust Negation Text

@@ -1,4 +1,4 @@
-"""Which encoder a name means: the built-in one, a trained one, a folder, or one on the model hub.
+"""Which encoder a name means: a built-in or trained one, a folder, or one on the model hub.
 
 Nothing here loads a model; of a folder at most its files are hashed, once as long as they stay.
 """
@@ -13,8 +13,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.encoders.adapter_folders import ADAPTER_CONFIG, base_folder
 from curation.encoders.loading import check_encoder, fingerprint
-from curation.encoders.model_folders import DEFAULT_ENCODER, local_folder, resolve_encoder
+from curation.encoders.model_folders import (
+    BUILT_IN,
+    DEFAULT_ENCODER,
+    TRAINED_ENCODER,
+    local_folder,
+    resolve_encoder,
+)
 from db.errors import HedgerowError
 from db.models import Encoder
 from db.settings import Settings
@@ -25,14 +32,18 @@ MAX_ENCODER_NAME = 300
 SHOWN = 100
 """Encoders offered to choose from: the newest. Any other can be typed."""
 
+_SIGNS = ("modules.json", "config.json", ADAPTER_CONFIG)
+"""Files of which a model's folder holds one."""
+
 
 def list_encoders(session: Session) -> list[str]:
-    """Names to choose from: the built-in encoder, trained ones (newest first), then others."""
+    """Names to choose from: the default, those trained here (newest first), the one that comes
+    trained with Hedgerow, then others."""
     query = select(Encoder).order_by(col(Encoder.id).desc()).limit(SHOWN)
     rows = list(session.execute(query).scalars())
     trained = [row.name for row in rows if row.path]
     others = [row.name for row in rows if not row.path]
-    return list(dict.fromkeys([DEFAULT_ENCODER, *trained, *others]))
+    return list(dict.fromkeys([DEFAULT_ENCODER, *trained, TRAINED_ENCODER, *others]))
 
 
 def newest_trained(session: Session) -> str | None:
@@ -48,6 +59,11 @@ class EncoderChoice(NamedTuple):
 
     names: list[str]
     trained: str | None
+
+    @property
+    def after(self) -> str:
+        """What to compare the default encoder with: the newest of ours, else the bundled one."""
+        return self.trained or TRAINED_ENCODER
 
 
 def encoder_choice(session: Session) -> EncoderChoice:
@@ -66,7 +82,7 @@ def clean_name(session: Session, name: str) -> str:
     if _trained(session, name) is not None:
         return name
     found = resolve_encoder(name)
-    if isinstance(found, Path) and name != DEFAULT_ENCODER:
+    if isinstance(found, Path) and name not in BUILT_IN:
         _check_model_folder(found)
         name = str(found.resolve())
     if len(name) > MAX_ENCODER_NAME:
@@ -92,7 +108,7 @@ def require_known_encoder(session: Session, name: str) -> None:
 
 def _check_model_folder(folder: Path) -> None:
     """Refuse a folder that holds no model before anybody walks through all that is in it."""
-    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+    if not any((folder / name).is_file() for name in _SIGNS):
         raise HedgerowError(
             f"Expected a model in {str(folder)!r}, found neither modules.json nor config.json; "
             "name the folder of a sentence-transformers model."
@@ -121,7 +137,7 @@ def find_encoder(session: Session, name: str) -> Encoder | None:
     if name == DEFAULT_ENCODER and by_name is not None:
         return by_name  # its weights are checked when it is loaded, and never change
     folder = local_folder(name)
-    if folder is None:
+    if folder is None or base_folder(folder) is None:
         return by_name
     return _newest(session, col(Encoder.fingerprint) == folder_fingerprint(folder))
 
@@ -160,8 +176,9 @@ def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
 
 def folder_fingerprint(folder: Path) -> str:
     """The fingerprint of a model folder, computed anew only when one of its files has changed."""
+    folders = dict.fromkeys([folder, base_folder(folder) or folder])
     try:
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        files = sorted(path for part in folders for path in part.rglob("*") if path.is_file())
         state = tuple((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files)
     except OSError as error:
         raise HedgerowError(f"Could not read {str(folder)!r}: {error.strerror}.") from error

@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from curation.encoders.adapter_folders import base_folder
+
 BUILT_IN_WEIGHT = 6.0 * 384**2
 """Of the built-in encoder, as `weight_of` gives it."""
 
@@ -16,6 +18,7 @@ def weight_of(folder: Path) -> float:
 
     The time that a transformer takes for a text is proportional to it, about.
     """
+    folder = base_folder(folder) or folder
     for file in (folder / "config.json", folder / "0_Transformer" / "config.json"):
         if file.is_file():
             return _weight(file, file.stat().st_mtime_ns)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.model_folders import BUILT_IN
 from db.errors import HedgerowError
 from db.named_files import expanded, resolved
 from training.evaluation.sts import read_sts
@@ -33,7 +33,7 @@ def with_full_paths(recipe: Recipe) -> Recipe:
     """
     paths = {field: str(path) for field, path in _paths(recipe, Path.cwd()).items()}
     base = expanded(recipe.base_encoder)
-    if recipe.base_encoder != DEFAULT_ENCODER and os.path.isdir(base):  # else a name on the hub
+    if recipe.base_encoder not in BUILT_IN and os.path.isdir(base):  # else a name on the hub
         paths["base_encoder"] = str(resolved(base))
     return recipe.model_copy(update=paths)
 

@@ -7,6 +7,7 @@ from the base encoder (0) to the finetuned one (1), and the rest of the line is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -28,14 +29,14 @@ class Ends(NamedTuple):
     """Where the two encoders lie, and what their files have to be.
 
     Attributes:
-        training: the number of the run.
+        model: what people call the trained one, such as 'run 3'.
         base: as `load_encoder` takes it; "" as its fingerprint where that is not known.
         trained: the saved model's folder.
         own_share: of the finetuned weights in the saved model, above 0 to 1.
         seed: of the training, by which an encoder with missing weights has got them.
     """
 
-    training: int
+    model: str
     base: ModelLocation
     trained: ModelLocation
     own_share: float
@@ -59,7 +60,7 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
             f"The model of run {run.id} is no longer at {folder}; put it back, or train again."
         )
     return Ends(
-        training=run.id,
+        model=f"run {run.id}",
         base=ModelLocation(str(recipe["base_encoder"]), before),
         trained=ModelLocation(str(folder), after),
         own_share=float(recipe.get("interpolation", 1.0)),  # recipes of version 1 mixed nothing
@@ -104,38 +105,50 @@ def load(ends: Ends) -> Mixture:
         HedgerowError: an encoder cannot be found or loaded, or its files are not those of the
             training any more.
     """
-    _check_base(ends)
-    ends.trained.checked()
-    base = _weights_of_base(ends)
-    model = load_encoder(ends.trained.name)
+    base, model = load_both(ends)
     trained = {name: value.clone() for name, value in model.state_dict().items()}
     return Mixture(
-        model, base=_alike(base, trained, ends), trained=trained, own_share=ends.own_share
+        model,
+        base=alike(base.state_dict(), trained, ends),
+        trained=trained,
+        own_share=ends.own_share,
     )
+
+
+def load_both(ends: Ends) -> tuple[SentenceTransformer, SentenceTransformer]:
+    """The base encoder and the trained one.
+
+    Raises:
+        HedgerowError: as in `load`.
+    """
+    from transformers import set_seed
+
+    _check_base(ends)
+    ends.trained.checked()
+    set_seed(ends.seed)  # as the training did: an unusual encoder starts with some random weights
+    return load_encoder(ends.base.name), load_encoder(ends.trained.name)
 
 
 def _check_base(ends: Ends) -> None:
     if ends.base.fingerprint not in ("", fingerprint(ends.base.name)):
         raise HedgerowError(
-            f"The files of the encoder {ends.base.name!r} are not those that run {ends.training} "
+            f"The files of the encoder {ends.base.name!r} are not those that {ends.model} "
             "started from; put them back, or train again."
         )
 
 
-def _weights_of_base(ends: Ends) -> dict[str, Tensor]:
-    """Seeded as the training was, since an unusual encoder starts with some random weights."""
-    from transformers import set_seed
+def alike(
+    base: Mapping[str, Tensor], trained: Mapping[str, Tensor], ends: Ends
+) -> dict[str, Tensor]:
+    """The base encoder's weights in the types of the trained one's.
 
-    set_seed(ends.seed)
-    return dict(load_encoder(ends.base.name).state_dict())
-
-
-def _alike(base: dict[str, Tensor], trained: dict[str, Tensor], ends: Ends) -> dict[str, Tensor]:
-    """The base encoder's weights in the types of the trained one's."""
+    Raises:
+        HedgerowError: they have other names or shapes.
+    """
     shapes = ({name: value.shape for name, value in side.items()} for side in (base, trained))
     if next(shapes) != next(shapes):
         raise HedgerowError(
-            f"The weights of the encoder {ends.base.name!r} do not fit those of run "
-            f"{ends.training}; expected the encoder that it started from."
+            f"The weights of the encoder {ends.base.name!r} do not fit those of {ends.model}; "
+            "expected the encoder that it started from."
         )
     return {name: value.to(trained[name].dtype) for name, value in base.items()}

@@ -178,13 +178,17 @@ def _write_card(context: RunContext, run: Run, curve: Curve, point: SharePoint) 
     """The training's card, with this model's figures and what was done to its weights."""
     figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
     told = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
-    note = (
-        f"The weights are {point.share:g} times the finetuned ones plus {1 - point.share:g} times "
+    with reading(context.engine) as session:
+        card = card_of(session, run, told | {"held_out": figures}, note=note_of(point.share))
+    write_card(context.folder / MODEL_FOLDER, card)
+
+
+def note_of(share: float) -> str:
+    """What was done to the weights of a saved point, for its card."""
+    return (
+        f"The weights are {share:g} times the finetuned ones plus {1 - share:g} times "
         "the base model's (WiSE-FT), chosen after the training."
     )
-    with reading(context.engine) as session:
-        card = card_of(session, run, told | {"held_out": figures}, note=note)
-    write_card(context.folder / MODEL_FOLDER, card)
 
 
 def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dict[str, Any]:

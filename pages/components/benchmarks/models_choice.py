@@ -32,11 +32,11 @@ class ChosenModels(NamedTuple):
 
 def choose() -> ChosenModels:
     """Draw the boxes."""
-    names, newest = open_project.ask(encoder_choice)
+    choice = open_project.ask(encoder_choice)
     chosen = st.multiselect(
         "Models",
-        names,
-        default=list(dict.fromkeys([newest or DEFAULT_ENCODER, DEFAULT_ENCODER])),
+        choice.names,
+        default=[choice.after, DEFAULT_ENCODER],
         key=f"{_KEY}-models",
         accept_new_options=True,
         help=_HELP,

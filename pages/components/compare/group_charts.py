@@ -15,6 +15,7 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.similarity_bars import (
     TICKS,
     WHOLE_BAND,
+    columns_for,
     groups,
     legend,
     side_by_side,
@@ -65,6 +66,7 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
     """
     colours = palette(dark=dark)
     series = list(dict.fromkeys(row.series for row in rows))
+    columns = columns_for(series)
     paints = [colours.before if name == first else colours.after for name in series]
     points = [{**row._asdict(), "label": ROLE_LABELS[row.role]} for row in rows]
     means = _means(rows)
@@ -86,7 +88,9 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
             **base,
             x=axis,
             color=alt.Color(
-                "series:N", scale=alt.Scale(domain=series, range=paints), legend=legend(colours.ink)
+                "series:N",
+                scale=alt.Scale(domain=series, range=paints),
+                legend=legend(colours.ink, columns),
             ),
             tooltip=[*shown, alt.Tooltip("groups:Q", title="Groups")],
         )
@@ -109,7 +113,8 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
             text=alt.Text("cosine:Q", format=".2f"),
         )
     )
-    return sized(alt.layer(bars, ticks, values), labels=ROLE_LABELS.values(), bars=len(series))
+    chart = alt.layer(bars, ticks, values)
+    return sized(chart, labels=ROLE_LABELS.values(), bars=len(series), columns=columns)
 
 
 def _means(rows: Sequence[RoleRow]) -> list[dict[str, object]]:

@@ -8,6 +8,8 @@ from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
 from training.evaluation.probe_files import FILE_TYPES, Pasted, parse_file, parse_pasted
 from training.evaluation.probe_sets import (
+    FIGURE_1_SET,
+    GROUPS_SET,
     MAX_NAME,
     OpenSet,
     SetKind,
@@ -18,6 +20,7 @@ from training.evaluation.probe_sets import (
     remove_from_set,
     rename_set,
 )
+from training.models.known import newest_trained
 
 SETS, SENTENCES = "Probe set", "Sentences"
 
@@ -52,16 +55,22 @@ def view() -> str:
 
 
 def chosen() -> str:
-    """The name of the probe set to show; beside it, another can be made."""
+    """The name of the probe set to show; next to it, another can be made.
+
+    Figure 1 comes first until somebody has trained a model: it shows at a glance what that changes.
+    """
     names = open_project.ask(list_sets)
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    name = row.selectbox("Probe set", names, key=_SET, bind="query-params")
+    first = GROUPS_SET if open_project.ask(newest_trained) else FIGURE_1_SET
+    name = row.selectbox(
+        "Probe set", names, index=names.index(first), key=_SET, bind="query-params"
+    )
     with row.popover("New set", icon=":material/add:"):
         st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
         _brought(_NEW)
         st.button("Make the set", key=f"{_NEW}-make", type="primary", on_click=_make)
         error_messages.show_kept(_NEW)
-    return name or names[0]
+    return name or first
 
 
 def _brought(key: str) -> None:

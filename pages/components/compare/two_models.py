@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
 from db.errors import HedgerowError
-from db.models import Encoder, Run, RunState
-from db.runs import list_runs
+from db.models import Encoder, Run
+from db.runs import STOPPED, list_runs
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
+from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.similarity_run import KIND, request_comparison
 from training.models.known import encoder_choice, named_encoder
 
@@ -38,7 +39,8 @@ class ChosenModel(NamedTuple):
 
 def choose() -> list[ChosenModel]:
     """The two models, or one; a name that leads nowhere is told, and its model left out."""
-    names, newest = open_project.ask(encoder_choice)
+    choice = open_project.ask(encoder_choice)
+    names = choice.names
     left, right = st.columns(2)
     first = left.selectbox(
         "Model A",
@@ -51,17 +53,17 @@ def choose() -> list[ChosenModel]:
     second = right.selectbox(
         "Model B",
         names,
-        index=names.index(newest) if newest in names else None,
+        index=names.index(choice.after) if choice.after in names else None,
         key="b",
         bind="query-params",
         accept_new_options=True,
         help=_HELP,
         placeholder="None; choose one, or type a folder or a name on the model hub",
     )
-    if newest is None:
+    if choice.trained is None:
         st.page_link(
             "pages/train.py",
-            label="There is no trained model yet: train one to compare it with.",
+            label=f"{TRAINED_ENCODER} comes with Hedgerow. Train a model of your own to compare.",
         )
     found = [_chosen(letter, name) for letter, name in (("A", first), ("B", second)) if name]
     return _told_apart([model for model in found if model is not None])
@@ -103,6 +105,8 @@ def measure(
 ) -> None:
     """Say what is not measured yet, with a button that has it measured; follow the run at work.
 
+    What comes with Hedgerow, the sentences and the models, is measured without being asked for.
+
     Args:
         found: what is known under each model; None where something is missing.
         what: what there is to measure, in words.
@@ -110,14 +114,19 @@ def measure(
         sentences: the sentences to measure.
     """
     missing = [model for model, known in zip(models, found, strict=True) if known is None]
+    names = [model.name for model in missing]
+    stopped = _stopped(names, set_name, sentences)
     active = background.active(KIND)
+    if active is None and stopped is None and _measures_itself(names, set_name):
+        _start(names, set_name, [])
+        active = background.active(KIND)
     if active is not None:
         progress_view.follow(active, title=_title(active))
     if not missing:
         return
-    names = [model.name for model in missing]
     if active is None:
-        _stopped(names, set_name, sentences)
+        if stopped is not None:
+            progress_view.stopped(stopped)
         with st.container(border=True, key="compare-measure"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(
@@ -136,6 +145,16 @@ def measure(
             error_messages.show_kept(_PROBLEM)
 
 
+def _measures_itself(names: list[str], set_name: str) -> bool:
+    """Whether to measure without a click, which happens once in a session; it takes seconds."""
+    bundled = bool(names) and set(names) <= set(BUILT_IN) and set_name in BUNDLED
+    begun = f"compare-begun-{set_name}"
+    if not bundled or begun in st.session_state:
+        return False
+    st.session_state[begun] = True
+    return True
+
+
 def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
@@ -148,16 +167,17 @@ def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
         background.start_process_of(run)
 
 
-def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> None:
-    """Tell of the last run over the same, if it did not reach its end."""
+def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run | None:
+    """The last run, if it was over the same and did not reach its end."""
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
     for run in runs:
         asked = run.parameters
         same = asked.get("set") == set_name and (
             bool(set_name) or asked.get("sentences") == list(sentences)
         )
-        if run.state != RunState.DONE and same and set(names) & set(asked.get("models", ())):
-            progress_view.stopped(run)
+        if run.state in STOPPED and same and set(names) & set(asked.get("models", ())):
+            return run
+    return None
 
 
 def _title(run: Run) -> str:

@@ -16,7 +16,10 @@ import pytest
 from sqlalchemy.orm import Session
 
 from curation.diagnostics import measuring
+from curation.encoders.model_folders import BUILT_IN
 from db.runs import create_run
+from training.evaluation.probe_sets import FIGURE_1_SET
+from training.evaluation.similarity_run import request_comparison
 
 COMMAND = str(Path(sys.executable).with_name("hedgerow"))
 
@@ -90,3 +93,8 @@ def let_measuring_wait(session: Session) -> None:
     takes several times as long as a test, and goes on while the next ones run.
     """
     create_run(session, kind=measuring.KIND, parameters={})
+
+
+def let_comparing_wait(session: Session) -> None:
+    """The same for Compare, which measures Figure 1 in a project without a trained model."""
+    request_comparison(session, models=BUILT_IN, set_name=FIGURE_1_SET)

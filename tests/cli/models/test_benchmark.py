@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.loading import fingerprint
+from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from tests.cli.support.commands import ask, complaint, said
 from tests.training.benchmarks.support.samples import (
     NEVIR,
@@ -42,6 +43,12 @@ def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: 
     assert [row["model"] for row in listed] == ["TF-IDF", str(tiny_encoder)]
     assert ask("benchmarks", "--benchmark", "nevir") == {"results": []}
     assert "TF-IDF" in said("benchmarks").splitlines()[1]
+
+
+def test_the_bundled_encoder_is_measured_by_its_name(sample: str) -> None:
+    answer = ask("benchmark", "semantoneg", "--model", TRAINED_ENCODER, "--data", sample)
+    assert (answer["model"], answer["architecture"]) == (TRAINED_ENCODER, "bi-encoder")
+    assert answer["model_hash"] == fingerprint(TRAINED_ENCODER)
 
 
 def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:

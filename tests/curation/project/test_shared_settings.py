@@ -13,7 +13,7 @@ from curation.diagnostics import cosines, measuring, queue_order
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.encoders.registered import encoder_source, known_encoders, register_encoder
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.project.shared_settings import change_encoder, change_threshold, count_over_threshold
@@ -264,7 +264,7 @@ def test_a_model_that_is_no_encoder_never_becomes_the_active_one(
         change_encoder(session, load_settings(), str(folder))
     with reading(measured) as session:
         assert get_setting(session, ACTIVE_ENCODER) == DEFAULT_ENCODER
-        assert known_encoders(session) == [DEFAULT_ENCODER]
+        assert known_encoders(session) == [DEFAULT_ENCODER, TRAINED_ENCODER]
 
 
 @one_database

@@ -107,10 +107,10 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     test.pills("bench-baselines").set_value(["tf-idf"]).run()
     test.multiselect("bench-suites").set_value(["quick"]).run()
     assert (
-        "2 models with 1 benchmark (6 items, 6 questions, 12 texts) and "
+        "3 models with 1 benchmark (6 items, 6 questions, 12 texts) and "
         f"{len(QUICK)} tasks of mteb (minutes with a small encoder on two cores)." in told(test)
     )
-    assert "The benchmarks take less than a minute with all-MiniLM-L6-v2." in told(test)
+    assert "hedgerow-minilm less than a minute, all-MiniLM-L6-v2 less than" in told(test)
     test.button("bench-start").click().run()
     assert not test.exception
     with reading(app_engine) as session:

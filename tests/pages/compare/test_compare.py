@@ -8,8 +8,9 @@ from sqlalchemy import Engine, update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
 from db.engine import reading, writing
+from db.execution import execute
 from db.models import Encoder, Run, RunState
 from db.run_folders import run_folder
 from db.runs import list_runs
@@ -20,6 +21,7 @@ from pages.components.shared.charts.palette import LIGHT
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
+    FIGURE_1_SET,
     GROUPS_SET,
     create_set,
     ensure_bundled,
@@ -28,7 +30,8 @@ from training.evaluation.probe_sets import (
 )
 from training.evaluation.probes import save_probe_cosines
 from training.evaluation.similarity import ROLES, ProbePair
-from training.evaluation.similarity_run import KIND, request_comparison
+from training.evaluation.similarity_run import KIND, request_comparison, set_cosines, work
+from training.models.known import named_encoder
 
 TRAINED = "run 7: all-MiniLM-L6-v2, release 1"
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
@@ -85,12 +88,47 @@ def store_matrices(engine: Engine, models: list[int], sentences: list[str]) -> N
             np.save(run_folder(load_settings(), run) / f"cosines-{letter * 16}.npy", matrix)
 
 
-def test_without_a_trained_model_the_page_says_how_to_get_one(compare: AppTest) -> None:
-    assert "180 pairs of “Sixty groups”, under all-MiniLM-L6-v2: not measured yet" in told(compare)
+def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
+    compare: AppTest, started: list[int], app_engine: Engine
+) -> None:
+    assert compare.selectbox("a").value == DEFAULT_ENCODER
+    assert compare.selectbox("b").value == TRAINED_ENCODER
+    assert compare.selectbox("set").value == FIGURE_1_SET
     (link,) = compare.get("page_link")
-    assert "train one to compare it with" in link.proto.label
-    assert compare.selectbox("b").value is None
-    assert charts(compare) == 0
+    assert "Train a model of your own" in link.proto.label
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert started == [run.id]
+    assert (run.parameters["set"], run.parameters["models"]) == (FIGURE_1_SET, list(BUILT_IN))
+    assert "Waiting for its process" in told(compare.run())
+    assert started == [run.id], "once"
+
+
+@pytest.mark.slow
+def test_a_fresh_project_shows_figure_1_before_and_after(
+    compare: AppTest, started: list[int], app_engine: Engine
+) -> None:
+    execute(app_engine, load_settings(), started[0], {KIND: work})
+    compare.run()
+    assert "not measured yet" not in told(compare) and charts(compare) == 1
+    with reading(app_engine) as session:
+        probes = open_set(session, FIGURE_1_SET).probes
+        before, after = (
+            set_cosines(session, named_encoder(session, name).row, probes) for name in BUILT_IN
+        )
+    assert before is not None and after is not None
+    assert before.index(min(before)) != 0 and after.index(min(after)) == 0, "the contradicted one"
+    assert len(started) == 1
+
+
+def test_a_measurement_that_was_cancelled_does_not_start_again_by_itself(
+    compare: AppTest, open_page: OpenPage, started: list[int]
+) -> None:
+    compare.button(f"cancel-{started[0]}").click().run()
+    again = open_page("compare")
+    assert "was cancelled" in told(again) and len(started) == 1
+    again.button("compare-start").click().run()
+    assert len(started) == 2
 
 
 def test_one_click_measures_what_is_missing_under_both_models(
@@ -163,7 +201,7 @@ def test_a_measurement_that_failed_is_told_and_can_be_asked_for_again(
     app_engine: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(app_engine) as session:
-        run = request_comparison(session, models=[DEFAULT_ENCODER], set_name=GROUPS_SET)
+        run = request_comparison(session, models=[DEFAULT_ENCODER], set_name=FIGURE_1_SET)
         session.execute(
             update(Run).where(col(Run.id) == run.id).values(state=RunState.FAILED, message=HOSTILE)
         )
@@ -200,7 +238,7 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
 
 
 def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
-    compare: AppTest, app_engine: Engine
+    models: list[int], compare: AppTest, app_engine: Engine
 ) -> None:
     compare.text_input("compare-new-name").set_value("Weather")
     compare.text_area("compare-new-text").set_value("It rains. | It pours.\nIt rains.").run()

@@ -27,6 +27,12 @@ from training.evaluation.probes import (
 )
 
 
+def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project: Engine) -> None:
+    (link,) = page(RESULTS).get("page_link")
+    assert link.proto.label == "See what a trained encoder changes"
+    assert link.proto.query_string == "a=all-MiniLM-L6-v2&b=hedgerow-minilm"
+
+
 def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     run_id = finished_run(project)
     store_looks(project, run_id)

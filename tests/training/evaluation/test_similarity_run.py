@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from curation.encoders.loading import fingerprint
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -188,7 +188,7 @@ def test_a_trained_model_goes_by_its_name_and_by_its_folder(
 ) -> None:
     name = add_trained(engine, settings, model)
     with reading(engine) as session:
-        assert list_encoders(session) == [DEFAULT_ENCODER, name, "base"]
+        assert list_encoders(session) == [DEFAULT_ENCODER, name, TRAINED_ENCODER, "base"]
         assert newest_trained(session) == name
         assert find_encoder(session, name) == find_encoder(session, str(model))
     measure(engine, settings, name, set_name=FIGURE_1_SET)

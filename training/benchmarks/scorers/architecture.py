@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from curation.encoders.adapter_folders import base_folder
 from curation.encoders.checkpoint_kind import (
     MODULES,
     architectures,
@@ -124,10 +125,13 @@ def _scorer(name: str, architecture: str) -> Scorer:
 def architecture_of(folder: Path) -> str:
     """What the files of a model say that it is; a plain transformer is a bi-encoder.
 
+    An adapter is what its base is.
+
     Raises:
         HedgerowError: they are damaged, or it is a transformer of no such kind, such as one that
             writes text.
     """
+    folder = base_folder(folder) or folder
     kind = saved_as(folder)
     if kind == _OLD_COLBERT:
         return LateInteraction.architecture

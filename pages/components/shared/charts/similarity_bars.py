@@ -6,7 +6,7 @@ Texts reach Vega as data, never as expressions; it draws them as plain text.
 import math
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -24,6 +24,9 @@ BAR, GAP = 19, 16
 
 AROUND, LEGEND_ROW = 100, 30
 """Pixels for axis and margins, and for each row of the legend: all has to fit into the height."""
+
+LEGEND_WIDTH = 28
+"""Characters of two names that fit next to each other in a legend."""
 
 PUBLISHED = {"paper: all-mpnet-base-v2": BEFORE, "paper: HedgeMPNet": AFTER}
 """Which of the paper's encoders is the trained one."""
@@ -100,7 +103,8 @@ def _bars(
             alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
         ],
     )
-    above = legend(colours.ink)
+    columns = columns_for(names)
+    above = legend(colours.ink, columns)
     bars = base.mark_bar(strokeWidth=1.5, height=WHOLE_BAND).encode(
         fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=above),
         stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=above),
@@ -108,7 +112,8 @@ def _bars(
     values = base.mark_text(align="left", baseline="middle", dx=5, color=colours.ink).encode(
         text=alt.Text("cosine:Q", format=".2f")
     )
-    return sized(alt.layer(bars, values), labels=labels.values(), bars=len(series))
+    chart = alt.layer(bars, values)
+    return sized(chart, labels=labels.values(), bars=len(series), columns=columns)
 
 
 def _series(row: ProbeRow) -> str:
@@ -153,25 +158,30 @@ def side_by_side(series: list[str]) -> alt.YOffset:
     return alt.YOffset("series:N", sort=series, scale=alt.Scale(paddingInner=0.2))
 
 
-def legend(ink: str) -> alt.Legend:
+def columns_for(series: Collection[str]) -> int:
+    """How many columns a legend with these names has, so that it fits into a narrow window."""
+    return 2 if sum(sorted(map(len, series))[-2:]) <= LEGEND_WIDTH else 1
+
+
+def legend(ink: str, columns: int = 2) -> alt.Legend:
     """The legend above the bars."""
     return alt.Legend(
         labelColor=ink,
         title=None,
         orient="top",
-        columns=2,
+        columns=columns,
         columnPadding=8,
         labelFontSize=13,
         symbolType="square",
     )
 
 
-def sized(chart: Any, *, labels: Iterable[str], bars: int) -> alt.LayerChart:
-    """The chart, high enough for its bars and for the lines of its labels."""
+def sized(chart: Any, *, labels: Iterable[str], bars: int, columns: int = 2) -> alt.LayerChart:
+    """The chart, high enough for its bars, the lines of its labels and its legend's columns."""
     labelled = list(labels)
     lines = max((label.count("\n") + 1 for label in labelled), default=1)
     group = max(bars * BAR, lines * LINE) + GAP
-    around = AROUND + LEGEND_ROW * math.ceil(bars / 2)
+    around = AROUND + LEGEND_ROW * math.ceil(bars / columns)
     whole: alt.LayerChart = chart.properties(height=len(labelled) * group + around)
     return whole
 

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 import yaml
 
+from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from pages.components.shared.charts import save, similarity_bars
@@ -43,6 +44,12 @@ def draw(runs: Sequence[Run]) -> None:
     """What came out of the chosen one of the runs that have ended."""
     if not runs:
         st.text("No training has ended yet; start one under Train.")
+        st.page_link(
+            "pages/compare.py",
+            label="See what a trained encoder changes",
+            icon=":material/compare_arrows:",
+            query_params={"a": DEFAULT_ENCODER, "b": TRAINED_ENCODER},
+        )
         return
     run = section_choice.choose_run({run.id: run for run in runs})
     if run.state != RunState.DONE:

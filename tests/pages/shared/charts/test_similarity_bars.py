@@ -30,6 +30,14 @@ def test_figure_1_draws_published_values_hollow_in_the_colours_of_before_and_aft
     ]
 
 
+def test_long_names_are_below_each_other_in_the_legend() -> None:
+    probes = [ProbePair("It rains.", "It pours.", "")]
+    for names, columns in ((("before", "run 12"), 2), (("all-MiniLM-L6-v2", "hedgerow-minilm"), 1)):
+        rows = [ProbeRow(*probes[0], name, 0.5, published=False) for name in names]
+        bars = similarity_bars.figure_1(rows, dark=False).to_dict()["layer"][0]
+        assert bars["encoding"]["fill"]["legend"]["columns"] == columns
+
+
 def test_long_sentences_that_begin_alike_keep_labels_of_their_own() -> None:
     start = "word " * 60
     probes = [ProbePair("a", start + end, "") for end in ("one", "two", "three")]

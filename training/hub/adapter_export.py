@@ -1,0 +1,231 @@
+"""Writing what a training changed as a small adapter, in the format of peft."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from safetensors import SafetensorError
+from sqlalchemy.orm import Session
+
+from curation.encoders.adapter_folders import ADAPTER_CONFIG, ADAPTER_WEIGHTS, is_adapter
+from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
+from curation.partial_files import clear_partials, new_partial
+from db.errors import HedgerowError
+from db.models import Encoder
+from db.named_files import resolved
+from db.runs import get_run
+from db.settings import Settings
+from training.hub.adapter_card import (
+    NOT_MEASURED,
+    card_of_folder,
+    card_of_run,
+    note_of,
+    read_figures,
+)
+from training.hub.model_card import CARD, public_base
+from training.hub.push_run import model_run
+from training.models.known import ModelLocation
+from training.models.low_rank import LowRank, low_rank
+from training.recipe.of_run import values_of
+from training.retention import tradeoff_save
+from training.retention.interpolation import Ends, alike, ends_of, load_both
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+LARGEST = 5_000_000
+"""Bytes of the weights' file where nobody asks for a rank."""
+
+
+class Source(NamedTuple):
+    """A trained model that an adapter is made of.
+
+    Attributes:
+        given: as the command names it, without a path.
+        ends: the model and the encoder that it started from.
+        lora_rank: of the training; None where it trained all weights, or where that is not known.
+        card: makes the adapter's card of a note and its figures, both in Markdown.
+    """
+
+    given: str
+    ends: Ends
+    lora_rank: int | None
+    card: Callable[[str, str], str]
+
+
+class Written(NamedTuple):
+    """An adapter's folder.
+
+    Attributes:
+        size: of the weights' file in bytes.
+        layers: how many the adapter changes.
+        rank, share, share_of_layers: as in `LowRank`.
+    """
+
+    folder: Path
+    size: int
+    layers: int
+    rank: int
+    share: float
+    share_of_layers: float
+
+
+def source_of(session: Session, settings: Settings, number: int) -> Source:
+    """The model that a run has made: a training, or the saved point of a trade-off.
+
+    Raises:
+        HedgerowError: there is no such run, it has made no model, or the model's folder is gone.
+    """
+    run = training = model_run(session, number)
+    mixed = ""
+    if run.kind == tradeoff_save.KIND:
+        training = get_run(session, int(run.parameters["training"]))
+        mixed = tradeoff_save.note_of(float(run.result["share"])) + " "
+    ends = ends_of(session, settings, training)
+    folder = settings.data_folder / str(run.result["model"])
+    if not folder.is_dir():
+        raise HedgerowError(
+            f"The model of run {number} is no longer at {folder}; put it back, or name another run."
+        )
+
+    def card(note: str, measured: str) -> str:
+        return card_of_run(session, training, note=mixed + note, measured=measured)
+
+    row = session.get(Encoder, run.result["encoder_id"])
+    trained = ModelLocation(str(folder), row.fingerprint if row else "")
+    ends = ends._replace(model=f"run {number}", trained=trained)
+    return Source(str(number), ends, values_of(training).get("lora_rank"), card)
+
+
+def source_in(folder: str) -> Source:
+    """The model in a folder, which the built-in encoder was trained to.
+
+    Raises:
+        HedgerowError: there is no such folder.
+    """
+    place = resolve_encoder(folder)
+    if not isinstance(place, Path):
+        raise HedgerowError(
+            f"Expected a run's number or the folder of a model, found {folder!r}; 'hedgerow runs "
+            "list' names the runs."
+        )
+    ends = Ends(
+        model=f"the model in {folder!r}",
+        base=ModelLocation(DEFAULT_ENCODER, ""),
+        trained=ModelLocation(str(place), ""),
+        own_share=1.0,
+        seed=0,
+    )
+
+    def card(note: str, measured: str) -> str:
+        return card_of_folder(DEFAULT_ENCODER, note=note, measured=measured)
+
+    return Source("FOLDER", ends, None, card)
+
+
+def write_adapter(
+    source: Source, folder: Path, *, rank: int | None = None, figures: Path | None = None
+) -> Written:
+    """Write the adapter of a trained model to a new folder.
+
+    Args:
+        rank: None: that of the training if it trained low-rank changes, else the largest one with
+            which the weights' file has at most `LARGEST` bytes.
+        figures: a file with the adapter's results, for its card; as `read_figures` takes it.
+
+    Raises:
+        HedgerowError: the folder is there already or cannot be written; the model is no change of
+            the weights of its base; or the file of figures is none.
+    """
+    target = resolved(folder)
+    _require_free(target)
+    base_name = source.ends.base.name
+    measured = read_figures(figures, base=base_name) if figures else NOT_MEASURED
+    made = _low_rank(source, rank)
+    files = {
+        ADAPTER_CONFIG: _config(made, public_base(base_name) or base_name),
+        CARD: source.card(note_of(made, command=_command(source, rank)), measured),
+    }
+    size = _write(target, made, files)
+    return Written(target, size, len(made.layers), made.rank, made.share, made.share_of_layers)
+
+
+def _require_free(target: Path) -> None:
+    if target.exists() or target.is_symlink():
+        raise HedgerowError(f"{str(target)!r} is there already; name a new folder.")
+
+
+def _command(source: Source, rank: int | None) -> str:
+    asked = f"hedgerow adapter DIR --model {source.given}"
+    return f"{asked} --rank {rank}" if rank else asked
+
+
+def _low_rank(source: Source, rank: int | None) -> LowRank:
+    ends = source.ends
+    place = resolve_encoder(ends.base.name)
+    if isinstance(place, Path) and is_adapter(place):
+        raise HedgerowError(
+            f"The base of {ends.model}, {ends.base.name!r}, is an adapter itself; an adapter "
+            "changes a whole encoder."
+        )
+    base, trained = load_both(ends)
+    weights = alike(base.state_dict(), trained.state_dict(), ends)
+    if _apart_from_weights(base) != _apart_from_weights(trained):
+        raise HedgerowError(
+            f"The encoder of {ends.model} differs from {ends.base.name!r} in more than weights, "
+            "such as pooling, and an adapter holds weights alone; publish the whole model."
+        )
+    wanted = rank or source.lora_rank
+    return low_rank(trained, weights, rank=wanted, largest=LARGEST, what=ends.model)
+
+
+def _apart_from_weights(model: SentenceTransformer) -> list[Any]:
+    """What decides the embeddings apart from the weights: the longest input, pooling and so on."""
+    modules = list(model)[1:]
+    return [model.max_seq_length, *((type(m).__name__, m.get_config_dict()) for m in modules)]
+
+
+def _config(made: LowRank, base: str) -> str:
+    """The adapter's configuration as peft reads it."""
+    from peft import LoraConfig
+
+    config = LoraConfig(
+        r=made.rank,
+        lora_alpha=made.rank,
+        target_modules=made.layers,
+        base_model_name_or_path=base,
+        task_type="FEATURE_EXTRACTION",
+        inference_mode=True,
+    ).to_dict()
+    lists = {key: sorted(value) for key, value in config.items() if isinstance(value, set)}
+    return json.dumps(config | lists, indent=2, sort_keys=True) + "\n"
+
+
+def _write(target: Path, made: LowRank, files: dict[str, str]) -> int:
+    """Write the folder whole or not at all; the size of the weights' file."""
+    from safetensors.torch import save_file
+
+    draft = new_partial(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        clear_partials(target)
+        draft.mkdir()
+        save_file(made.tensors, draft / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+        (draft / ADAPTER_WEIGHTS).chmod(0o644)  # safetensors makes it readable to nobody else
+        for name, text in files.items():
+            (draft / name).write_text(text, encoding="utf-8", newline="\n")
+        size = (draft / ADAPTER_WEIGHTS).stat().st_size
+        _require_free(target)  # somebody may have used the place meanwhile
+        draft.rename(target)
+        return size
+    except (OSError, SafetensorError) as error:
+        raise HedgerowError(
+            f"The adapter {str(target)!r} cannot be written ({error}); make room, check the "
+            "folder's rights, or name another place."
+        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
