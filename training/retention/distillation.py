@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.embeddings import encode_distinct
+from curation.encoders.reading_pace import characters, length
 from db.errors import HedgerowError
 from db.named_files import read_text
 from training.retention.perturbation import edited
-from training.retention.topics import OF_A_MATTER, Matter
+from training.retention.topics import Matter, matters
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -40,9 +42,35 @@ EDITS = 4
 """Edited copies of a text, of which a step takes one: each has to be encoded by the base model."""
 
 
-def texts_a_step() -> float:
-    """How many texts a step takes for it on average, about."""
-    return (TEXTS_A_STEP + OF_A_MATTER * MATTERS_A_STEP) / EVERY
+class Reading(NamedTuple):
+    """How much there is to read for it, in characters.
+
+    Attributes:
+        a_step: of the training, on average.
+        before: by the base model, of which embeddings are wanted: of all texts at most.
+    """
+
+    a_step: float
+    before: float
+
+
+def reading(own: int, letters: float, *, steps: int) -> Reading:
+    """What a training of so many steps reads for it, about.
+
+    Args:
+        own: anchors, and lines of the recipe's file.
+        letters: of one of those, on average.
+    """
+    of_own, of_matter = length(letters), characters_of_matters() / len(matters())
+    a_step = (TEXTS_A_STEP * of_own + MATTERS_A_STEP * of_matter) / EVERY
+    everything = own * (1 + EDITS) * of_own + characters_of_matters()
+    return Reading(a_step, min(steps * a_step, everything))
+
+
+@cache
+def characters_of_matters() -> int:
+    """All that ship."""
+    return characters(text for matter in matters() for text in matter.texts)
 
 
 class Distillation:
@@ -196,6 +224,25 @@ def interpolate(
 
 LARGEST_FILE = 50 * 1024 * 1024
 """Bytes of a file of sentences."""
+
+LOOKED_THROUGH = 64 * 1024
+"""Bytes by which the length of its lines is judged before a training."""
+
+
+def lines_of(path: Path) -> tuple[int, float]:
+    """About how many lines a file of sentences has, and of how many letters, by its beginning.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        beginning = file.read(LOOKED_THROUGH)
+    lines = [line for line in beginning.splitlines() if line.strip()]
+    if not lines:
+        return 0, 0.0
+    share = path.stat().st_size / len(beginning)
+    letters = sum(len(line.decode("utf-8", errors="ignore")) for line in lines)
+    return round(share * len(lines)), letters / len(lines)
 
 
 def read_sentences(path: Path) -> list[str]:
