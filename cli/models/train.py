@@ -15,6 +15,7 @@ from cli.shared.terminal import LARGEST_NUMBER, AsJson, err, progress_bar, show,
 from curation.release.freezing import get_release
 from curation.release.overlap_results import told
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.models import Run
 from db.settings import Settings
 from training.benchmarks.contamination import (
@@ -23,7 +24,9 @@ from training.benchmarks.contamination import (
     compare_bundled_texts,
 )
 from training.recipe.inputs import with_full_paths
-from training.recipe.plan import KIND, plan
+from training.recipe.plan import KIND, TrainingPlan, plan
+from training.recipe.presets import PRESETS, fitting, named, reason, recipe_for
+from training.recipe.schema import Recipe
 from training.recipe.yaml_text import read_recipe
 from training.runs.trainings import DEFAULT_SEED, request_training
 
@@ -39,8 +42,15 @@ def train_encoder(
             help="Otherwise the newest; made of all sources if there is none.",
         ),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"{', '.join(PRESETS)}; otherwise the one that fits the release.",
+        ),
+    ] = None,
     recipe_file: Annotated[
-        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")
+        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML, in place of a preset.")
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -58,9 +68,14 @@ def train_encoder(
     as_json: AsJson = False,
 ) -> None:
     """Finetune an encoder on a release and measure what it changed."""
+    if preset and recipe_file:
+        raise HedgerowError("Expected --preset or --recipe, found both; leave one of them out.")
     settings, engine = open_home()
     with writing(engine) as session:
-        base = read_recipe(recipe_file) if recipe_file else plan(session, number).recipe()
+        if recipe_file:
+            base, chosen = read_recipe(recipe_file), ""
+        else:
+            base, chosen = _preset(plan(session, number), preset)
         run = request_training(
             session,
             release_number=number,
@@ -68,6 +83,8 @@ def train_encoder(
             recipe=with_full_paths(base.with_overrides(changes or [])),
             requested_by=asked_by(session, settings),
         )
+    if chosen and not as_json:
+        err.print(text_of(chosen), soft_wrap=True)
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))
         return
@@ -75,6 +92,13 @@ def train_encoder(
         _warn(settings, engine, run.parameters["release"])
     result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *sentences(KIND, result))
+
+
+def _preset(wanted: TrainingPlan, name: str | None) -> tuple[Recipe, str]:
+    """The recipe of a preset, by default of the one that fits; and which one that is, and why."""
+    chosen = named(name) if name else fitting(wanted)
+    why = f". {chosen.purpose}" if name else f", since {reason(wanted)}."
+    return recipe_for(chosen, wanted), f"Preset: {chosen.id}{why}"
 
 
 def _warn(settings: Settings, engine: Engine, number: int) -> None:
@@ -91,7 +115,8 @@ def _warn(settings: Settings, engine: Engine, number: int) -> None:
 
 
 def _queued(run: Run) -> dict[str, Any]:
-    return {"run": run.id, "state": run.state, "release": run.parameters["release"]}
+    kept = {key: run.parameters[key] for key in ("release", "preset")}
+    return {"run": run.id, "state": run.state, **kept}
 
 
 def _how_to_start(run: Run) -> list[str]:

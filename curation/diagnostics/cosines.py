@@ -1,5 +1,6 @@
 """The cosine of each variant and its anchor under an encoder: measured, stored and counted."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from curation.anchors.current_revision import current_wording
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.queue_order import queue_keys, store_queue_keys
 from curation.encoders.embeddings import pair_cosines
+from curation.encoders.reading_pace import characters
 from curation.project.opening import (
     THRESHOLD,
     active_encoder_id,
@@ -23,6 +25,9 @@ from db.models import Anchor, AnchorRevision, Diagnostic, Variant, VariantCosine
 
 BLOCK = 20_000
 """Cosines computed between two commits of a run."""
+
+TELLING_SECONDS = 2.0
+"""What was read in less says nothing about the pace."""
 
 
 Report = Callable[[int, int, str], None]
@@ -68,11 +73,13 @@ def store_cosines(
     encoder_id: int,
     report: Report,
     wanted: Callable[[], bool] | None = None,
+    report_pace: Callable[[float], None] = lambda _: None,
 ) -> int:
     """Compute and store the cosine of every variant that has none under this encoder.
 
     Args:
         wanted: asked after each block; what is left stays undone once it says no.
+        report_pace: called after a block with how many characters a second were read in it.
 
     Returns:
         How many were computed.
@@ -96,8 +103,10 @@ def store_cosines(
         def report_block(done: int, total: int, before: int = start) -> None:
             report(before + done, before + total, "Measuring cosine similarities.")
 
-        _store_block(engine, model, block, encoder_id=encoder_id, report=report_block)
+        pace = _store_block(engine, model, block, encoder_id=encoder_id, report=report_block)
         done += len(block)
+        if pace:
+            report_pace(pace)
     return done
 
 
@@ -108,15 +117,20 @@ def _store_block(
     *,
     encoder_id: int,
     report: Callable[[int, int], None],
-) -> None:
+) -> float:
+    """Compute and store some; how many characters a second were read, or 0 if there were few."""
     texts: dict[int, tuple[str, str]] = {}
     with reading(engine) as session:
         for some in chunks(ids):
             texts |= variant_texts(session, some)
+    begun = time.monotonic()
     cosines = pair_cosines(model, [texts[key] for key in ids], on_progress=report)
+    seconds = time.monotonic() - begun
     with writing(engine) as session:
         values = dict(zip(ids, (float(c) for c in cosines), strict=True))
         save_cosines(session, values, encoder_id=encoder_id, texts=texts)
+    read = characters({text for pair in texts.values() for text in pair})
+    return read / seconds if seconds >= TELLING_SECONDS else 0.0
 
 
 def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:

@@ -6,6 +6,7 @@ and (the cosine) per encoder, together with the two numbers that order the queue
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, delete, func, select
@@ -17,6 +18,7 @@ from curation.diagnostics.cosines import count_without_cosine, store_cosines, st
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
 from curation.diagnostics.queue_order import queue_keys, reorder, request_reorder, store_queue_keys
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
+from curation.encoders.reading_pace import PACE
 from curation.encoders.registered import encoder_source, is_registered, register_encoder
 from curation.language.english import is_english
 from curation.project.opening import (
@@ -213,7 +215,12 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
         model = load_encoder(source)
     wanted = _is_active(context.engine, encoder.name) if follow else None
     return store_cosines(
-        context.engine, model, encoder_id=encoder.id, report=context.update, wanted=wanted
+        context.engine,
+        model,
+        encoder_id=encoder.id,
+        report=context.update,
+        wanted=wanted,
+        report_pace=partial(context.metric, 0, PACE),
     )
 
 

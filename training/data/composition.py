@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
-from sqlalchemy import Executable, select
+from sqlalchemy import Executable, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -46,6 +47,7 @@ class Composition(NamedTuple):
         roles: of all types.
         labels: what each type of the split is called, in the taxonomy's order.
         sources: names of the sources that the release is narrowed to; none where it takes all.
+        letters: of a variant, on average, by source.
     """
 
     release: int | None
@@ -54,6 +56,7 @@ class Composition(NamedTuple):
     roles: dict[str, str]
     labels: dict[str, str]
     sources: tuple[str, ...] = ()
+    letters: Mapping[str, float] = MappingProxyType({})
 
     def left_by(self, recipe: Recipe, providers: Collection[str] = ()) -> TrainingPlan:
         """What a training by this recipe works on; without regard to `max_distance`.
@@ -67,12 +70,14 @@ class Composition(NamedTuple):
                 _stored(shape), roles=self.roles, recipe=recipe, providers=providers
             )
             if is_usable(family, recipe):
-                triples, anchors, texts = amounts.get(shape.source, Amount(0, 0, 0))
+                letters = self.letters.get(shape.source, 0.0)
+                triples, anchors, texts, _ = amounts.get(shape.source, Amount(0, 0, 0, letters))
                 taking_part = sum(recipe.types.get(member.type_id, 1.0) for member in family)
                 amounts[shape.source] = Amount(
                     triples + count * count_triples(family),
                     anchors + count,
                     texts + count * taking_part,
+                    letters,
                 )
         return TrainingPlan(self.release, self.variants, amounts, self.sources)
 
@@ -113,12 +118,12 @@ def composition(session: Session, release_number: int | None = None) -> Composit
             col(ReleaseItem.polarity),
             col(ReleaseItem.type_id),
             col(ReleaseItem.provenance)["provider"].as_string(),
+            func.length(col(ReleaseItem.text)),
         )
         .where(col(ReleaseItem.release_id) == release.id, col(ReleaseItem.split) == Split.TRAIN)
         .order_by(col(ReleaseItem.anchor_uid))
     )
-    shapes = _shapes(session, query)
-    found = _composition(session, release.number, release.summary["variants"], shapes)
+    found = _composition(session, release.number, release.summary["variants"], query)
     return found._replace(sources=only_sources(release))
 
 
@@ -130,15 +135,17 @@ def composition_now(session: Session) -> Composition:
         col(TypeRow.polarity),
         col(Variant.type_id),
         col(Variant.provider),
+        func.length(col(Variant.text)),
     )
     query = trained_on_now(select(*columns)).join(Source, col(Source.id) == col(Anchor.source_id))
-    shapes = _shapes(session, query.order_by(col(Variant.anchor_id)))
-    return _composition(session, None, count_accepted(session), shapes)
+    query = query.order_by(col(Variant.anchor_id))
+    return _composition(session, None, count_accepted(session), query)
 
 
 def _composition(
-    session: Session, release: int | None, variants: int, shapes: Counter[Shape]
+    session: Session, release: int | None, variants: int, query: Executable
 ) -> Composition:
+    shapes, letters = _shapes(session, query)
     there = {type_id for shape in shapes for _, type_id, _ in shape.variants}
     types = all_types(session)
     labels = {entry.id: entry.label for entry in types.values() if entry.id in there}
@@ -148,17 +155,23 @@ def _composition(
         shapes=dict(shapes),
         roles={entry.id: entry.role for entry in types.values()},
         labels=labels | {type_id: type_id for type_id in sorted(there - labels.keys())},
+        letters=letters,
     )
 
 
-def _shapes(session: Session, query: Executable) -> Counter[Shape]:
-    """Of rows of anchor, source, polarity, type and provider, which come anchor by anchor."""
+def _shapes(session: Session, query: Executable) -> tuple[Counter[Shape], dict[str, float]]:
+    """Of rows of anchor, source, polarity, type, provider and letters, which come anchor by anchor;
+    and the mean of the letters by source."""
     rows = session.execute(query, execution_options={"yield_per": BATCH})
     found: Counter[Shape] = Counter()
-    for (_, source), of_anchor in groupby(rows, key=itemgetter(0, 1)):
-        variants = [(side, kind, by) for _, _, side, kind, by in of_anchor]
+    letters, texts = Counter[str](), Counter[str]()
+    for (_, source), group in groupby(rows, key=itemgetter(0, 1)):
+        of_anchor = list(group)
+        variants = [(side, kind, by) for _, _, side, kind, by, _ in of_anchor]
         found[Shape(source, tuple(sorted(variants, key=repr)))] += 1
-    return found
+        letters[source] += sum(row[-1] for row in of_anchor)
+        texts[source] += len(of_anchor)
+    return found, {source: letters[source] / count for source, count in texts.items()}
 
 
 def _stored(shape: Shape) -> Family:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from curation.encoders.embeddings import encode_distinct
+from curation.encoders.reading_pace import characters
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -35,10 +36,6 @@ WHAT_IT_IS = (
     "that answers a question, among 900 (0 beyond the tenth rank), on average."
 )
 """For people, wherever the figure is shown."""
-
-SENTENCES = 3_000
-"""How many sentences take as long to encode as all questions and passages: 2,600 of the starter
-corpus, 5,600 of the claims."""
 
 _FILE = Path(__file__).with_name("retrieval_questions.jsonl")
 
@@ -80,6 +77,15 @@ def retrieval_figures(
 def retrieval_counts() -> dict[str, int]:
     """How many questions the figure rests on, under its name."""
     return {RETRIEVAL: len(retrieval_items())}
+
+
+def retrieval_characters() -> int:
+    """What there is to read in all questions and passages (`curation.encoders.reading_pace`)."""
+    return characters(
+        text
+        for item in retrieval_items()
+        for text in (item.question, item.passage, *item.near_misses)
+    )
 
 
 def mean_reciprocal_rank(

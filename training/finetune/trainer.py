@@ -25,6 +25,7 @@ from sentence_transformers import (  # noqa: TID253
 from torch.utils.data import DataLoader  # noqa: TID253
 from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
 
+from curation.encoders.reading_pace import characters
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
 from training.finetune.collator import FamilyCollator
@@ -33,7 +34,7 @@ from training.finetune.compute.processes import ALONE, Group, add_gradients, agr
 from training.finetune.compute.replicas import Threads, threads_for
 from training.finetune.compute.text_encoding import can_pack, embed
 from training.finetune.course import Course, Outcome, diverged
-from training.finetune.curve_names import LOSS, PACE
+from training.finetune.curve_names import LOSS, PACE, STEP
 from training.finetune.losses import Batch, objective
 from training.finetune.optimizer import (  # noqa: TID253
     LazyAdamW,
@@ -167,7 +168,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
         self.course, self.recipe, self.progress, self.group = course, recipe, progress, group
         self.folder, self.identity = folder, identity
         self.average = WeightAverage(model, recipe.trainings)
-        self.position, self.texts, self.since = TrainingPosition(), 0, 0.0
+        self.position, self.read, self.since = TrainingPosition(), 0, 0.0
         self.lazy = LazyAdamW(model, recipe, words=lazy_words(model))
         super().__init__(
             model=model,
@@ -254,7 +255,8 @@ class FamilyTrainer(SentenceTransformerTrainer):
         if not math.isfinite(loss):
             raise diverged(step, self.recipe)
         self.position.losses.append(loss.item())
-        self.texts += len({*inputs["texts"], *inputs["more"]})
+        texts = {*inputs["texts"], *inputs["more"]}
+        self.read += STEP + characters(texts, longest=self.model.max_seq_length)
         return loss
 
     def _clip_grad_norm(self, model: StepLoss) -> Tensor:
@@ -264,8 +266,8 @@ class FamilyTrainer(SentenceTransformerTrainer):
         """Add the pace. The mean loss is of all steps since the last point, also when resumed."""
         if LOSS in logs:
             now, losses = time.monotonic(), self.position.losses
-            logs |= {LOSS: sum(losses) / len(losses), PACE: self.texts / (now - self.since)}
-            self.position.losses, self.texts, self.since = [], 0, now
+            logs |= {LOSS: sum(losses) / len(losses), PACE: self.read / (now - self.since)}
+            self.position.losses, self.read, self.since = [], 0, now
         super().log(logs, *given)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:

@@ -182,6 +182,7 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
         "licence of the base": LICENCES.get(base) or _whose_licence(base),
         "release": named,
         "its content hash (SHA-256)": release.content_hash,
+        **({"preset": preset} if (preset := run.parameters.get("preset")) else {}),
         **({"variants by": ", ".join(by)} if (by := run.parameters.get("providers")) else {}),
         "triples": result["triples"],
         "families (anchors with their variants)": result.get("anchors", NO_FIGURE),

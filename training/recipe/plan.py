@@ -1,8 +1,7 @@
-"""What a training would work on, and about how long it would take."""
+"""What a training would work on."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -11,51 +10,25 @@ from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
 from curation.anchors.sources import of_sources
-from curation.encoders.model_folders import local_folder
+from curation.encoders import reading_pace
 from curation.release.contents import only_sources
 from curation.release.freezing import get_release, list_releases
 from db.columns import Columns
-from db.errors import HedgerowError
 from db.models import (
     Anchor,
     Polarity,
     ReleaseItem,
-    Run,
     Source,
     Split,
     Status,
     TypeRow,
     Variant,
 )
-from db.runs import list_runs, metrics
-from training.data.sampling import anchors_in_an_epoch
-from training.evaluation.retrieval import SENTENCES
-from training.finetune.curve_names import PACE
-from training.models.size import BUILT_IN_WEIGHT, weight_of
+from training.data.sampling import SENTENCES, anchors_in_an_epoch
 from training.recipe.schema import Recipe
-from training.retention.distillation import texts_a_step
-from training.runs.figures import SAMPLE, Part
 
 KIND = "train"
 """The kind of a training's run."""
-
-TEXTS_PER_SECOND = 190.0
-"""Forwards and backwards through the built-in encoder on two free CPU cores, including the
-evaluations of the held-out part. It was measured on 1,778 steps with 126 texts each. The page goes
-by it until this machine has trained once."""
-
-TELLING_STEPS = 20
-"""A shorter training is mostly loading; its pace says nothing about that of others."""
-
-FORWARD_ONLY = 3
-"""How many texts are measured in the time in which one is trained on: backwards costs twice as much
-as forwards."""
-
-_SETS_THE_PACE = ("max_seq_length", "context", "lora_rank")
-"""What of a recipe, beside the encoder, decides how long a text takes."""
-
-PREPARING = 10.0
-"""Seconds until the first step: reading, loading the encoder."""
 
 
 class Amount(NamedTuple):
@@ -65,11 +38,13 @@ class Amount(NamedTuple):
         triples: as many as are trained on unless the recipe limits them.
         anchors: with at least one triple.
         texts: those anchors and their variants.
+        letters: of such a text, on average; an anchor is taken to be as long as its variants.
     """
 
     triples: int
     anchors: int
     texts: float
+    letters: float
 
 
 class TrainingPlan(NamedTuple):
@@ -114,13 +89,21 @@ class TrainingPlan(NamedTuple):
         drawn = sum(drawn * of.triples / of.anchors for drawn, of in self._drawn(recipe))
         return round(drawn * kept)
 
-    def texts_a_step(self, recipe: Recipe) -> float:
-        """How many texts a step passes forwards and backwards, about."""
-        of_row = 3.0
-        if recipe.loss != "triples":
-            drawn = sum(drawn * of.texts / of.anchors for drawn, of in self._drawn(recipe))
-            of_row = drawn / max(1, self.families(recipe))
-        return recipe.batch_size * of_row + (texts_a_step() if recipe.retention else 0.0)
+    @property
+    def letters(self) -> float:
+        """Of a text of the train split, on average."""
+        of_all = sum(amount.texts * amount.letters for amount in self.amounts.values())
+        return of_all / max(1.0, sum(amount.texts for amount in self.amounts.values()))
+
+    def characters_a_row(self, recipe: Recipe) -> float:
+        """How much there is to read in one of a batch's rows, about."""
+        around = recipe.context * (1 + SENTENCES) / 2 * (self.letters + 1)
+        read = 0.0
+        for drawn, of in self._drawn(recipe):
+            texts = 3.0 if recipe.loss == "triples" else of.texts / of.anchors
+            longest = recipe.max_seq_length
+            read += drawn * texts * reading_pace.length(of.letters + around, longest=longest)
+        return read / max(1, self.families(recipe))
 
     def _drawn(self, recipe: Recipe) -> list[tuple[int, Amount]]:
         """How many anchors of each source an epoch goes through."""
@@ -128,19 +111,6 @@ class TrainingPlan(NamedTuple):
             (anchors_in_an_epoch(amount.anchors, recipe.sources.get(source, 1.0)), amount)
             for source, amount in self.amounts.items()
         ]
-
-    def recipe(self) -> Recipe:
-        """The default recipe; where an epoch has fewer anchors than a batch needs, smaller
-        batches."""
-        default = Recipe()
-        return Recipe(batch_size=max(2, min(default.batch_size, self.families(default))))
-
-
-class TimeEstimate(NamedTuple):
-    """About how long a training takes, in seconds, and the run that this is judged by, if any."""
-
-    seconds: float
-    by_run: int | None
 
 
 def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
@@ -201,11 +171,12 @@ def _sides(polarity: Mapped[Polarity]) -> tuple[Label[int], Label[int]]:
 
 
 def _accepted_families() -> Subquery:
-    """Positives, negatives, all variants and the source's id of each anchor in the train split of
-    a release made now."""
+    """Positives, negatives, all variants with their letters, and the source's id of each anchor in
+    the train split of a release made now."""
     columns = (
         *_sides(col(TypeRow.polarity)),
         func.count().label("variants"),
+        func.sum(func.length(col(Variant.text))).label("letters"),
         func.max(col(Anchor.source_id)).label("source"),
     )
     sides = trained_on_now(select(*columns).select_from(Variant))
@@ -217,6 +188,7 @@ def _released_families(release_id: int) -> Subquery:
     columns = (
         *_sides(col(ReleaseItem.polarity)),
         func.count().label("variants"),
+        func.sum(func.length(col(ReleaseItem.text))).label("letters"),
         func.max(col(ReleaseItem.source)).label("source"),
     )
     sides = select(*columns).where(
@@ -230,68 +202,19 @@ def _amounts(session: Session, families: Subquery) -> dict[Any, Amount]:
     product = families.c.positive * families.c.negative
     query = (
         select(
-            families.c.source, func.sum(product), func.count(), func.sum(families.c.variants + 1)
+            families.c.source,
+            func.sum(product),
+            func.count(),
+            func.sum(families.c.variants),
+            func.sum(families.c.letters),
         )
         .where(product > 0)
         .group_by(families.c.source)
         .order_by(families.c.source)
     )
     return {
-        source: Amount(int(triples), int(anchors), int(texts))
-        for source, triples, anchors, texts in session.execute(query)
+        source: Amount(
+            int(triples), int(anchors), int(variants) + int(anchors), int(letters) / int(variants)
+        )
+        for source, triples, anchors, variants, letters in session.execute(query)
     }
-
-
-def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstimate:
-    """About how long a training takes here, by the pace of the last one like it.
-
-    The pace of another encoder counts by how heavy both are (`training.models.size`).
-    """
-    variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
-    measured = 2 * (min(variants, SAMPLE * len(Part)) + SENTENCES) / FORWARD_ONLY
-    texts = recipe.total_steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
-    pace, run = _pace(session, recipe)
-    return TimeEstimate(PREPARING + texts / pace, run)
-
-
-def _pace(session: Session, recipe: Recipe) -> tuple[float, int | None]:
-    """Texts a second, and the run on this machine that tells it: from the same encoder if there is
-    one, and of the newest ones that which has most in common with the recipe."""
-    wanted = recipe.model_dump(mode="json")
-    weight = _weight(recipe.base_encoder)
-
-    def same_base(run: Run) -> bool:
-        return bool(run.parameters["recipe"].get("base_encoder") == recipe.base_encoder)
-
-    def in_common(run: Run) -> tuple[bool, int]:
-        recipes_alike = (run.parameters["recipe"].get(key) == wanted[key] for key in _SETS_THE_PACE)
-        return same_base(run), sum(recipes_alike)
-
-    told = [
-        run
-        for run in list_runs(session, kind=KIND)
-        if run.host == socket.gethostname() and run.result.get("steps", 0) >= TELLING_STEPS
-    ]
-    for run in sorted(told, key=in_common, reverse=True):  # newest first among equals
-        lighter = 1.0
-        if not same_base(run):
-            other = _weight(str(run.parameters["recipe"].get("base_encoder", "")))
-            lighter = other / weight if weight else 0.0
-        paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
-        if paces and lighter:  # each of as many steps
-            return lighter * len(paces) / sum(1 / pace for pace in paces), run.id
-    return TEXTS_PER_SECOND * BUILT_IN_WEIGHT / (weight or BUILT_IN_WEIGHT), None
-
-
-def _weight(encoder: str) -> float:
-    """How heavy an encoder is; 0 where its files are not here or say nothing."""
-    try:
-        folder = local_folder(encoder)
-    except HedgerowError:
-        return 0.0
-    return weight_of(folder) if folder else 0.0
-
-
-def measuring_steps(pairs: int, texts_a_step: float) -> int:
-    """As long as how many training steps the measuring of so many pairs takes, roughly."""
-    return max(1, round(2 * pairs / FORWARD_ONLY / texts_a_step))

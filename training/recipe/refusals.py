@@ -19,9 +19,7 @@ def refuse_other_version(values: Mapping[str, Any], *, expected: int) -> None:
         return
     why = "a newer version needs a newer Hedgerow."
     if str(version).isdecimal() and int(version) < expected:
-        why = (
-            "an older Hedgerow wrote it, so start from the default recipe and set its values there."
-        )
+        why = "an older Hedgerow wrote it, so start from a preset and set its values there."
     raise HedgerowError(f"The recipe has version {shown(version)}, expected {expected}; {why}")
 
 

@@ -34,7 +34,7 @@ Pooling = Literal["as_base", "mean", "cls", "max"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
 
-SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.1, source_names.CLAIMS: 0.2})
+SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.047, source_names.CLAIMS: 0.083})
 """The default of `Recipe.sources`. These corpora have many more families than people write, and
 they are plainer: all of them in each epoch would be most of what is learned."""
 
@@ -43,7 +43,8 @@ class Recipe(BaseModel):
     """How an encoder is trained. A recipe, a release and a seed determine a run.
 
     Every constructor checks the values, alone and together, and raises HedgerowError in one
-    sentence. What nobody would change is a constant in the module that uses it.
+    sentence. The defaults are those of the preset *standard* (`training.recipe.presets`). What
+    nobody would change is a constant in the module that uses it.
     """
 
     model_config = ConfigDict(
@@ -108,13 +109,13 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=7.0, gt=0, le=1000)
+    epochs: float = Field(default=9.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
     """Ends the training earlier than `epochs` would; None: it does not."""
 
-    batch_size: int = Field(default=4, ge=2, le=8192)
+    batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
 
     learning_rate: float = Field(default=2e-4, gt=0, lt=1)

@@ -12,14 +12,14 @@ from db.models import Split
 from training.data.composition import Composition, composition
 from training.data.families import training_families
 from training.finetune.setup import rows_of
-from training.recipe.plan import TrainingPlan, plan
+from training.recipe.plan import TrainingPlan
 from training.recipe.schema import Recipe
 from training.studies.designs import SPARE
 
 
 def require_enough(
     session: Session,
-    release: int,
+    whole: TrainingPlan,
     recipe: Recipe,
     *,
     seed: int,
@@ -28,18 +28,17 @@ def require_enough(
     """Refuse a training whose recipe leaves fewer anchors than a batch needs, or none.
 
     Args:
-        release: its number.
+        whole: what a training on this release would work on without a recipe's limits.
         providers: whose variants alone take part; none means all.
 
     Raises:
         HedgerowError: the recipe leaves too few.
     """
-    whole = plan(session, release)
     left = left_by(
-        recipe, whole, composed=lambda: composition(session, release), providers=providers
+        recipe, whole, composed=lambda: composition(session, whole.release), providers=providers
     )
     if recipe.max_distance or _might_draw_too_few(left, recipe):
-        key = get_release(session, release).id
+        key = get_release(session, whole.release).id
         families = training_families(
             session, key, split=Split.TRAIN, recipe=recipe, providers=providers
         )

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.embeddings import encode_distinct
+from curation.encoders.reading_pace import characters, length
 from db.errors import HedgerowError
 from db.named_files import read_text
-from training.retention.documents import Document
+from training.retention.documents import Document, documents
 from training.retention.perturbation import edited
-from training.retention.rankings import TEXTS_OF_A_DOCUMENT, Rankings
-from training.retention.topics import OF_A_TOPIC, Topic
+from training.retention.rankings import QUERIES_OF_A_DOCUMENT, Rankings
+from training.retention.topics import Topic, topics
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -45,10 +47,54 @@ EDITS = 4
 """Edited copies of a text, of which a step takes one: each has to be encoded by the base model."""
 
 
-def texts_a_step() -> float:
-    """How many texts a step takes for it on average, about."""
-    of_documents = TEXTS_OF_A_DOCUMENT * DOCUMENTS_A_STEP
-    return (TEXTS_A_STEP + OF_A_TOPIC * TOPICS_A_STEP + of_documents) / EVERY
+class Reading(NamedTuple):
+    """How much there is to read for it, in characters.
+
+    Attributes:
+        a_step: of the training, on average.
+        before: by the base model, of which embeddings are wanted: of all texts at most.
+    """
+
+    a_step: float
+    before: float
+
+
+def reading(own: int, letters: float, *, steps: int) -> Reading:
+    """What a training of so many steps reads for it, about.
+
+    Args:
+        own: anchors, and lines of the recipe's file.
+        letters: of one of those, on average.
+    """
+    of_own = length(letters)
+    of_topic = characters_of_topics() / len(topics())
+    of_document = sum(map(length, _letters_of_a_document()))
+    a_step = (
+        TEXTS_A_STEP * of_own + TOPICS_A_STEP * of_topic + DOCUMENTS_A_STEP * of_document
+    ) / EVERY
+    everything = own * (1 + EDITS) * of_own + characters_of_topics() + characters_of_documents()
+    return Reading(a_step, min(steps * a_step, everything))
+
+
+@cache
+def characters_of_topics() -> int:
+    """All that ship."""
+    return characters(text for topic in topics() for text in topic.texts)
+
+
+@cache
+def characters_of_documents() -> int:
+    """All that ship."""
+    return characters(text for one in documents() for text in (one.passage, *one.queries))
+
+
+@cache
+def _letters_of_a_document() -> tuple[float, ...]:
+    """Of the texts that a step takes of a document, on average."""
+    passages = [len(one.passage) for one in documents()]
+    queries = [len(text) for one in documents() for text in one.queries]
+    of_query = sum(queries) / len(queries)
+    return (sum(passages) / len(passages), *[of_query] * QUERIES_OF_A_DOCUMENT)
 
 
 class Distillation:
@@ -211,6 +257,25 @@ def interpolate(
 
 LARGEST_FILE = 50 * 1024 * 1024
 """Bytes of a file of sentences."""
+
+LOOKED_THROUGH = 64 * 1024
+"""Bytes by which the length of its lines is judged before a training."""
+
+
+def lines_of(path: Path) -> tuple[int, float]:
+    """About how many lines a file of sentences has, and of how many letters, by its beginning.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        beginning = file.read(LOOKED_THROUGH)
+    lines = [line for line in beginning.splitlines() if line.strip()]
+    if not lines:
+        return 0, 0.0
+    share = path.stat().st_size / len(beginning)
+    letters = sum(len(line.decode("utf-8", errors="ignore")) for line in lines)
+    return round(share * len(lines)), letters / len(lines)
 
 
 def read_sentences(path: Path) -> list[str]:

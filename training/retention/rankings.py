@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 QUERIES_OF_A_DOCUMENT = 2
 """Of its title, questions, need and query, those that a step takes with its passage."""
 
-TEXTS_OF_A_DOCUMENT = 1 + QUERIES_OF_A_DOCUMENT
-
 SCALE = 20.0
 """What cosines are multiplied by before the softmax over passages, as in the training of
 sentence-transformers' own encoders."""

@@ -13,24 +13,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
+from curation.encoders import reading_pace
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Run, RunState, Split
+from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
 from training.data.families import training_families
-from training.evaluation.held_out import MOST_FAMILIES, MOST_UNRELATED, HeldOut
-from training.evaluation.retrieval import SENTENCES, retrieval_counts, retrieval_figures
+from training.evaluation.held_out import MOST_FAMILIES, HeldOut
+from training.evaluation.retrieval import (
+    retrieval_characters,
+    retrieval_counts,
+    retrieval_figures,
+)
 from training.evaluation.sts import LARGEST_FILE, StsPair, read_sts
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.curve_names import PACE
 from training.finetune.losses import Family
-from training.recipe import plan
+from training.recipe import time_estimate
+from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
 from training.recipe.stored_files import keep_file
 from training.retention.interpolation import Mixture, ends_of, load
@@ -132,7 +140,7 @@ def finished_training(session: Session, number: int) -> Run:
         HedgerowError: there is no such run, it is none, or it did not.
     """
     run = get_run(session, number)
-    if run.kind != plan.KIND:
+    if run.kind != TRAINING:
         raise HedgerowError(f"Expected the number of a training, but run {number} is none.")
     if run.state != RunState.DONE:
         raise HedgerowError(f"Run {number} has no model: it is {run.state}; wait for its end.")
@@ -170,11 +178,21 @@ def estimate(session: Session, run: Run) -> float:
     """
     part = _require_validation(session, run)
     used = min(1.0, MOST_FAMILIES / part["anchors"])
-    texts = used * (part["anchors"] + part["variants"]) + min(MOST_UNRELATED, part["anchors"])
-    texts += SENTENCES
+    texts = used * (part["anchors"] + part["variants"])
+    read = texts * reading_pace.length(_letters(session, int(run.parameters["release"])))
+    read += retrieval_characters()
     paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
-    pace = sum(paces) / len(paces) if paces else plan.TEXTS_PER_SECOND
-    return plan.PREPARING + len(SHARES) * texts / (plan.FORWARD_ONLY * pace)
+    pace = sum(paces) / len(paces) if paces else time_estimate.CHARACTERS_PER_SECOND
+    return time_estimate.PREPARING + len(SHARES) * read / (time_estimate.FORWARD_ONLY * pace)
+
+
+def _letters(session: Session, number: int) -> float:
+    """Of a variant of the validation split, on average."""
+    mean = select(func.avg(func.length(col(ReleaseItem.text)))).where(
+        col(ReleaseItem.release_id) == get_release(session, number).id,
+        col(ReleaseItem.split) == Split.VALIDATION,
+    )
+    return float(session.execute(mean).scalar() or 0.0)
 
 
 def seconds_to_measure(session: Session, settings: Settings, run: Run) -> float:

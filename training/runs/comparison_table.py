@@ -38,6 +38,7 @@ class TrainingRow(NamedTuple):
         study: the number of the study that it is part of, if any.
         providers: whose variants alone it was trained on; none means all.
         minutes: of training and measuring.
+        preset: what the recipe is called, if it is a preset.
         recipe: every key; of a recipe of another version, those that it stored.
         before, after: figures of the held-out part by their names.
         figure_1: the three cosines after, by what the sentence makes of its anchor; {} if they are
@@ -53,6 +54,7 @@ class TrainingRow(NamedTuple):
     triples: int
     steps: int
     minutes: float | None
+    preset: str | None
     recipe: dict[str, Any]
     before: dict[str, float]
     after: dict[str, float]
@@ -86,6 +88,7 @@ def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> TrainingRow:
         triples=int(result.get("triples", 0)),
         steps=int(result.get("steps", 0)),
         minutes=None if seconds is None else seconds / 60,
+        preset=run.parameters.get("preset"),
         recipe=values_of(run),
         before=before,
         after=after,
@@ -209,6 +212,7 @@ HEADER = (
     "triples",
     "steps",
     "minutes",
+    "preset",
 )
 
 
@@ -227,6 +231,7 @@ def as_table(rows: Sequence[TrainingRow]) -> tuple[list[str], list[list[Any]]]:
             row.triples,
             row.steps,
             "" if row.minutes is None else round(row.minutes, 2),
+            row.preset or "",
             *(shown(row.recipe[key]) if key in row.recipe else "" for key in keys),
             *(
                 round(value, 4) if (value := figures(row).get(name)) is not None else ""

@@ -154,8 +154,9 @@ def _comparison(result: Result) -> str:
 
 def _trained(result: Result) -> str:
     minutes, seconds = divmod(round(result["seconds"]), 60)
+    by = f" by the preset {result['preset']}" if result.get("preset") else ""
     return (
-        f"Trained on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
+        f"Trained{by} on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
         f"{result['release']}): {result['steps']:,} steps, with all measuring {minutes} min "
         f"{seconds} s."
     )

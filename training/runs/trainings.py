@@ -33,9 +33,11 @@ from training.hub.model_card import card_of, write_card
 from training.models.known import MAX_ENCODER_NAME
 from training.recipe.inputs import input_hashes, located
 from training.recipe.of_run import recipe_of
-from training.recipe.plan import KIND, measuring_steps
+from training.recipe.plan import KIND, plan
+from training.recipe.presets import preset_of
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import require_enough
+from training.recipe.time_estimate import measuring_steps
 from training.runs.figures import Part, count_part, sample
 
 DEFAULT_SEED = 42
@@ -76,12 +78,15 @@ def request_training(
     require_known_types(session, recipe)
     check_encoder(recipe.base_encoder, must_exist=True)
     files = input_hashes(recipe, home=load_settings().home)
-    require_enough(session, release.number, recipe, seed=seed, providers=providers)
+    whole = plan(session, release.number)
+    require_enough(session, whole, recipe, seed=seed, providers=providers)
+    preset = preset_of(recipe, whole)
     run = create_run(
         session,
         kind=KIND,
         parameters={
             "release": release.number,
+            "preset": preset.id if preset else None,
             "recipe": recipe.model_dump(mode="json"),
             "seed": seed,
             **({"providers": list(providers)} if providers else {}),
@@ -130,8 +135,9 @@ class _Task(NamedTuple):
 def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     """Train and measure (run kind ``train``).
 
-    Parameters of the run: ``release`` (its number), ``recipe``, ``seed``, and maybe ``providers``.
-    A run that is carried out again goes on from its newest checkpoint.
+    Parameters of the run: ``release`` (its number), ``preset`` (what the recipe is called, or
+    None), ``recipe``, ``seed``, and maybe ``providers``. A run that is carried out again goes on
+    from its newest checkpoint.
 
     Args:
         group: the processes that compute; this is the leading one.
@@ -228,6 +234,7 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
         "run": context.run.id,
         "model": _model_path(context),
         "release": task.release.number,
+        "preset": context.parameters.get("preset"),
         "triples": trained.triples,
         "steps": trained.outcome.steps,
         "kept_step": trained.outcome.kept,

@@ -30,8 +30,10 @@ from db.runs import (
 from training.data.composition import Composition
 from training.finetune.compute.devices import free_memory
 from training.recipe.plan import KIND as TRAINING
-from training.recipe.plan import estimate, plan
+from training.recipe.plan import plan
+from training.recipe.presets import fitting, recipe_for
 from training.recipe.schema import Recipe
+from training.recipe.time_estimate import estimate
 from training.runs import trainings
 from training.studies.designs import Arm, Design, Study, design
 
@@ -59,8 +61,9 @@ class Planned(NamedTuple):
 
 
 def default_recipe(session: Session, data: Composition) -> Recipe:
-    """What a study of this data goes by unless another recipe is given."""
-    return plan(session, data.release).recipe()
+    """What a study of this data goes by unless another recipe is given: the preset that fits."""
+    whole = plan(session, data.release)
+    return recipe_for(fitting(whole), whole)
 
 
 def plan_study(session: Session, study: Study, *, data: Composition, base: Recipe) -> Planned:

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from sqlmodel import Session
+from typer.testing import CliRunner
 
+import cli
 from curation.encoders.loading import load_encoder
 from curation.project.opening import open_project
 from db.engine import reading
@@ -20,6 +22,9 @@ from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, said, stored_run
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Fill
+from training.recipe import presets
+from training.recipe.presets import PRESETS
+from training.recipe.schema import Recipe
 
 SHORT = {"batch_size": 4, "max_steps": 3, "learning_rate": 1e-3}
 
@@ -88,13 +93,50 @@ def test_its_json_names_the_run_and_the_model(small: list[str], tmp_path: Path) 
 
 
 def test_a_queued_training_waits_until_somebody_starts_it(small: list[str]) -> None:
-    assert ask("train", *small, "--queue") == {"run": 1, "state": "queued", "release": 1}
+    queued = {"run": 1, "state": "queued", "release": 1, "preset": None}
+    assert ask("train", *small, "--queue") == queued
     told = said("train", *small, "--queue", "--seed", "2")
     assert "torchrun --nproc-per-node 2 -m training 2" in told and "hedgerow run 2" in told
     engine = open_project(load_settings())
     assert [stored_run(engine, key).state for key in (1, 2)] == [RunState.QUEUED] * 2
     assert said("run", "1").startswith("Run 1 is done. Trained on 18 triples")
     assert ask("run", "2")["steps"] == 3
+
+
+def test_the_preset_that_fits_is_taken_unless_another_one_is_named(
+    small: list[str],
+) -> None:
+    found = CliRunner().invoke(cli.app, ["train", "--queue"])
+    assert found.stderr == "Preset: quick, since the first release has 9 families.\n"
+    assert ask("train", "--queue", "--preset", "standard")["preset"] == "standard"
+    found = CliRunner().invoke(cli.app, ["train", "--queue", "--preset", "thorough"])
+    assert found.stderr == f"Preset: thorough. {PRESETS['thorough'].purpose}\n"
+    engine = open_project(load_settings())
+    quick, standard = (stored_run(engine, key).parameters["recipe"] for key in (1, 2))
+    assert quick == PRESETS["quick"].recipe.model_dump(mode="json")
+    assert standard == PRESETS["standard"].recipe.model_dump(mode="json")
+
+
+def test_a_preset_s_name_is_in_what_a_training_brought(
+    small: list[str], tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = Recipe(base_encoder=str(tiny_encoder), batch_size=4, max_steps=3)
+    preset = PRESETS["quick"]._replace(recipe=tiny)
+    monkeypatch.setattr(presets, "PRESETS", {"quick": preset})
+    told = said("train")
+    assert "Trained by the preset quick on 18 triples" in told
+    assert ask("runs", "show", "1")["result"]["preset"] == "quick"
+    card = Path(told.splitlines()[-1].removeprefix("The model is in ").rstrip(".")) / "README.md"
+    assert "| preset | quick |" in card.read_text(encoding="utf-8")
+
+
+def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path: Path) -> None:
+    (recipe := tmp_path / "recipe.yaml").write_text("epochs: 1\n")
+    both = complaint("train", "--preset", "quick", "--recipe", str(recipe), "--queue")
+    assert "Expected --preset or --recipe, found both; leave one of them out." in both
+    unknown = complaint("train", "--preset", "fast", "--queue")
+    assert "Expected a preset (quick, standard, thorough), found 'fast'." in unknown
+    assert ask("status")["runs"] == []
 
 
 def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> None:

@@ -7,6 +7,7 @@ from sqlmodel import col
 
 from curation.diagnostics import cosines, measuring
 from curation.diagnostics.measures import MEASURES_VERSION, Flag
+from curation.encoders.reading_pace import PACE
 from curation.project.opening import active_encoder_id
 from curation.review import actions
 from curation.review.actions import shown
@@ -14,7 +15,7 @@ from curation.review.cards import card
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Diagnostic, Encoder, Variant, VariantCosine
-from db.runs import create_run
+from db.runs import create_run, metrics
 from db.settings import load_settings
 from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_family, add_variant, person
@@ -63,6 +64,22 @@ def test_what_an_older_version_measured_is_measured_again(
     assert run(engine)["measured"] == 1
     with reading(engine) as session:
         assert (card(session, 1).flags, measuring.count_without_measures(session)) == (0, 0)
+
+
+@one_database
+def test_a_run_says_how_fast_it_read_if_it_read_for_long_enough(
+    engine: Engine, encoders: FakeEncoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(engine) as session:
+        add_family(session)
+    run(engine)
+    monkeypatch.setattr(cosines, "TELLING_SECONDS", 0.0)
+    run(engine, encoder="another")
+    with reading(engine) as session:
+        short, long = (metrics(session, run_id, name=PACE) for run_id in (1, 2))
+    assert short == []
+    ((_, pace),) = long
+    assert pace > 0
 
 
 def test_a_run_measures_everything_and_a_second_one_nothing(

@@ -18,6 +18,7 @@ from pages.components.train.section_choice import RESULTS, SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.train.support.states import HOSTILE, page, told
 from training.recipe.plan import KIND
+from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
 
@@ -110,8 +111,8 @@ def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> 
     assert "No training has ended yet" in told(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     assert field(test, "epochs").value == 6.5
-    next(button for button in test.button if button.label == "Back to the defaults").click().run()
-    assert field(test, "epochs").value == Recipe().epochs
+    next(button for button in test.button if button.label == "Back to the preset").click().run()
+    assert field(test, "epochs").value == PRESETS["quick"].recipe.epochs
 
 
 def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
@@ -142,10 +143,11 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     test = page()
     assert "Share of each source's families in an epoch" in told(test)
     assert field(test, "source:A corpus").value == 1.0
+    field(test, "batch_size").set_value(4).run()
     hostile = field(test, re.escape(f"source:{HOSTILE}"))
     assert hostile.label == "Share of source 2"
     hostile.set_value(0.5).run()
-    wanted = Recipe().sources | {HOSTILE: 0.5}
+    wanted = {HOSTILE: 0.5}
     assert parse_recipe(box(test).value).sources == wanted
     assert "of 13 families each, the part of 17 families that an epoch takes" in told(test)
     field(test, "source:A corpus").set_value(0.0).run()

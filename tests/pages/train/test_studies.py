@@ -155,16 +155,16 @@ def test_the_runs_are_listed_and_compared(released: Engine) -> None:
     assert "No training has come to its end yet" in told(page(RUNS))
     stored(released, Study.TYPES)
     with writing(released) as session:
-        recipe = {"base_encoder": HOSTILE, "epochs": 9}
+        recipe = {"base_encoder": HOSTILE, "epochs": 12}
         asked = {"release": 1, "seed": 2, "recipe": recipe}
         session.add(Run(kind="train", state=RunState.DONE, result=result(0), parameters=asked))
     test = page(RUNS)
     overview, recipes, figures, effort = (frame.value for frame in test.dataframe)
     assert len(overview) == 3
-    assert overview["Recipe"][0] == f"base_encoder: {HOSTILE}, epochs: 9"
+    assert overview["Recipe"][0] == f"base_encoder: {HOSTILE}, epochs: 12"
     newest, second = recipes.columns[-2:]
     line = recipes.set_index("Key").loc["epochs"]
-    assert line[newest] == "≠ 9" and not line[second].startswith("≠")
+    assert line[newest] == "≠ 12" and not line[second].startswith("≠")
     assert "loss" not in list(recipes["Key"])
     assert figures.set_index("Figure").loc["triples ranked right, after", newest] == 0.9
     assert effort.set_index("Effort").loc["steps", newest] == 3

@@ -28,6 +28,7 @@ from tests.pages.train.support.states import (
 from tests.support.checkpoints import checkpoint
 from tests.support.factories import add_anchor, add_variant, person
 from training.recipe.plan import KIND
+from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
@@ -45,7 +46,7 @@ def test_with_one_side_alone_the_page_says_what_is_missing(app_engine: Engine) -
     assert "both a negation and a hedge" in told(page())
 
 
-def test_one_click_makes_a_release_and_starts_the_default_training(
+def test_one_click_makes_a_release_and_starts_the_preset_that_fits(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
@@ -54,7 +55,8 @@ def test_one_click_makes_a_release_and_starts_the_default_training(
     assert not test.exception
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)
-        assert run.parameters["recipe"] == Recipe().model_dump(mode="json")
+        assert run.parameters["recipe"] == PRESETS["quick"].recipe.model_dump(mode="json")
+        assert run.parameters["preset"] == "quick"
         assert len(list_releases(session)) == 1
     assert started == [run.id]
     assert "Waiting for its process" in told(test)
@@ -88,7 +90,7 @@ def test_where_no_process_can_be_started_no_run_is_left_waiting(
 def test_another_training_waits_for_its_turn_and_the_same_is_refused(
     project: Engine, started: list[int]
 ) -> None:
-    first = stored_run(project, state=RunState.RUNNING, recipe=Recipe())
+    first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
     test = page()
     assert "It waits until the training under way has ended." in told(test)
     test.number_input("train-seed-box").set_value(1)

@@ -111,9 +111,9 @@ def test_each_step_is_told_and_asked_several_times(tmp_path: Path, recipe: Recip
     seen = Recorder()
     run(tmp_path / "run", recipe, progress=seen)
     assert seen.updates == [(0, 4), (0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    assert set(seen.metrics) == {"loss", "learning_rate", "texts_per_second"}
+    assert set(seen.metrics) == {"loss", "learning_rate", "characters_per_second"}
     assert all(list(points) == [1, 2, 3, 4] for points in seen.metrics.values())
-    assert all(value > 0 for value in seen.metrics["texts_per_second"].values())
+    assert all(value > 0 for value in seen.metrics["characters_per_second"].values())
 
 
 def test_within_a_step_there_are_looks_before_and_after_the_encoder_and_the_gradients(

@@ -135,7 +135,7 @@ def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
     assert weights(run(folder, recipe, held_out=HELD_OUT, progress=broken)) == weights(expected)
     assert broken.updates[1] == (4, 6)
     for curves in (unbroken.metrics, broken.metrics):
-        curves["texts_per_second"] = dict.fromkeys(curves["texts_per_second"], 0.0)
+        curves["characters_per_second"] = dict.fromkeys(curves["characters_per_second"], 0.0)
     assert broken.metrics == unbroken.metrics
     assert [child.name for child in folder.iterdir()] == ["model"]
 

@@ -68,7 +68,7 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert rows["seed"] == ("1",) and rows["base"] == (LOCAL_MODEL,)
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
-    held = "everyday texts that come with Hedgerow"
+    held = "documents with questions and queries"
     assert held in card and recipe.retention
     plain = run.parameters | {"recipe": recipe.model_dump() | {"retention": 0}}
     with reading(project) as session:

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from curation.encoders.loading import load_encoder
+from curation.encoders.reading_pace import MARKS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
 from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.topics import Topic
+from training.retention.documents import documents
+from training.retention.topics import Topic, topics
 
 NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
 
@@ -216,6 +218,35 @@ def test_only_texts_that_will_be_drawn_are_encoded_each_once() -> None:
     many = base()
     distillation(many, steps=10**9)
     assert sorted(many.encoded) == sorted(TEXTS)
+
+
+def test_what_there_is_to_read_is_that_of_its_steps_and_once_of_all_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bundled = module.characters_of_topics() + module.characters_of_documents()
+    everything = 100 * (1 + module.EDITS) * (41 + MARKS) + bundled
+    with_documents = module.reading(100, 41.0, steps=10**6)
+    assert with_documents.before == everything
+    passages = [MARKS + len(one.passage) for one in documents()]
+    monkeypatch.setattr(module, "DOCUMENTS_A_STEP", 0)
+    few = module.reading(100, 41.0, steps=10)
+    of_topics = module.TOPICS_A_STEP * module.characters_of_topics() / len(topics())
+    expected = (module.TEXTS_A_STEP * (41 + MARKS) + of_topics) / 2
+    assert few == (expected, 10 * expected)
+    of_passages = 8 * sum(passages) / len(passages) / 2
+    assert of_passages < with_documents.a_step - few.a_step < 2 * of_passages
+
+
+def test_lines_are_judged_by_the_beginning_of_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("Über alles.\n\n" * 1_000, encoding="utf-8")
+    assert module.lines_of(path) == (1_000, 11)
+    monkeypatch.setattr(module, "LOOKED_THROUGH", 14 * 10)
+    assert module.lines_of(path) == (1_000, 11)
+    path.write_text("\n", encoding="utf-8")
+    assert module.lines_of(path) == (0, 0.0)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.5])

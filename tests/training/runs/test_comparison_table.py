@@ -102,13 +102,13 @@ def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> N
 @one_database
 def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
     with writing(engine) as session:
-        add_run(session, epochs=9.0, batch_size=16, seed=3)
+        add_run(session, epochs=12.0, batch_size=16, seed=3)
         add_run(session, epochs=6.0, batch_size=16)
     with reading(engine) as session:
         rows = finished(session)
     seed, epochs = differing(rows, DEFAULT)
     assert (seed.key, seed.values, seed.apart) == ("seed", ["1", "3"], [False, True])
-    assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["6", "9"], [True, True])
+    assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["6", "12"], [True, True])
     assert epochs.reference == f"{DEFAULT['epochs']:g}"
     assert in_words(alike(rows, DEFAULT)) == "batch_size: 16"
     against_first = differing(rows, told(rows[0]))
@@ -147,6 +147,23 @@ def test_the_file_has_every_key_and_figure_of_every_training(engine: Engine) -> 
     assert new["loss"] == DEFAULT["loss"] and unread["loss"] == ""
     assert unread["gone"] == "=1+1" and new["gone"] == ""
     assert (new["Figure 1, affirmed"], unread["Figure 1, affirmed"]) == (0.9, "")
+
+
+@one_database
+def test_the_preset_and_the_writers_of_a_training_are_said(engine: Engine) -> None:
+    with writing(engine) as session:
+        plain = add_run(session)
+        of_rules = session.get_one(Run, add_run(session))
+        more = {"preset": "quick", "providers": ["rules"]}
+        of_rules.parameters = of_rules.parameters | more
+    with reading(engine) as session:
+        newest, oldest = finished(session)
+    assert (newest.preset, oldest.preset, oldest.run) == ("quick", None, plain)
+    (line,) = differing([oldest, newest], told(oldest))
+    assert (line.key, line.values) == ("variants by", ["all", "rules"])
+    header, lines = as_table([newest, oldest])
+    assert [line[header.index("preset")] for line in lines] == ["quick", ""]
+    assert [line[header.index("variants by")] for line in lines] == ["rules", "all"]
 
 
 @one_database

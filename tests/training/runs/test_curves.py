@@ -36,7 +36,7 @@ STORED = {
     (6, "cosine:hedge:sd"): 0.1,
     (5, "loss"): 2.5,
     (5, "learning_rate"): 1e-5,
-    (5, "texts_per_second"): 30.0,
+    (5, "characters_per_second"): 30.0,
 }
 
 

@@ -33,6 +33,8 @@ from training.evaluation import before_after
 from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.probes import add_own_probe, remove_own_probe
 from training.finetune.compute import devices
+from training.recipe.plan import plan
+from training.recipe.presets import PRESETS, recipe_for
 from training.recipe.schema import Recipe
 from training.runs.figures import distributions, figure_1, loss_curve, own_figure
 from training.runs.trainings import request_training
@@ -46,11 +48,21 @@ def test_a_training_makes_the_first_release_and_names_what_it_rests_on(
         run, release = get_run(session, run_id), get_release(session)
         assert run.parameters == {
             "release": 1,
+            "preset": None,
             "recipe": recipe.model_dump(mode="json"),
             "seed": 7,
         }
         assert run.inputs == {"release": release.content_hash, "recipe": recipe.hash}
         assert run.state == RunState.QUEUED
+
+
+def test_a_run_stores_what_preset_its_recipe_is(project: Engine) -> None:
+    with reading(project) as session:
+        whole = plan(session)
+    quick = recipe_for(PRESETS["quick"], whole)
+    runs = [ask(project, recipe) for recipe in (quick, quick.with_overrides(["epochs=5"]))]
+    with reading(project) as session:
+        assert [get_run(session, key).parameters["preset"] for key in runs] == ["quick", None]
 
 
 def test_a_training_takes_the_newest_release_or_the_one_named(
@@ -319,12 +331,12 @@ def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
         with pytest.raises(HedgerowError, match="the disk has gone"):
             train(project, settings, run_id)
     with reading(project) as session:
-        first = metrics(session, run_id, name="texts_per_second")
+        first = metrics(session, run_id, name="characters_per_second")
     run = train(project, settings, run_id)
     folder = settings.data_folder / run.folder
     assert "going on after step 3" in (folder / "log.txt").read_text("utf-8")
     with reading(project) as session:
-        assert metrics(session, run_id, name="texts_per_second") == first != []
+        assert metrics(session, run_id, name="characters_per_second") == first != []
     assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}
 
 

@@ -31,7 +31,7 @@ from training.runs.comparison_table import (
 MOST_COMPARED = 8
 """Columns that can be read side by side."""
 
-DEFAULT, FIRST = "the default recipe", "the first one chosen"
+DEFAULT, FIRST = "the preset standard", "the first one chosen"
 
 _COMPARED, _AGAINST = "runs", "runs-against"
 
@@ -87,7 +87,8 @@ def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
         "When": clock.local(row.when).replace(tzinfo=None),
         "Release": row.release,
         "Study": row.study,
-        "Recipe": in_words(_changes(row, default)) or "default",
+        "Preset": row.preset,
+        "Recipe": in_words(_changes(row, default)) or "standard",
         "Triples": row.triples,
         "Steps": row.steps,
         "Minutes": row.minutes,
@@ -132,7 +133,7 @@ def _columns() -> dict[str, Any]:
         ),
         "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         "Recipe": st.column_config.TextColumn(
-            width=260, help="What it has otherwise than the default recipe."
+            width=260, help="What it has otherwise than the preset standard."
         ),
         **{
             name: st.column_config.NumberColumn(format="localized") for name in ("Triples", "Steps")
@@ -180,7 +181,7 @@ def _recipes(rows: Sequence[TrainingRow], default: dict[str, Any], against: str)
         names = [f"Run {row.run}" for row in rows]
         lines = [
             {"Key": line.key}
-            | ({"Default": line.reference} if against == DEFAULT else {})
+            | ({"Standard": line.reference} if against == DEFAULT else {})
             | {
                 name: f"≠ {value}" if apart else value
                 for name, value, apart in zip(names, line.values, line.apart, strict=True)
@@ -189,7 +190,7 @@ def _recipes(rows: Sequence[TrainingRow], default: dict[str, Any], against: str)
         ]
         st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
     if common:
-        st.text(f"Alike, but not as in the default recipe: {in_words(common)}.")
+        st.text(f"Alike, but not as in the preset standard: {in_words(common)}.")
 
 
 def _marked(lines: list[dict[str, str]]) -> Any:

@@ -83,8 +83,10 @@ def _summary(run: Run) -> str:
     by = run.parameters.get("providers")
     only = f" (variants by {', '.join(by)} alone)" if by else ""
     best = "" if kept == result["steps"] else f", of which step {kept:,} was the best and is kept"
+    named = run.parameters.get("preset")
+    preset = f" by the preset {named}" if named else ""
     return (
-        f"Trained in {result['steps']:,} steps{best}, "
+        f"Trained{preset} in {result['steps']:,} steps{best}, "
         f"with {recipe['batch_size']} {rows_of(recipe['loss'])} each, "
         f"on {result['triples']:,} triples of release {result['release']}{only} with seed "
         f"{run.parameters['seed']}; training and measuring took "
@@ -221,7 +223,7 @@ def _recipe(run: Run) -> None:
     recipe = values_of(run)
     st.header("The recipe", anchor=False)
     other = {key: value for key, value in recipe.items() if _DEFAULT.get(key) != value}
-    st.text("Other than the default:" if other else "The default recipe.")
+    st.text("Other than the preset standard:" if other else "The preset standard.")
     if other:
         st.code(_yaml(other), language="yaml")
     with st.expander("All of it, inputs and versions", icon=":material/receipt_long:"):

@@ -21,7 +21,14 @@ from training.recipe.schema import DataMode, Loss, Recipe, Watched
 from training.recipe.yaml_text import LARGEST, parse_recipe
 
 _TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
+_CHOSEN, _OWN_TEXT = "train_preset", "train_own_recipe"
 _BOX, _UPLOAD, _FIELD = "train-yaml", "train-upload", "train-field-"
+PRESET = "train-preset"
+"""The name of the widget that shows which preset the recipe is."""
+
+OWN = "own"
+"""What it shows of a recipe that is no preset."""
+
 _SHARE = "source:"
 """Begins the names of the fields that show a source's share."""
 
@@ -49,17 +56,38 @@ LABELS = {
 
 
 def text(default: str) -> str:
-    """The recipe's text as it was edited, or the default."""
+    """The recipe's text as it was edited, or the chosen preset's."""
     return st.session_state.get(_TEXT) or default
 
 
 def use(edited: str) -> None:
-    """Take another recipe; an empty one means the default."""
+    """Take another recipe; an empty one means the chosen preset's."""
     st.session_state[_TEXT] = edited
 
 
+def chosen_preset() -> str:
+    """The id of the preset that was chosen; "" if none was."""
+    return st.session_state.get(_CHOSEN, "")
+
+
+def own_text() -> str:
+    """The edited text that a preset took the place of, if there was one."""
+    return st.session_state.get(_OWN_TEXT, "")
+
+
+def choose(preset: str) -> None:
+    """Take a preset's recipe; what was edited stays at hand, as the one's own."""
+    state = st.session_state
+    if preset == OWN:
+        use(own_text())
+        return
+    state[_OWN_TEXT] = state.get(_TEXT) or own_text()
+    state[_CHOSEN] = preset
+    use("")
+
+
 def take_up() -> None:
-    """Bring what was changed in the box or in a field into the recipe.
+    """Bring what was changed in the box, in a field or in the choice of a preset into the recipe.
 
     Doing so twice changes nothing more, so that each widget's callback, and a click on the
     button that starts a training, may do it in any order.
@@ -70,12 +98,15 @@ def take_up() -> None:
         for name, shown in _shown().items()
         if shown.key in state and state[shown.key] != shown.value
     }
+    preset = typed.pop(PRESET, None)
     if _BOX in typed:
         use(typed.pop(_BOX))
     box = _shown().get(_BOX)
     current = str(state.get(_TEXT) or (box.value if box else ""))
     if changes := {name.removeprefix(_FIELD): value for name, value in typed.items()}:
         change(current, changes)
+    if preset is not None:
+        choose(str(preset))
 
 
 def _shown() -> dict[str, _Shown]:
@@ -118,7 +149,7 @@ def draw(
         "Recipe (YAML)",
         height=340,
         max_chars=LARGEST,
-        key=_key(_BOX, shown),
+        key=widget_key(_BOX, shown),
         on_change=take_up,
         help="All of it; the fields above write into it. Keys that are left out have their "
         "defaults.",
@@ -128,14 +159,14 @@ def draw(
 
 
 def _parsed(shown: str) -> tuple[Recipe, str]:
-    """The recipe, and what is wrong with the text; then the default stands in for it."""
+    """The recipe, and what is wrong with the text; then the defaults stand in for it."""
     try:
         return parse_recipe(shown), ""
     except HedgerowError as error:
         return Recipe(), str(error)
 
 
-def _key(name: str, value: object) -> str:
+def widget_key(name: str, value: object) -> str:
     """The key of a widget that shows a value; where it does, it stays: somebody may type in it."""
     state = st.session_state
     number = 0
@@ -161,7 +192,7 @@ def meaning(name: str) -> str:
 
 def _fields(recipe: Recipe, *, disabled: bool) -> None:
     def shared(name: str) -> dict[str, Any]:
-        key = _key(f"{_FIELD}{name}", getattr(recipe, name))
+        key = widget_key(f"{_FIELD}{name}", getattr(recipe, name))
         return {"key": key, "on_change": take_up, "disabled": disabled, "help": meaning(name)}
 
     with st.container(horizontal=True, key="train-fields-what"):
@@ -213,7 +244,7 @@ def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None
                 1.0,
                 step=0.1,
                 format="%g",
-                key=_key(f"{_FIELD}{_SHARE}{source}", share),
+                key=widget_key(f"{_FIELD}{_SHARE}{source}", share),
                 on_change=take_up,
                 disabled=disabled,
                 label_visibility="collapsed",
@@ -225,7 +256,7 @@ def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None
 def _in_and_out(shown: str, default: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.download_button("Download", shown, "recipe.yaml", "text/yaml", on_click="ignore")
-        st.button("Back to the defaults", on_click=use, args=("",), disabled=shown == default)
+        st.button("Back to the preset", on_click=use, args=("",), disabled=shown == default)
     st.file_uploader(
         "Use a recipe file",
         type=["yaml", "yml"],

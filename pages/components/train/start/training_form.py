@@ -8,12 +8,19 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
-from pages.components.train.start import overlap_lines, recipe_editor, recipe_files, release_facts
+from pages.components.train.start import (
+    overlap_lines,
+    preset_choice,
+    recipe_editor,
+    recipe_files,
+    release_facts,
+)
 from training.data.composition import Composition, composition_now
 from training.finetune.fitting import LARGEST_SEED
-from training.recipe.plan import TrainingPlan, count_accepted, estimate, plan
+from training.recipe.plan import TrainingPlan, count_accepted, plan
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import left_by
+from training.recipe.time_estimate import estimate
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED, request_training
 
@@ -47,7 +54,8 @@ def box(*, busy: bool) -> None:
     if not wanted.triples and not numbers:
         _nothing_to_train_on(wanted)
         return
-    default = wanted.recipe().to_yaml()
+    default = preset_choice.default_text(wanted)
+    text = recipe_editor.text(default)
     with st.container(border=True, key="train-start"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
@@ -56,9 +64,10 @@ def box(*, busy: bool) -> None:
                 type="primary",
                 icon=":material/model_training:",
                 on_click=_start,
-                args=(wanted, default, _release_key(numbers)),
+                args=(wanted, _release_key(numbers)),
             )
-            st.text(_promise(wanted, recipe_editor.text(default), busy=busy), width="stretch")
+            st.text(_promise(wanted, text, busy=busy), width="stretch")
+        preset_choice.draw(wanted, text)
         _newer(wanted, numbers)
         overlap_lines.draw(wanted.release)
         error_messages.show_kept(_PROBLEM)
@@ -183,7 +192,7 @@ def _release_key(numbers: list[int]) -> str:
     return f"train-release-{len(numbers)}"
 
 
-def _start(wanted: TrainingPlan, default: str, release_key: str) -> None:
+def _start(wanted: TrainingPlan, release_key: str) -> None:
     """Store the run and start its process; a problem is told beside the button, nothing is lost.
 
     What was typed last is read from its boxes: the page may not have been drawn since.
@@ -191,7 +200,7 @@ def _start(wanted: TrainingPlan, default: str, release_key: str) -> None:
     state = st.session_state
     recipe_editor.take_up()
     with error_messages.kept_for(_PROBLEM):
-        recipe = parse_recipe(recipe_editor.text(default))
+        recipe = parse_recipe(recipe_editor.text(preset_choice.default_text(wanted)))
         chosen = state.get(release_key, wanted.release)
         run = open_project.tell(
             request_training,

@@ -13,17 +13,17 @@ from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.train import section_choice
-from pages.components.train.start import recipe_editor, release_facts
+from pages.components.train.start import preset_choice, recipe_editor, release_facts
 from pages.components.train.studies import outcome_view
 from training.data.composition import Composition
 from training.finetune.fitting import LARGEST_SEED
+from training.recipe.presets import recipe_for
 from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import Study
 from training.studies.study_run import (
     Planned,
-    default_recipe,
     list_studies,
     plan_study,
     request_study,
@@ -123,7 +123,7 @@ def _ask(numbers: list[int]) -> None:
     number = st.session_state.get(_RELEASE)
     data = release_facts.composition_of(number if number in numbers else numbers[0])
     try:
-        base, edited = _base(data)
+        base, called = _base(data.release or 0)
     except HedgerowError as error:
         error_messages.show(
             f"The recipe of the section Train can't be used yet. {error}", key="base"
@@ -132,14 +132,16 @@ def _ask(numbers: list[int]) -> None:
     for study in Study:
         _card(study, data, base)
     with st.expander("Advanced: release, seed, recipe", icon=":material/tune:"):
-        _advanced(numbers, edited=edited)
+        _advanced(numbers, called)
 
 
-def _base(data: Composition) -> tuple[Recipe, bool]:
-    """The recipe that the studies go by, and whether it was edited in the section Train."""
+def _base(number: int) -> tuple[Recipe, str]:
+    """The recipe that the studies of a release go by, and what it is."""
     if text := recipe_editor.text(""):
-        return parse_recipe(text), True
-    return open_project.ask(default_recipe, data), False
+        return parse_recipe(text), "the recipe as it was edited in the section Train"
+    wanted = release_facts.plan_of(number)
+    preset = preset_choice.default(wanted)
+    return recipe_for(preset, wanted), f"the preset {preset.id}, as in the section Train"
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
@@ -179,7 +181,7 @@ def _promise(planned: Planned) -> str:
     )
 
 
-def _advanced(numbers: list[int], *, edited: bool) -> None:
+def _advanced(numbers: list[int], called: str) -> None:
     with st.container(horizontal=True):
         st.selectbox("Release", numbers, key=_RELEASE, persist_state="session")
         st.number_input(
@@ -191,12 +193,7 @@ def _advanced(numbers: list[int], *, edited: bool) -> None:
             persist_state="session",
             help="Of all trainings of a study.",
         )
-    st.text(
-        "By the recipe as it was edited in the section Train, but for what a study varies."
-        if edited
-        else "By the default recipe, but for what a study varies. Where the recipe is edited in "
-        "the section Train, the studies go by that one."
-    )
+    st.text(f"The trainings go by {called}, except for what a study varies.")
 
 
 def _start(study: Study, data: Composition, base: Recipe) -> None:

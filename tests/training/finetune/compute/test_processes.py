@@ -107,7 +107,7 @@ def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
     )
     with reading(engine) as session:
         points = [tuple(row) for row in session.execute(query)]
-    return sorted((n, s, 0.0 if n == "texts_per_second" else v) for n, s, v in points)
+    return sorted((n, s, 0.0 if n == "characters_per_second" else v) for n, s, v in points)
 
 
 @pytest.mark.slow

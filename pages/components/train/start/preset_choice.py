@@ -1,0 +1,60 @@
+"""Which preset the next training takes: the one that fits, until somebody chooses another."""
+
+import streamlit as st
+
+from db.errors import HedgerowError
+from pages.components.train.start import recipe_editor
+from training.recipe.plan import TrainingPlan
+from training.recipe.presets import PRESETS, Preset, fitting, preset_of, reason, recipe_for
+from training.recipe.yaml_text import parse_recipe
+
+
+def default(wanted: TrainingPlan) -> Preset:
+    """The preset that was chosen, or the one that fits."""
+    return PRESETS.get(recipe_editor.chosen_preset()) or fitting(wanted)
+
+
+def default_text(wanted: TrainingPlan) -> str:
+    """Its recipe for this release, as YAML."""
+    return recipe_for(default(wanted), wanted).to_yaml()
+
+
+def draw(wanted: TrainingPlan, text: str) -> None:
+    """The choice, and what the recipe is and why.
+
+    Args:
+        text: the recipe's, as it is now.
+    """
+    current = _preset_of(text, wanted)
+    own = recipe_editor.own_text() if current else text
+    options = [*PRESETS, *([recipe_editor.OWN] if own and not _preset_of(own, wanted) else [])]
+    with st.container(horizontal=True, vertical_alignment="center", key="train-preset-row"):
+        st.segmented_control(
+            "Preset",
+            options,
+            format_func=lambda key: PRESETS[key].label if key in PRESETS else "Your own",
+            key=recipe_editor.widget_key(
+                recipe_editor.PRESET, current.id if current else recipe_editor.OWN
+            ),
+            on_change=recipe_editor.take_up,
+            required=True,
+            width="content",
+            label_visibility="collapsed",
+        )
+        st.text(_said(current, wanted), width="stretch")
+
+
+def _preset_of(text: str, wanted: TrainingPlan) -> Preset | None:
+    """The preset that a text is; None where it is another recipe, or none."""
+    try:
+        return preset_of(parse_recipe(text), wanted)
+    except HedgerowError:
+        return None
+
+
+def _said(current: Preset | None, wanted: TrainingPlan) -> str:
+    if current is None:
+        return "Your own recipe: it differs from every preset."
+    if current == fitting(wanted):
+        return f"Preset: {current.id}, since {reason(wanted)}."
+    return f"Preset: {current.id}. {current.purpose}"

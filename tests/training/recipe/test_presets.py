@@ -1,0 +1,91 @@
+"""Presets: which one fits a release, and which one a recipe is."""
+
+from __future__ import annotations
+
+import pytest
+
+from curation.corpora import source_names
+from db.errors import HedgerowError
+from training.recipe.plan import Amount, TrainingPlan
+from training.recipe.presets import (
+    PRESETS,
+    QUICK,
+    STANDARD,
+    STANDARD_FAMILIES,
+    THOROUGH,
+    fitting,
+    named,
+    preset_of,
+    reason,
+    recipe_for,
+)
+from training.recipe.schema import Recipe
+
+STARTER = Amount(triples=11_949, anchors=1_016, texts=8_067, letters=91)
+ANTONYMS = Amount(triples=22_000, anchors=10_813, texts=43_000, letters=57)
+
+
+def plan_with(release: int | None = 3, **amounts: Amount) -> TrainingPlan:
+    return TrainingPlan(release, 70, amounts)
+
+
+def test_each_preset_says_what_it_is_for_in_one_sentence() -> None:
+    assert list(PRESETS) == [QUICK, STANDARD, THOROUGH]
+    for preset_id, preset in PRESETS.items():
+        assert (preset.id, preset.label.lower()) == (preset_id, preset_id)
+        assert preset.purpose.startswith("For ") and preset.purpose.endswith(".")
+        assert ". " not in preset.purpose
+
+
+def test_the_defaults_of_a_recipe_are_the_preset_standard() -> None:
+    assert PRESETS[STANDARD].recipe == Recipe()
+    assert PRESETS[THOROUGH].recipe == Recipe(soup=3)
+    assert PRESETS[THOROUGH].recipe.trainings == 3
+
+
+@pytest.mark.parametrize(
+    ("anchors", "expected"),
+    [(1_016, QUICK), (STANDARD_FAMILIES - 1, QUICK), (STANDARD_FAMILIES, STANDARD)],
+)
+def test_the_number_of_families_decides_which_one_fits(anchors: int, expected: str) -> None:
+    assert fitting(plan_with(Mine=STARTER._replace(anchors=anchors))).id == expected
+
+
+def test_the_larger_corpora_are_enough_for_standard() -> None:
+    assert fitting(plan_with(Starter=STARTER)).id == QUICK
+    both = TrainingPlan(3, 70, {"Starter": STARTER, source_names.ANTONYMS: ANTONYMS})
+    assert fitting(both).id == STANDARD
+    assert reason(both) == "release 3 has 11,829 families"
+
+
+def test_the_reason_names_the_release_and_its_families() -> None:
+    assert reason(plan_with(Mine=STARTER)) == "release 3 has 1,016 families"
+    one = plan_with(None, Mine=STARTER._replace(anchors=1))
+    assert reason(one) == "the first release has 1 family"
+
+
+@pytest.mark.parametrize(("anchors", "batch"), [(5, 5), (1, 2), (0, 2), (8, 8), (900, 8)])
+def test_a_tiny_release_has_batches_that_an_epoch_can_fill(anchors: int, batch: int) -> None:
+    tiny = plan_with(Mine=STARTER._replace(anchors=anchors) if anchors else STARTER)
+    if not anchors:
+        tiny = plan_with()
+    for preset in PRESETS.values():
+        found = recipe_for(preset, tiny)
+        assert found == Recipe(**{**preset.recipe.model_dump(), "batch_size": batch})
+        assert preset_of(found, tiny) == preset
+
+
+def test_a_recipe_that_differs_from_every_preset_is_none() -> None:
+    whole = plan_with(Starter=STARTER)
+    assert preset_of(PRESETS[QUICK].recipe, whole) == PRESETS[QUICK]
+    assert preset_of(Recipe(epochs=5), whole) is None
+    smaller = recipe_for(PRESETS[QUICK], plan_with(Mine=STARTER._replace(anchors=5)))
+    assert preset_of(smaller, whole) is None
+
+
+def test_a_name_that_is_no_preset_is_refused_in_one_sentence() -> None:
+    assert named(THOROUGH) == PRESETS[THOROUGH]
+    with pytest.raises(
+        HedgerowError, match=r"a preset \(quick, standard, thorough\), found 'fast'"
+    ):
+        named("fast")

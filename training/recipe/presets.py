@@ -1,0 +1,100 @@
+"""Presets: named recipes, of which one click takes the one that fits the release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from db.errors import HedgerowError
+from training.recipe.plan import TrainingPlan
+from training.recipe.schema import Recipe
+
+
+class Preset(NamedTuple):
+    """A named recipe.
+
+    Attributes:
+        id: what commands and runs call it.
+        label: what people read.
+        purpose: what it is for and when to choose it, in a sentence.
+        recipe: how it trains.
+    """
+
+    id: str
+    label: str
+    purpose: str
+    recipe: Recipe
+
+
+QUICK, STANDARD, THOROUGH = "quick", "standard", "thorough"
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        preset.id: preset
+        for preset in (
+            Preset(
+                QUICK,
+                "Quick",
+                "For a first result, and for releases about the size of the starter corpus: few "
+                "passes over all of it.",
+                Recipe(epochs=6.0, sources={}),
+            ),
+            Preset(
+                STANDARD,
+                "Standard",
+                "For releases that also hold the corpora of antonyms and claims, or as many "
+                "families of your own.",
+                Recipe(),
+            ),
+            Preset(
+                THOROUGH,
+                "Thorough",
+                "For a model that you publish: the mean of three standard trainings is a little "
+                "better on negation and takes three times as long.",
+                Recipe(soup=3),
+            ),
+        )
+    }
+)
+"""Every preset by its id. The values of *standard* are the defaults of `Recipe`; what the others
+have otherwise is here."""
+
+STANDARD_FAMILIES = 3_000
+"""Families of a train split from which on *standard* fits: three times the starter corpus."""
+
+
+def fitting(plan: TrainingPlan) -> Preset:
+    """The preset that fits a release, by how many families its train split has."""
+    return PRESETS[STANDARD if plan.anchors >= STANDARD_FAMILIES else QUICK]
+
+
+def named(name: str) -> Preset:
+    """The preset with this id.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    if name not in PRESETS:
+        raise HedgerowError(f"Expected a preset ({', '.join(PRESETS)}), found {name[:80]!r}.")
+    return PRESETS[name]
+
+
+def recipe_for(preset: Preset, plan: TrainingPlan) -> Recipe:
+    """A preset's recipe; where an epoch of this release has fewer families than a batch needs,
+    with smaller batches."""
+    recipe = preset.recipe
+    size = max(2, min(recipe.batch_size, plan.families(recipe)))
+    return Recipe(**{**recipe.model_dump(), "batch_size": size})
+
+
+def preset_of(recipe: Recipe, plan: TrainingPlan) -> Preset | None:
+    """The preset that this recipe is, for this release; None where it is somebody's own."""
+    found = (preset for preset in PRESETS.values() if recipe_for(preset, plan) == recipe)
+    return next(found, None)
+
+
+def reason(plan: TrainingPlan) -> str:
+    """Why a preset fits: 'release 3 has 1,016 families'."""
+    whose = "the first release has" if plan.release is None else f"release {plan.release} has"
+    return f"{whose} {plan.anchors:,} {'family' if plan.anchors == 1 else 'families'}"
