@@ -1,6 +1,6 @@
 """Make the pictures of the README and the guides: `make images`.
 
-Loads the starter corpus into a scratch project, trains on it with the default recipe (some twenty
+Loads the starter corpus into a scratch project, trains on it with the preset that fits (some ten
 minutes on two cores), opens the app in Chromium and takes its picture. A project that was made by
 an earlier call is used again: name its folder to get new pictures in seconds.
 

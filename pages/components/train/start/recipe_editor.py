@@ -242,7 +242,7 @@ def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None
                 f"Share of source {number}",  # a label is Markdown, which makes links of addresses
                 0.0,
                 1.0,
-                step=0.1,
+                step=0.01,
                 format="%g",
                 key=widget_key(f"{_FIELD}{_SHARE}{source}", share),
                 on_change=take_up,
