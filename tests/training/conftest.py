@@ -64,6 +64,7 @@ def recipe(tiny_encoder: Path) -> Recipe:
         learning_rate=1e-3,
         dropout=None,
         soup=1,
+        lora_rank=None,
     )
 
 

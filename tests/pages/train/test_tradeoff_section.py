@@ -117,7 +117,7 @@ def test_one_click_measures_and_the_page_follows(
 ) -> None:
     test = results.run()
     assert "often keeps most of the gain" in told(test)
-    assert "Takes about 1 min; nothing is trained." in told(test)
+    assert "Takes less than a minute; nothing is trained." in told(test)
     test.button(f"tradeoff-click-{training}").click().run()
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)

@@ -24,7 +24,7 @@ from tests.training.support.trainings import ask, train
 from training.finetune.collator import FamilyCollator
 from training.finetune.losses import Role
 from training.recipe.schema import Recipe
-from training.retention.topics import topics
+from training.retention.bundled_texts import bundled_texts
 
 DATA = {
     "training/benchmarks/results/published.json",
@@ -80,8 +80,8 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
     assert all(seen.values())
     assert seen.pop(Role.ANCHOR) <= anchors
     assert set().union(*seen.values()) <= variants
-    on_topics = {text for topic in topics() for text in topic.texts}
-    others = {text for batch in made for text in batch["more"]} - on_topics
+    bundled = {entry.text for entry in bundled_texts()}
+    others = {text for batch in made for text in batch["more"]} - bundled
     assert others & anchors
     assert words([*others]) <= words([*anchors])  # edited copies exchange words of each other
 

@@ -17,6 +17,7 @@ from db.engine import reading, writing
 from db.models import Encoder, Run, RunMetric, Variant, VariantCosine
 from db.runs import create_run
 from training.finetune.curve_names import PACE, STEP
+from training.recipe import time_estimate
 from training.recipe.plan import KIND, Amount, TrainingPlan
 from training.recipe.schema import Recipe
 from training.recipe.time_estimate import (
@@ -30,7 +31,7 @@ from training.recipe.time_estimate import (
 from training.retention import distillation
 
 PLAN = TrainingPlan(1, 70, {"Mine": Amount(triples=120, anchors=10, texts=80, letters=41)})
-RECIPE = Recipe(loss="family", batch_size=5, epochs=3, retention=0)
+RECIPE = Recipe(loss="family", batch_size=5, epochs=3, retention=0, lora_rank=None)
 STEPS = 6
 OF_A_TEXT = 41 + MARKS
 OF_STEPS = STEPS * (STEP + 5 * 8 * OF_A_TEXT)
@@ -43,6 +44,11 @@ OF_MEASURING = 2 * 32 * OF_A_TEXT
 """The project's variants, before and after."""
 
 READ = OF_STEPS + (OF_EVALUATIONS + OF_MEASURING) / FORWARD_ONLY
+
+
+@pytest.fixture(autouse=True)
+def no_retrieval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_estimate, "retrieval_characters", lambda: 0)
 
 
 def seconds(engine: Engine, plan: TrainingPlan = PLAN, recipe: Recipe = RECIPE) -> float:
@@ -77,6 +83,14 @@ def test_before_anything_was_read_here_the_time_is_that_of_two_cores(project: En
         assert estimate(session, PLAN, RECIPE).by_run is None
 
 
+def test_retrieval_is_read_before_and_after(
+    project: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_estimate, "retrieval_characters", lambda: 5_000)
+    more = 2 * 5_000 / FORWARD_ONLY
+    assert seconds(project) == pytest.approx((READ + more) / CHARACTERS_PER_SECOND)
+
+
 def test_what_is_known_of_the_base_encoder_is_not_measured_again(project: Engine) -> None:
     with writing(project) as session:
         session.add(base := Encoder(name=DEFAULT_ENCODER, fingerprint="x"))
@@ -97,7 +111,8 @@ def test_retention_text_counts_in_each_step_and_once_before_them(
     project: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distillation, "TEXTS_A_STEP", 16)
-    monkeypatch.setattr(distillation, "MATTERS_A_STEP", 0)
+    monkeypatch.setattr(distillation, "TOPICS_A_STEP", 0)
+    monkeypatch.setattr(distillation, "DOCUMENTS_A_STEP", 0)
     monkeypatch.setattr(distillation, "EVERY", 4)
     a_step = 16 * OF_A_TEXT / 4
     more = STEPS * a_step + STEPS * a_step / FORWARD_ONLY

@@ -88,7 +88,9 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     from training.finetune.losses import flatten, objective
     from training.retention.distillation import Distillation
 
-    recipe = Recipe(base_encoder=str(encoder)).with_overrides(["retention=0", *changes])
+    recipe = Recipe(base_encoder=str(encoder)).with_overrides(
+        ["retention=0", "lora_rank=none", *changes]
+    )
     model = load_encoder(str(encoder), device="cpu")
     rows = as_triples(FAMILIES)[::6] if recipe.loss == "triples" else FAMILIES[:5]
     texts = [family[0].text for family in FAMILIES]
