@@ -36,15 +36,14 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 QUICK,
                 "Quick",
-                "For a first result, and for releases about the size of the starter corpus: few "
-                "passes over all of it.",
-                Recipe(epochs=6.0, sources={}),
+                "For a first result, and for releases about the size of the starter corpus: at "
+                "most 400 steps.",
+                Recipe(epochs=3.0, max_steps=400),
             ),
             Preset(
                 STANDARD,
                 "Standard",
-                "For releases that also hold the corpora of antonyms and claims, or as many "
-                "families of your own.",
+                "For releases that also hold the larger corpora, or as many families of your own.",
                 Recipe(),
             ),
             Preset(

@@ -34,7 +34,9 @@ Pooling = Literal["as_base", "mean", "cls", "max"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
 
-SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.047, source_names.CLAIMS: 0.083})
+SOURCE_SHARES = MappingProxyType(
+    {source_names.ANTONYMS: 0.047, source_names.CLAIMS: 0.083, source_names.EXCEPTIONS: 0.3}
+)
 """The default of `Recipe.sources`. These corpora have many more families than people write, and
 they are plainer: all of them in each epoch would be most of what is learned."""
 
@@ -109,7 +111,7 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=9.0, gt=0, le=1000)
+    epochs: float = Field(default=2.5, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -118,7 +120,7 @@ class Recipe(BaseModel):
     batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
 
-    learning_rate: float = Field(default=2e-4, gt=0, lt=1)
+    learning_rate: float = Field(default=1e-3, gt=0, lt=1)
     """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
 
     max_seq_length: int | None = Field(default=128, ge=8)
@@ -130,14 +132,14 @@ class Recipe(BaseModel):
     the cosine of a text with itself is as large as the difference between paraphrases and hedges.
     None: as the encoder was published (MiniLM: 0.1)."""
 
-    retention: float = Field(default=7.0, ge=0, le=1000)
+    retention: float = Field(default=10.0, ge=0, le=1000)
     """Against forgetting: weight of holding embeddings and cosines of text that is not trained on
     where the base encoder has them; 0: not at all."""
 
     retention_file: str | None = Field(default=None, min_length=1)
     """More text to hold, one sentence a line, in addition to the anchors that are trained on."""
 
-    interpolation: float = Field(default=0.97, gt=0, le=1)
+    interpolation: float = Field(default=0.85, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
@@ -146,7 +148,7 @@ class Recipe(BaseModel):
     2022, *Model soups*): on negation a little better than each of them, for as many times the time.
     With early_stopping or max_steps there is one."""
 
-    lora_rank: int | None = Field(default=None, ge=1, le=1024)
+    lora_rank: int | None = Field(default=64, ge=1, le=1024)
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
     holds their sum. None: all weights."""
 
