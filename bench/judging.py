@@ -19,7 +19,7 @@ from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.m3 import M3Counterfactual
 from training.benchmarks.tasks.nevir import NevIR
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
-from training.evaluation.retrieval import mean_reciprocal_rank
+from training.evaluation.retrieval import mean_reciprocal_rank, retrieval_items
 from training.evaluation.sts import read_sts, spearman
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def on_folders(folders: Sequence[Path], model: SentenceTransformer) -> dict[str,
             TREC-QA's format and `contradiction/*.tsv` in SICK's.
     """
     found = dict(_figures(folders, model))
-    found["retrieval"] = mean_reciprocal_rank(model)
+    found["retrieval"] = mean_reciprocal_rank(model, retrieval_items())
     return {name: round(100 * value, 1) for name, value in found.items()}
 
 

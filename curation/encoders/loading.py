@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TRAINED_WEIGHTS_SHA256 = "bf4288c097a785d41796c95b5381134e6e061b53dfdbed35559cb265f3cfa77a"
+TRAINED_WEIGHTS_SHA256 = "930e8710ce4fca37cd8e8bde2d2bb8038d20a577105d8b1370bcfb399837d727"
 
 # Pickles can run code when they are loaded.
 PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
