@@ -43,6 +43,7 @@ def recipe(tiny_encoder: Path) -> Recipe:
         interpolation=1,
         dropout=None,
         soup=1,
+        lora_rank=None,
     )
 
 

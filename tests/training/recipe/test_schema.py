@@ -214,7 +214,7 @@ def test_the_bundled_corpora_are_drawn_by_a_share_unless_the_recipe_says_otherwi
     assert set(Recipe().sources) == {
         CORPORA[name].source for name in ("antonyms", "claims", "exceptions")
     }
-    assert all(0 < share < 0.1 for share in Recipe().sources.values())
+    assert all(0 < share < 0.5 for share in Recipe().sources.values())
     assert Recipe().with_overrides(["sources=none"]).sources == {}
 
 
