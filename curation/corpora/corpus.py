@@ -90,10 +90,38 @@ STARTER = Corpus(
     seconds=5,
 )
 
+PASSAGES = Corpus(
+    id="passages",
+    source=source_names.PASSAGES,
+    about=(
+        "819 statements with a passage that makes each of them true, the same passage "
+        "weakened and negated in one clause, and searches that only one of them answers."
+    ),
+    anchors=819,
+    reviewer="passages-llm",
+    whole=True,
+    seconds=10,
+)
+
+EXCLUSIONS = Corpus(
+    id="exclusions",
+    source=source_names.EXCLUSIONS,
+    about=(
+        "212 searches that leave something out (apart from, other than, without), with "
+        "texts that are wanted and texts about what is left out."
+    ),
+    anchors=212,
+    reviewer="exclusions-llm",
+    whole=True,
+    seconds=5,
+)
+
 CORPORA = {
     corpus.id: corpus
     for corpus in (
         STARTER,
+        PASSAGES,
+        EXCLUSIONS,
         Corpus(
             id="antonyms",
             source=source_names.ANTONYMS,
@@ -118,21 +146,12 @@ CORPORA = {
             whole=False,
             seconds=20,
         ),
-        Corpus(
-            id="exceptions",
-            source=source_names.EXCEPTIONS,
-            about=(
-                "436 statements with an exception (apart from, other than, without), affirmed, "
-                "weakened, left open and contradicted in free words."
-            ),
-            anchors=436,
-            reviewer="exceptions-llm",
-            whole=True,
-            seconds=5,
-        ),
     )
 }
 """Every corpus by its id."""
+
+FIRST = (STARTER, PASSAGES, EXCLUSIONS)
+"""What a new project begins with: sentences, passages and searches."""
 
 
 def corpus(corpus_id: str) -> Corpus:

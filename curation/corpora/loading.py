@@ -18,7 +18,7 @@ from curation.content_uids import (
     in_pending_fifth,
     split_of,
 )
-from curation.corpora.corpus import Corpus
+from curation.corpora.corpus import FIRST, Corpus
 from curation.corpora.rows import (
     Written,
     add_variants,
@@ -85,6 +85,12 @@ def load(session: Session, corpus: Corpus) -> Loaded:
     session.add(run)
     session.flush()
     return add_families(session, corpus, families, run_id=run.id)
+
+
+def load_first(session: Session) -> Loaded:
+    """Add what a new project begins with, as far as the database lacks it, in this transaction."""
+    added = [load(session, corpus) for corpus in FIRST]
+    return Loaded(*(sum(numbers) for numbers in zip(*added, strict=True)))
 
 
 def add_families(session: Session, corpus: Corpus, families: Families, *, run_id: int) -> Loaded:

@@ -3,4 +3,5 @@
 STARTER = "Hedgerow starter corpus"
 ANTONYMS = "Hedgerow antonym sentences"
 CLAIMS = "Hedgerow claims"
-EXCEPTIONS = "Hedgerow exceptions"
+PASSAGES = "Hedgerow passages"
+EXCLUSIONS = "Hedgerow exclusions"

@@ -184,7 +184,7 @@ def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus:
 def test_a_corpus_that_was_reviewed_whole_has_what_its_reviewer_rejected_and_accepted(
     engine: Engine,
 ) -> None:
-    corpus = CORPORA["exceptions"]
+    corpus = CORPORA["exclusions"]
     rejected = {review["of"] for review in corpus.reviews()}
     add_some(engine, corpus, count=corpus.anchors)
     with reading(engine) as session:
