@@ -6,18 +6,17 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, show
-from curation.corpora.corpus import STARTER
-from curation.corpora.loading import load
+from curation.corpora.loading import load_first
 from curation.plurals import counted
 from db.engine import writing
 from db.failures import shown_address
 
 
 def init(
-    empty: Annotated[bool, typer.Option("--empty", help="Leave the starter corpus out.")] = False,
+    empty: Annotated[bool, typer.Option("--empty", help="Load no corpus.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create or upgrade the database and load the starter corpus.
+    """Create or upgrade the database and load the starter corpus, passages and exclusions.
 
     Running it again changes nothing.
     """
@@ -25,7 +24,7 @@ def init(
     added = {"anchors": 0, "variants": 0, "decisions": 0}
     if not empty:
         with writing(engine) as session:
-            added = load(session, STARTER)._asdict()
+            added = load_first(session)._asdict()
     show(
         {"database": shown_address(engine.url), "added": added},
         as_json,

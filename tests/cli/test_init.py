@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from curation.corpora.corpus import FIRST
 from curation.project.opening import open_project
 from curation.taxonomy.built_in import TAXONOMY
 from db.engine import writing
@@ -18,11 +19,11 @@ STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
 
 
 @pytest.mark.slow
-def test_init_loads_the_starter_corpus_once(home: Path) -> None:
+def test_init_loads_the_first_corpora_once(home: Path) -> None:
     first = process("init", "--json")
     assert first.returncode == 0, first.stderr
     answer = json.loads(first.stdout)
-    assert answer["added"]["anchors"] == 1369
+    assert answer["added"]["anchors"] == sum(corpus.anchors for corpus in FIRST)
     counts = ask("status")["variants"].values()
     assert answer["added"]["variants"] == sum(sum(row.values()) for row in counts)
     assert answer["database"].endswith(str(home / "hedgerow.db"))

@@ -7,6 +7,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
+from curation.corpora.corpus import FIRST
 from curation.project.funnel import Funnel, FunnelRow, funnel
 from curation.release.freezing import create_release
 from curation.review.actions import accept, reject, shown
@@ -46,7 +47,7 @@ def test_an_empty_project_offers_the_starter_corpus_and_nothing_else(open_page: 
 
 
 @pytest.mark.slow
-def test_loading_the_starter_corpus_fills_the_funnel_and_measures_it(
+def test_loading_the_first_corpora_fills_the_funnel_and_measures_them(
     open_page: OpenPage, started: list[int], app_engine: Engine
 ) -> None:
     app = open_page("overview").button(key="load-starter").click().run()
@@ -56,7 +57,8 @@ def test_loading_the_starter_corpus_fills_the_funnel_and_measures_it(
         assert count > 9_000
         assert [get_run(session, number).kind for number in started] == ["diagnose"]
     assert app.dataframe[0].value["Type"].tolist()[-1] == "All types"
-    assert app.dataframe[0].value["Anchors"].tolist()[-1] == 1_369
+    anchors = sum(corpus.anchors for corpus in FIRST)
+    assert app.dataframe[0].value["Anchors"].tolist()[-1] == anchors
     assert "Measure variants" in texts(app)  # the run is being followed
     assert "not measured yet" not in texts(app)  # and is not proposed once more
 
