@@ -38,7 +38,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 "Quick",
                 "For a first result, and for releases about the size of the starter corpus: at "
                 "most 400 steps.",
-                Recipe(epochs=3.0, max_steps=400),
+                Recipe(max_steps=400),
             ),
             Preset(
                 STANDARD,

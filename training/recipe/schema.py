@@ -34,9 +34,7 @@ Pooling = Literal["as_base", "mean", "cls", "max"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
 
-SOURCE_SHARES = MappingProxyType(
-    {source_names.ANTONYMS: 0.047, source_names.CLAIMS: 0.083, source_names.EXCEPTIONS: 0.3}
-)
+SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.047, source_names.CLAIMS: 0.083})
 """The default of `Recipe.sources`. These corpora have many more families than people write, and
 they are plainer: all of them in each epoch would be most of what is learned."""
 
@@ -96,7 +94,7 @@ class Recipe(BaseModel):
     only its own negations as negatives. 'symmetric': as 'family', and the positives and negations
     are also compared with each other (`training.finetune.losses`)."""
 
-    scale: float = Field(default=50.0, gt=0, le=1000)
+    scale: float = Field(default=20.0, gt=0, le=1000)
     """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
 
     negation_margin: float = Field(default=0.12, ge=0, le=1)
@@ -111,7 +109,7 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=2.5, gt=0, le=1000)
+    epochs: float = Field(default=3.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -139,7 +137,7 @@ class Recipe(BaseModel):
     retention_file: str | None = Field(default=None, min_length=1)
     """More text to hold, one sentence a line, in addition to the anchors that are trained on."""
 
-    interpolation: float = Field(default=0.85, gt=0, le=1)
+    interpolation: float = Field(default=0.6, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
