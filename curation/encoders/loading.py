@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TRAINED_WEIGHTS_SHA256 = "930e8710ce4fca37cd8e8bde2d2bb8038d20a577105d8b1370bcfb399837d727"
+TRAINED_WEIGHTS_SHA256 = "caec138ab32e7aaff21c218159c17d8d4eb5d0ba5bbc24adb5783a698cbd9cae"
 
 # Pickles can run code when they are loaded.
 PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
