@@ -52,5 +52,5 @@ def test_the_bundled_encoder_is_measured_by_its_name(home: Path) -> None:
         {row["series"]: row["cosine"] for row in answer["similarities"] if row["label"] == label}
         for label in ("contradicted", "weakened", "affirmed")
     )
-    assert contradicted["before"] > weakened["before"]
-    assert contradicted["after"] < min(weakened["after"], affirmed["after"])
+    fall, *others = (pair["before"] - pair["after"] for pair in (contradicted, weakened, affirmed))
+    assert fall > 0.05 and fall > 3 * max(others)

@@ -85,8 +85,6 @@ def test_of_all_weights_a_higher_rank_holds_more_and_what_else_changed_is_left_o
     assert low.share_of_layers < high.share_of_layers < whole.share_of_layers
     assert whole.rank == 32 and whole.share_of_layers > 0.999
     assert whole.share < 0.999  # word embeddings and biases have changed, too
-    own = model_of(settings, trained)
-    assert far(tmp_path / "at 500", own) < far(tmp_path / "at 1", own)
 
 
 def test_without_a_rank_the_weights_fit_into_the_file(
