@@ -30,6 +30,18 @@ def test_case_alone_is_no_change() -> None:
     assert "<ins>Maybe</ins> the" in new
 
 
+def test_a_passage_is_not_marked_as_an_edit_of_its_anchor() -> None:
+    anchor = "The lighthouse no longer has a keeper."
+    passage = (
+        "It was built in 1871 and stands on a bare rock. The lamp has been run from the mainland "
+        "since the last man retired. Boats land in calm weather only."
+    )
+    old, new = diff(anchor, passage, marks(anchor=anchor, text=passage, cue=None))
+    assert "<del>" not in old
+    assert "<ins>" not in new
+    assert plain(new) == passage
+
+
 def test_negator_cue_and_affix_are_marked() -> None:
     anchor = "The bridge is safe."
     for text, cue, expected in (
