@@ -28,7 +28,7 @@ from training.finetune.compute.devices import share_the_processor
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family
 from training.recipe.schema import Recipe
-from training.retention.interpolation import interpolate
+from training.retention.distillation import UPPER_SHARE, interpolate
 
 SHARES = (1.0, 0.9, 0.8)
 """Of the finetuned weights, at which each trial is measured."""
@@ -42,7 +42,7 @@ def families_of(release: int, recipe: Recipe) -> list[Family]:
 
 
 def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Train and measure; a row for each share of interpolation."""
+    """Train and measure; a row for each share of interpolation, at 1 all weights as trained."""
     from training.finetune.progress import Progress
 
     name, _, changes = text.partition(":")
@@ -63,7 +63,7 @@ def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         model = load_encoder(str(trained.folder))
     after = {key: value.clone() for key, value in model.state_dict().items()}
     for share in SHARES:
-        interpolate(model, before, after, share)
+        interpolate(model, before, after, share, upper=UPPER_SHARE if share < 1 else 1)
         figures = on_folders(options.data, model)
         yield {
             "trial": name,

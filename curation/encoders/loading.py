@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TRAINED_WEIGHTS_SHA256 = "caec138ab32e7aaff21c218159c17d8d4eb5d0ba5bbc24adb5783a698cbd9cae"
+TRAINED_WEIGHTS_SHA256 = "6ab76edf007a04116d2b9d273c3e6e8ab4f0c876a3485e1c1656dc055ac294b0"
 
 # Pickles can run code when they are loaded.
 PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")

@@ -29,7 +29,7 @@ from training.finetune.setup import (
     set_pooling,
 )
 from training.recipe.schema import Recipe
-from training.retention.distillation import interpolate
+from training.retention.distillation import UPPER_SHARE, interpolate
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -125,7 +125,8 @@ def finetune(
         outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
         progress.check()
         if recipe.interpolation < 1:
-            interpolate(model, base, model.state_dict(), recipe.interpolation)
+            share = recipe.interpolation
+            interpolate(model, base, model.state_dict(), share, upper=UPPER_SHARE)
         after = _with_retrieval(held_out.figures(model), model, progress) if held_out else {}
         if group.leads:
             save_model(model, folder)

@@ -37,8 +37,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 QUICK,
                 "Quick",
                 "For a first result, and for releases about the size of the starter corpus: at "
-                "most 400 steps.",
-                Recipe(max_steps=400),
+                "most 260 steps.",
+                Recipe(max_steps=260),
             ),
             Preset(
                 STANDARD,

@@ -3,13 +3,14 @@
 Distillation (`retention` in the recipe) keeps embeddings of unrelated text, and the cosines among
 them, where the base model has them; of slightly edited copies, too, so that similarity stays
 graded. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT)
-mixes the weights of the base and the finetuned model after the training.
+mixes the weights of the base and the finetuned model after the training, fewer of the upper layers.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -232,11 +233,18 @@ def _root_mean_square(differences: Tensor) -> Tensor:
     return (differences.square().mean() + 1e-12).sqrt()
 
 
+UPPER_SHARE = 1 / 3
+"""Of the share of finetuned weights, what the upper third of the layers gets: what training changes
+there costs retrieval more than it brings (docs/recipe_search.md)."""
+
+
 def interpolate(
     model: SentenceTransformer,
     base: Mapping[str, Tensor],
     tuned: Mapping[str, Tensor],
     share: float,
+    *,
+    upper: float = 1.0,
 ) -> None:
     """Give the model weights between those of the base model (0) and the finetuned one (1).
 
@@ -244,15 +252,30 @@ def interpolate(
 
     Args:
         share: of the finetuned weights; above 1, the line from the base model goes on.
+        upper: what the share is multiplied by in the upper third of the layers.
     """
     import torch
 
+    weights = model.state_dict()
+    above = _upper_third(weights) if upper != 1 else frozenset[str]()
     with torch.no_grad():
-        for name, value in model.state_dict().items():
+        for name, value in weights.items():
             if value.is_floating_point():
-                torch.lerp(base[name], tuned[name], share, out=value)
+                part = share * upper if name in above else share
+                torch.lerp(base[name], tuned[name], part, out=value)
             else:
                 value.copy_(tuned[name])
+
+
+_LAYER = re.compile(r"[a-z]\.(\d+)\.")
+"""The number of a layer in a weight's name, as in '0.model.encoder.layer.5.output.dense.weight'."""
+
+
+def _upper_third(names: Iterable[str]) -> frozenset[str]:
+    """The weights of the last third of an encoder's layers; of one or two layers, there is none."""
+    layers = {name: int(found[1]) for name in names if (found := _LAYER.search(name))}
+    count = max(layers.values(), default=-1) + 1
+    return frozenset(name for name, layer in layers.items() if layer >= count - count // 3)
 
 
 LARGEST_FILE = 50 * 1024 * 1024

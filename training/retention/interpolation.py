@@ -2,7 +2,8 @@
 
 Nothing is trained: WiSE-FT (Wortsman et al. 2022) is linear in the weights. Where the recipe has
 mixed them already, with the share s of the finetuned ones, the saved model lies at s on the line
-from the base encoder (0) to the finetuned one (1), and the rest of the line is its continuation.
+from the base encoder (0) to the finetuned one (1), and the rest of the line is its continuation:
+where the upper layers had a part of the share (`UPPER_SHARE`), they have it all along the line.
 """
 
 from __future__ import annotations

@@ -52,10 +52,12 @@ def test_an_older_training_is_listed_shown_compared_and_deleted(
     assert (newest.run, oldest.run, oldest.triples) == (new, old, 6)
     lines = {line.key: line.values for line in differing([oldest, newest], told(newest))}
     assert lines["version"] == [str(version), str(newest.recipe["version"])]
-    assert lines["retention"] == ["–", f"{Recipe().retention:g}"]
+    share = OLD_RECIPES[version].get("interpolation")
+    then = "–" if share is None else f"{share:g}"
+    assert lines["interpolation"] == [then, f"{newest.recipe['interpolation']:g}"]
     header, (_, line) = as_table([newest, oldest])
     assert line[header.index("version")] == str(version)
-    assert line[header.index("retention")] == ""
+    assert line[header.index("interpolation")] == ("" if share is None else then)
     assert ends.own_share == OLD_RECIPES[version].get("interpolation", 1.0)
     (folder,) = delete_run(engine, settings, old)
     assert not folder.exists()

@@ -1,5 +1,6 @@
 """Against forgetting: distillation, the mean of two sets of weights, and files of sentences."""
 
+import copy
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -266,6 +267,21 @@ def test_weights_lie_on_the_line_between_base_and_finetuned(
             assert torch.equal(value, (old, new)[int(share)][name])
         elif value.is_floating_point():
             torch.testing.assert_close(value, old[name] + share * 0.25)
+
+
+def test_the_upper_third_of_the_layers_gets_its_part_of_the_share(tiny_encoder: Path) -> None:
+    import torch
+
+    model = load_encoder(str(tiny_encoder), device="cpu")
+    layers = model[0].model.encoder.layer
+    while len(layers) < 4:
+        layers.append(copy.deepcopy(layers[0]))
+    old = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+    new = {name: torch.ones_like(value) for name, value in old.items()}
+    interpolate(model, old, new, 0.75, upper=1 / 3)
+    of_layer = [layer.output.dense.weight.mean().item() for layer in layers]
+    assert of_layer == pytest.approx([0.75] * 3 + [0.25])
+    assert model[0].model.embeddings.word_embeddings.weight.mean().item() == pytest.approx(0.75)
 
 
 def test_sentences_are_the_distinct_lines_of_a_file(tmp_path: Path) -> None:
