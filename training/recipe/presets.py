@@ -38,7 +38,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 "Quick",
                 "For a first result, and for releases about the size of the starter corpus: at "
                 "most 260 steps.",
-                Recipe(max_steps=260),
+                Recipe(max_steps=260, interpolation=0.65),
             ),
             Preset(
                 STANDARD,
