@@ -81,9 +81,10 @@ def test_a_training_by_an_older_version_still_opens(project: Engine, version: in
         run.parameters = kept | {"recipe": OLD_RECIPES[version]}
     test = page(RESULTS)
     assert "measured nothing on held-out anchors" in told(test)
-    rows = "32 triples" if version == 1 else "4 families"
+    recipe = OLD_RECIPES[version]
+    rows = "32 triples" if version == 1 else f"{recipe['batch_size']} families"
     assert f"Trained in 3 steps, with {rows} each" in told(test)
-    assert yaml.safe_load(test.code[-2].value) == OLD_RECIPES[version]
+    assert yaml.safe_load(test.code[-2].value) == recipe
     assert not [button for button in test.button if button.label.startswith("Use this")]
     assert f"The recipe of run {run_id} has version {version}, expected" in told(test)
     assert f"version: {version}" in page(RUNS).dataframe[0].value["Recipe"][0]
