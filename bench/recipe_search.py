@@ -30,8 +30,8 @@ from training.finetune.losses import Family
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
 
-SHARES = (1.0, 0.9, 0.8)
-"""Of the finetuned weights, at which each trial is measured."""
+SHARES = (1.0, 0.75, 0.65)
+"""Of the finetuned weights, at which each trial is measured: all, and those of the presets."""
 
 
 def families_of(release: int, recipe: Recipe) -> list[Family]:

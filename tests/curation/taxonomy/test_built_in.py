@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
@@ -9,7 +10,14 @@ import pytest
 from pydantic import ValidationError
 
 from curation.diagnostics.surface import check_surface
-from curation.taxonomy.built_in import TAXONOMY, SurfaceCheck, VariantType, variant_type
+from curation.taxonomy.built_in import (
+    GUIDELINE_VERSION,
+    TAXONOMY,
+    TAXONOMY_VERSION,
+    SurfaceCheck,
+    VariantType,
+    variant_type,
+)
 from curation.taxonomy.reject_reasons import REJECT_REASONS, applicable_reason, reject_reason
 from db.errors import HedgerowError
 
@@ -30,6 +38,18 @@ def test_the_types_with_their_polarity_and_role() -> None:
     ]
     assert [t.id for t in TAXONOMY if t.of_paper] == [t.id for t in TAXONOMY][:6]
     assert [t.order for t in TAXONOMY] == sorted({t.order for t in TAXONOMY})
+
+
+def test_a_change_to_a_type_comes_with_a_new_version() -> None:
+    """Projects that are there take up a type's new wording only with a higher version.
+
+    After a change, raise both versions (that of guidelines if one or a reject reason changed), then
+    write the new digest here.
+    """
+    types = [entry.model_dump(mode="json", exclude={"version"}) for entry in TAXONOMY]
+    content = json.dumps(types, sort_keys=True) + repr(REJECT_REASONS)
+    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    assert (TAXONOMY_VERSION, GUIDELINE_VERSION, digest) == (5, 5, "9f3f8e92b8cf5f9d")
 
 
 @pytest.mark.parametrize("entry", TAXONOMY, ids=lambda t: t.id)

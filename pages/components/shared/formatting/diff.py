@@ -15,8 +15,9 @@ MAX_WORDS = 400
 """Longer texts are shown without a diff: comparing takes quadratic time and nobody reads it."""
 
 MIN_LIKENESS = 0.25
-"""Of two texts, as difflib's ratio of their words (0 to 1). Below it a variant is no edit of its
-anchor, as a passage is not, and a diff would mark nearly every word of both."""
+"""Of two texts, as difflib's ratio of their words (0 to 1). Below it a longer variant is no edit of
+its anchor, as a passage is not, and a diff would mark nearly every word of both. A shorter one may
+have dropped most of its anchor, which a diff has to show."""
 
 _MARK_TITLES = {"cue": "cue", "negator": "negator", "affix": "negative affix"}
 
@@ -28,8 +29,8 @@ def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup
         marks: stretches of ``text`` to highlight.
 
     Returns:
-        Escaped HTML of the two sentences; words that differ only in case count as equal. Two texts
-        that have little in common are shown without a diff.
+        Escaped HTML of the two sentences; words that differ only in case count as equal. A longer
+        variant that has little in common with its anchor is shown without a diff.
     """
     old, new = list(_WORD.finditer(anchor)), list(_WORD.finditer(text))
     dropped: set[int] = set()
@@ -38,7 +39,7 @@ def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup
         matcher = SequenceMatcher(
             None, [m[0].casefold() for m in old], [m[0].casefold() for m in new], autojunk=False
         )
-        is_edit = matcher.ratio() >= MIN_LIKENESS
+        is_edit = len(new) <= len(old) or matcher.ratio() >= MIN_LIKENESS
         for tag, i1, i2, j1, j2 in matcher.get_opcodes():
             if is_edit and tag != "equal":
                 dropped |= _characters(old[i1:i2], anchor)

@@ -42,6 +42,12 @@ def test_a_passage_is_not_marked_as_an_edit_of_its_anchor() -> None:
     assert plain(new) == passage
 
 
+def test_what_a_short_variant_drops_is_marked_however_much_it_is() -> None:
+    anchor = "The bank earned 8.1 billion, missed all forecasts and closed forty of its branches."
+    old, _ = diff(anchor, "The bank failed.")
+    assert "<del>" in old
+
+
 def test_negator_cue_and_affix_are_marked() -> None:
     anchor = "The bridge is safe."
     for text, cue, expected in (
