@@ -36,6 +36,7 @@ HEADINGS: Mapping[Study, str] = MappingProxyType(
         Study.TRIPLES: "Number of triples",
         Study.TYPES: "One type left out",
         Study.WRITERS: "Rules and language models",
+        Study.SOURCES: "Triples of others",
     }
 )
 """What the studies are called."""
@@ -49,6 +50,8 @@ _QUESTIONS: Mapping[Study, str] = MappingProxyType(
         Study.TYPES: "What is each variant type good for? All types, then each one left out.",
         Study.WRITERS: "Are variants by rule as good as those by a language model? As many of "
         "either, and all of them.",
+        Study.SOURCES: "Are your triples better than those of others, or only more? Equally many "
+        "of each source, as in the paper's Figure 4.",
     }
 )
 
