@@ -9,9 +9,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.anchors.sources import sources_in_use
-from curation.release.contents import only_sources
 from curation.release.freezing import create_release, list_releases
-from curation.release.selection import Selection
+from curation.release.selection import Selection, selection_of
 from curation.review.actions import accept, shown
 from db import run_process
 from db.columns import now
@@ -154,7 +153,7 @@ def test_the_first_release_takes_all_sources_and_says_so(
     test.button("train-click").click().run()
     with reading(project) as session:
         (release,) = list_releases(session)
-        assert (release.summary["variants"], only_sources(release)) == (28, ())
+        assert (release.summary["variants"], selection_of(release).sources) == (28, ())
 
 
 def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
