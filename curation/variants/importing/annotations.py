@@ -2,8 +2,8 @@
 
 Label Studio exports tasks: an object ``data`` and a list of ``annotations``, each with the results
 of the controls of its form. Argilla exports records: an object ``fields``, and ``responses`` by
-question. Hedgerow's own triples are rows of two variants. What models predicted or suggested is left
-out, as is what an annotator skipped or discarded.
+question. Hedgerow's own triples are rows of two variants. What models predicted or suggested is
+left out, as is what an annotator skipped or discarded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -35,7 +35,7 @@ _REASONS = {
 }
 
 OTHER = "other"
-"""The reason of a rejection that gives none that Hedgerow knows; its note says what the file has."""
+"""The reason of a rejection that gives none that is known here; its note says what the file has."""
 
 
 class Judged(NamedTuple):

@@ -24,7 +24,6 @@ from curation.variants.importing.entries import (
     FileAnchor,
     FileVariant,
     FileVerdict,
-    LeftOut,
 )
 from curation.variants.importing.parts import Parts
 from curation.variants.importing.roles import UNTYPED, ColumnRoles, Role, types_by_name
@@ -51,9 +50,14 @@ CREATE TABLE said (anchor, split, source, licence,
 CREATE TABLE facts (json);
 """
 _CLASH = (
-    "SELECT max(anchor.text), min(said.{0}), max(said.{0}) FROM said"
-    " JOIN anchor ON anchor.uid = said.anchor GROUP BY {1} HAVING min(said.{0}) < max(said.{0})"
-    " LIMIT 1"
+    "SELECT {1}, min(said.{0}), max(said.{0}) FROM said JOIN anchor ON anchor.uid = said.anchor"
+    " WHERE said.{0} <> '' GROUP BY {1} HAVING min(said.{0}) < max(said.{0}) LIMIT 1"
+)
+_NEXT = (
+    "SELECT variant.anchor, kind, variant.text, anchor.text FROM variant"
+    " JOIN anchor ON anchor.uid = variant.anchor"
+    " WHERE kind IN {} AND (variant.anchor, kind, variant.text) > (?, ?, ?)"
+    " ORDER BY variant.anchor, kind, variant.text LIMIT ?"
 )
 
 
@@ -265,8 +269,10 @@ def _keep(connection: sqlite3.Connection, entries: list[Entry], number: int) -> 
     connection.executemany(
         "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by)
-            + (verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note)
+            (
+                *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
+                *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
+            )
             for entry in entries
             if entry.anchor is not None and (verdict := entry.verdict) is not None
             for variant in entry.variants
@@ -276,14 +282,12 @@ def _keep(connection: sqlite3.Connection, entries: list[Entry], number: int) -> 
 
 def _check_said(connection: sqlite3.Connection, name: str) -> None:
     """Refuse an anchor with two splits or sources, and a source with two licences."""
-    for what, group in (("split", "said.anchor"), ("source", "said.anchor"), ("licence", "source")):
-        query = _CLASH.format(what, group)
-        if what == "licence":
-            query = (
-                "SELECT source, min(licence), max(licence) FROM said WHERE source <> ''"
-                " GROUP BY source HAVING min(licence) < max(licence) LIMIT 1"
-            )
-        if row := connection.execute(query).fetchone():
+    for what, group in (
+        ("split", "anchor.text"),
+        ("source", "anchor.text"),
+        ("licence", "said.source"),
+    ):
+        if row := connection.execute(_CLASH.format(what, group)).fetchone():
             of, one, other = row
             whose = "each source" if what == "licence" else "all variants of an anchor"
             raise HedgerowError(
@@ -304,38 +308,37 @@ def _find_types(
         Untyped role → variants whose words don't show their type.
     """
     untyped = [role.value for role in UNTYPED]
-    connection.execute(f"UPDATE variant SET type = kind WHERE kind NOT IN {_marks(untyped)}", untyped)
+    connection.execute(
+        f"UPDATE variant SET type = kind WHERE kind NOT IN {_marks(untyped)}", untyped
+    )
     to_find = list(untyped)
     if Role.CUE not in roles.values():
         to_find += [entry.id for entry in types.values() if entry.needs_cue]
     condition = f"FROM variant WHERE kind IN {_marks(to_find)}"
     (total,) = connection.execute(f"SELECT count(*) {condition}", to_find).fetchone()
-    rows = connection.execute(
-        "SELECT variant.anchor, kind, variant.text, anchor.text AS anchor_text FROM variant"
-        f" JOIN anchor ON anchor.uid = variant.anchor WHERE kind IN {_marks(to_find)}",
-        to_find,
-    )
     done = 0
-    found: list[tuple[Any, ...]] = []
     opened: Counter[str] = Counter()
-    with closing(sqlite3.connect(":memory:")):
-        while some := rows.fetchmany(BATCH):
-            for uid, kind, text, anchor in some:
-                type_id, cue = kind, None
-                if kind in untyped:
-                    type_id, cue = type_of(kind, types, anchor=anchor, text=text)
-                    opened[kind] += not type_id
-                else:
-                    cue = cue_of(types[kind], anchor=anchor, text=text)
-                found.append((type_id, cue, uid, kind, text))
-            done += len(some)
-            if report is not None:
-                report(done, total, f"Finding types and cues: {done:,} of {total:,}.")
-    connection.executemany(
-        "UPDATE variant SET type = ?, cue = coalesce(cue, ?)"
-        " WHERE anchor = ? AND kind = ? AND text = ?",
-        found,
-    )
+    last = ("", "", "")
+    while some := connection.execute(
+        _NEXT.format(_marks(to_find)), (*to_find, *last, BATCH)
+    ).fetchall():
+        found: list[tuple[Any, ...]] = []
+        for uid, kind, text, anchor in some:
+            if kind in untyped:
+                type_id, cue = type_of(kind, types, anchor=anchor, text=text)
+                opened[kind] += not type_id
+            else:
+                type_id, cue = kind, cue_of(types[kind], anchor=anchor, text=text)
+            found.append((type_id, cue, uid, kind, text))
+        connection.executemany(
+            "UPDATE variant SET type = ?, cue = coalesce(cue, ?)"
+            " WHERE anchor = ? AND kind = ? AND text = ?",
+            found,
+        )
+        last = found[-1][2:]
+        done += len(some)
+        if report is not None:
+            report(done, total, f"Finding types and cues: {done:,} of {total:,}.")
     return {role: count for role, count in opened.items() if count}
 
 

@@ -1,8 +1,8 @@
 """The type of a variant whose file says only that it is a hedge or a negation.
 
-The paper's types are told from each other by their surface: the negators and affixes that a negation
-adds to its anchor, by the same declarative checks that flag variants, and the cue that a hedge uses,
-by the paper's two lists. Where the surface leaves it open, nothing is decided.
+The paper's types differ on the surface: a negation in the negators and affixes that it adds to its
+anchor, for which the types' own declarative checks are asked, and a hedge in its cue, which is one
+of the paper's two lists. Where the surface leaves it open, nothing is decided.
 """
 
 from collections import defaultdict
@@ -69,8 +69,9 @@ def _fits(entry: VariantType, comparison: PairAnalysis) -> bool:
 
 
 def _hedge(types: Types, *, anchor: str, text: str) -> Typed:
-    """A phrase by the first phrase of the paper's list that the text adds; else a word by the first
-    word: a phrase often has a word of the other list beside it ("I'm not sure, but it may rain")."""
+    """A phrase by the first phrase of the paper's list that the text adds, else a word by the first
+    word: phrases often have a word of the other list next to them ("I'm not sure, it may rain").
+    """
     found = _new_cues(anchor, text, _every_cue())
     in_use = {entry.id for entry in _of_paper(types, "hedge")}
     for kind in ("phrase", "word"):
@@ -92,9 +93,7 @@ def _every_cue() -> tuple[str, ...]:
 def _new_cues(anchor: str, text: str, cues: tuple[str, ...]) -> list[str]:
     """As ``new_cues``; only the cues are tried of which the text has the first word."""
     by_first = _by_first_lemma(cues)
-    likely = {
-        cue: None for token in tokenize(text) for cue in by_first.get(lemma(token.word), ())
-    }
+    likely = {cue: None for token in tokenize(text) for cue in by_first.get(lemma(token.word), ())}
     return new_cues(anchor=anchor, text=text, cues=likely) if likely else []
 
 
