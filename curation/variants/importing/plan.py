@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.importing.insert import About, check_source
-from curation.anchors.importing.nli_texts import KnownAnchor, known_anchors
+from curation.anchors.importing.nli_texts import KnownAnchor, known_anchors, newest_variant
+from curation.anchors.importing.preview import count_wordings
 from curation.content_uids import canonical, variant_uid
 from curation.review.decisions import chunks
 from curation.review.history import stands
@@ -162,6 +163,12 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
     return Preview(anchors, ordered, dict(verdicts), reasons, staged.facts.places)
 
 
+def project_state(session: Session) -> tuple[int, int, int]:
+    """Something that changes with everything that a preview depends on."""
+    newest_decision = session.execute(select(func.max(col(Decision.id)))).scalar() or 0
+    return count_wordings(session), newest_variant(session), newest_decision
+
+
 def _place(order: Sequence[str], type_id: str) -> int:
     return order.index(type_id) if type_id in order else len(order)
 
@@ -193,10 +200,17 @@ def check(session: Session, staged: Staged, choices: Choices) -> None:
 def _check_undecided(types: Mapping[str, VariantType], role: Role, type_id: str) -> None:
     entry = types.get(type_id)
     if entry is None or entry.polarity != _POLARITIES[role]:
-        fitting = [one.id for one in types.values() if one.polarity == _POLARITIES[role]]
+        fitting = fitting_types(types, role)
         raise HedgerowError(
             f"Expected a type for a {role} ({', '.join(fitting)}), found '{type_id[:40]}'."
         )
+
+
+def fitting_types(types: Mapping[str, VariantType], role: Role) -> list[str]:
+    """The ids of the types in use that variants of an untyped role can be."""
+    return [
+        one.id for one in types.values() if one.polarity == _POLARITIES[role] and not one.retired
+    ]
 
 
 def _check_reviewers(session: Session, staged: Staged, choices: Choices) -> None:
