@@ -97,8 +97,10 @@ def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(file) as archive:
             names = _tables(entry.filename for entry in archive.infolist() if not entry.is_dir())
+            if not names:
+                return None
             _check_size(sum(archive.getinfo(name).file_size for name in names), "the archive")
-            return {name: archive.read(name) for name in names} or None
+            return {name: archive.read(name) for name in names}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
         raise HedgerowError(
             "The zip archive cannot be read: it is damaged or encrypted; unpack it and choose the "

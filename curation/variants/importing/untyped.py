@@ -45,8 +45,10 @@ def type_of(role: str, types: Types, *, anchor: str, text: str) -> Typed:
 
 def cue_of(entry: VariantType, *, anchor: str, text: str) -> str | None:
     """The cue that a variant of this type uses, where the text shows it; else None."""
-    found = _new_cues(anchor, text, listed_cues(entry) or _every_cue())
-    return found[0] if found else None
+    own_list = None if entry.id in HEDGE_CUES else listed_cues(entry)
+    found = _new_cues(anchor, text, own_list or _every_cue())
+    fitting = (cue for cue in found if entry.id not in HEDGE_CUES or kind_of(cue) == entry.id)
+    return next(fitting, None)
 
 
 def _negation(types: Types, *, anchor: str, text: str) -> str:
