@@ -38,7 +38,7 @@ class Role(StrEnum):
 
 MEANINGS = {
     Role.ANCHOR: "Anchors",
-    Role.TEXT: "Variants; another column names their types",
+    Role.TEXT: "Variants of several types",
     Role.TYPE: "Types of the variants",
     Role.CUE: "Hedge cues",
     Role.HEDGE: "Hedges whose type is found out",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.entries import LABELS
 from curation.variants.importing.plan import Preview
@@ -23,8 +24,8 @@ _VERDICTS = {Verdict.ACCEPT: "Accepted", Verdict.REJECT: "Rejected"}
 def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> None:
     """The counts, and the first variants with their types."""
     st.text(
-        f"{staged.facts.rows:,} rows: {found.anchors:,} new anchors, {found.variants:,} new "
-        f"variants, {found.decisions:,} verdicts."
+        f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
+        f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'verdict')}."
     )
     left, right = st.columns(2)
     with left:
@@ -54,8 +55,8 @@ def _left_out(found: Preview) -> None:
     if found.left_out:
         rows = [
             {
-                "Left out": LABELS[reason],
                 "Number": count,
+                "Left out": LABELS[reason],
                 "First at": found.places.get(reason.value, ""),
             }
             for reason, count in found.left_out.items()

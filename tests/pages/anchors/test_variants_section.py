@@ -75,7 +75,7 @@ def test_a_file_is_shown_before_anything_is_stored(page: AppTest, app_engine: En
     assert HOW in [caption.value for caption in page.caption]
     app = upload(page, TRIPLES)
     assert not app.exception
-    assert "4 rows: 1 new anchors, 3 new variants, 0 verdicts." in texts(app)
+    assert "4 rows: 1 new anchor, 3 new variants, 0 verdicts." in texts(app)
     assert {row["Type"]: row["Variants"] for row in table(app, "Variants")} == {
         "Verbal negation": 1,
         "Hedge: single word": 1,
