@@ -20,14 +20,13 @@ browse, add, variants, bundled = st.tabs(
     bind="query-params",
     on_change="rerun",
 )
-# Both are drawn each time: what was chosen in one is there after a look at the other.
+# These are drawn each time: what was chosen in one is there after a look at another.
 with browse:
     browser(reviewer_id())
 with add:
     adder(reviewer_id())
-if variants.open:  # it asks for the run under way
-    with variants:
-        importer()
+with variants:
+    importer()
 if bundled.open:  # it keeps no choices, and its counts take time
     with bundled:
         corpora()
