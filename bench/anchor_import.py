@@ -36,13 +36,15 @@ from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
 from curation.gc_pause import collector_paused
 from curation.taxonomy.project_types import all_types, seed_taxonomy
-from curation.variants.importing.parts import parts_of_path
-from curation.variants.importing.plan import AT_ONCE, Choices
+from curation.variants.importing.choices import Choices
+from curation.variants.importing.plan import AT_ONCE
 from curation.variants.importing.plan import preview as preview_variants
 from curation.variants.importing.roles import guess_roles, types_by_name
-from curation.variants.importing.staging import Staged, stage
+from curation.variants.importing.staged import Staged
+from curation.variants.importing.staging import stage
 from curation.variants.importing.storing import Import, store_families
-from curation.variants.importing.table import open_table
+from curation.variants.importing.tables.parts import parts_of_path
+from curation.variants.importing.tables.table import open_table
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Run, RunState, Source

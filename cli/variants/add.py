@@ -15,10 +15,10 @@ from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.plurals import counted
 from curation.taxonomy.project_types import all_types
 from curation.variants.importing.cells import parse_meanings
+from curation.variants.importing.choices import Choices, undecided_by_role
 from curation.variants.importing.entries import LABELS
 from curation.variants.importing.import_run import KIND, create_import
-from curation.variants.importing.parts import parts_of_path
-from curation.variants.importing.plan import Choices, Preview, preview, undecided_by_role
+from curation.variants.importing.plan import Preview, preview
 from curation.variants.importing.roles import (
     ColumnRoles,
     check_roles,
@@ -28,7 +28,8 @@ from curation.variants.importing.roles import (
     with_given,
 )
 from curation.variants.importing.staging import stage
-from curation.variants.importing.table import open_table
+from curation.variants.importing.tables.parts import parts_of_path
+from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
 from db.models import Verdict
 

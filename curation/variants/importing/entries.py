@@ -22,7 +22,7 @@ from curation.variants.importing.cells import (
     type_in,
 )
 from curation.variants.importing.roles import ColumnRoles, Role, text_columns
-from curation.variants.importing.table import Row
+from curation.variants.importing.tables.table import Row
 from db.errors import HedgerowError
 from db.models import Verdict
 

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 
 from curation.diagnostics.measuring import start_measuring
 from curation.gc_pause import collector_paused
-from curation.variants.importing.plan import AT_ONCE, Choices, check
-from curation.variants.importing.staging import Staged
+from curation.variants.importing.choices import Choices, check
+from curation.variants.importing.plan import AT_ONCE
+from curation.variants.importing.staged import Staged
 from curation.variants.importing.storing import Import, store_families
 from db.engine import reading, writing
 from db.errors import HedgerowError

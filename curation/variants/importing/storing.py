@@ -22,8 +22,9 @@ from curation.taxonomy.nli_types import ORIGINAL_TYPES, ensure_types
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import reject_reason
 from curation.variants.importing.cells import OTHER, Judged
-from curation.variants.importing.plan import Choices, Judge, NewVariant, NewVerdict, Plan, make_plan
-from curation.variants.importing.staging import Family
+from curation.variants.importing.choices import Choices
+from curation.variants.importing.plan import Judge, NewVariant, NewVerdict, Plan, make_plan
+from curation.variants.importing.staged import Family
 from db.columns import now
 from db.engine import insert_new, know_new_rows
 from db.errors import HedgerowError

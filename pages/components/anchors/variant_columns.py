@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from curation.taxonomy.built_in import VariantType
-from curation.variants.importing.plan import fitting_types
+from curation.variants.importing.choices import fitting_types
 from curation.variants.importing.roles import (
     MEANINGS,
     Role,
@@ -13,8 +13,8 @@ from curation.variants.importing.roles import (
     types_by_name,
     with_given,
 )
-from curation.variants.importing.staging import Staged
-from curation.variants.importing.table import Table
+from curation.variants.importing.staged import Staged
+from curation.variants.importing.tables.table import Table
 from pages.components.shared.formatting.label import plain
 
 MOST = 40

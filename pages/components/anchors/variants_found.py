@@ -8,7 +8,7 @@ from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.entries import LABELS
 from curation.variants.importing.plan import Preview
-from curation.variants.importing.staging import Staged
+from curation.variants.importing.staged import Staged
 from db.models import Verdict
 
 _EXAMPLES = 8

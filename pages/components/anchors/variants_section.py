@@ -8,12 +8,14 @@ from curation.anchors.importing.insert import About
 from curation.plurals import counted
 from curation.taxonomy.project_types import types_version
 from curation.variants.importing.cells import parse_meanings
+from curation.variants.importing.choices import Choices
 from curation.variants.importing.import_run import KIND, create_import
-from curation.variants.importing.parts import ACCEPTED, MAX_BYTES, Parts, parts_of_upload
-from curation.variants.importing.plan import Choices, Preview, preview, project_state
+from curation.variants.importing.plan import Preview, preview, project_state
 from curation.variants.importing.roles import Role, check_roles
-from curation.variants.importing.staging import Staged, stage
-from curation.variants.importing.table import Table, open_table
+from curation.variants.importing.staged import Staged
+from curation.variants.importing.staging import stage
+from curation.variants.importing.tables.parts import ACCEPTED, MAX_BYTES, Parts, parts_of_upload
+from curation.variants.importing.tables.table import Table, open_table
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run

@@ -24,9 +24,9 @@ from curation.taxonomy.own_types import add_type, retire_type
 from curation.taxonomy.project_types import all_types, seed_taxonomy
 from curation.taxonomy.type_drafts import OwnType
 from curation.variants.importing import import_run
+from curation.variants.importing.choices import Choices
 from curation.variants.importing.import_run import KIND, create_import, work
-from curation.variants.importing.parts import parts_of_path, parts_of_upload
-from curation.variants.importing.plan import Choices, preview
+from curation.variants.importing.plan import preview
 from curation.variants.importing.roles import (
     check_roles,
     guess_roles,
@@ -34,8 +34,10 @@ from curation.variants.importing.roles import (
     types_by_name,
     with_given,
 )
-from curation.variants.importing.staging import Staged, stage
-from curation.variants.importing.table import open_table
+from curation.variants.importing.staged import Staged
+from curation.variants.importing.staging import stage
+from curation.variants.importing.tables.parts import parts_of_path, parts_of_upload
+from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunEnded
 from db.execution import execute

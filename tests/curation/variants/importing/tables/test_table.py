@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from curation.variants.importing.parts import parts_of_path, parts_of_upload
-from curation.variants.importing.table import Table, open_table
+from curation.variants.importing.tables.parts import parts_of_path, parts_of_upload
+from curation.variants.importing.tables.table import Table, open_table
 from db.errors import HedgerowError
 
 ROWS = [

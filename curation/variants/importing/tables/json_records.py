@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from curation.strict_json import JsonError, read_json, read_json_list
-from curation.variants.importing.text_lines import text_lines, text_pieces
+from curation.variants.importing.tables.text_lines import text_lines, text_pieces
 from db.errors import HedgerowError
 
 _HEAD = 4096

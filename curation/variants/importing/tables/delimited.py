@@ -10,7 +10,7 @@ from curation.anchors.importing.file_table import listed
 from curation.plurals import counted
 from curation.release.export.file_formats import original
 from curation.release.export.table_rows import TABLES
-from curation.variants.importing.text_lines import text_lines
+from curation.variants.importing.tables.text_lines import text_lines
 from db.errors import HedgerowError
 
 _OUR_PAIRS = tuple(column.name for column in TABLES["pairs"])

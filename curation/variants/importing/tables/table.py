@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from curation.anchors.importing.decoding import PARQUET
 from curation.anchors.importing.file_table import check_columns
-from curation.variants.importing import annotations, delimited_rows, json_rows, parquet_rows
-from curation.variants.importing.parts import Part, Parts
+from curation.variants.importing.tables import annotations, delimited, json_records, parquet
+from curation.variants.importing.tables.parts import Part, Parts
 from db.errors import HedgerowError
 
 MAX_ROWS = 2_000_000
@@ -131,10 +131,10 @@ def _opened(file: BinaryIO, name: str) -> Opened:
     head = file.read(len(PARQUET))
     file.seek(0)
     if head == PARQUET:
-        columns, records = parquet_rows.read(file, name)
+        columns, records = parquet.read(file, name)
         return Opened(columns, "row", records)
-    if json_rows.first_character(file) in (b"{", b"["):
-        unit, records = json_rows.read(file, name)
+    if json_records.first_character(file) in (b"{", b"["):
+        unit, records = json_records.read(file, name)
         return Opened(None, unit, records)
-    columns, records = delimited_rows.read(file, name)
+    columns, records = delimited.read(file, name)
     return Opened(columns, "line", records)
