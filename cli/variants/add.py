@@ -47,15 +47,15 @@ def variants_add(
         typer.Option(
             "--map",
             metavar="COLUMN=ROLE",
-            help="What a column holds: anchor, text, type, cue, verdict, hedge, negation, ignore "
-            "and so on, or a variant type (otherwise guessed by its name). Repeat as needed.",
+            help="A role (anchor, text, type, cue, verdict, hedge, negation, ignore and so on) or "
+            "a variant type, for each column whose name doesn't say what it holds.",
         ),
     ] = None,
     undecided: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TYPE",
-            help="For hedges or negations whose words don't show their type (otherwise left out).",
+            help="The type of hedges or negations whose words don't show one (otherwise left out).",
         ),
     ] = None,
     verdicts: Annotated[
@@ -63,22 +63,27 @@ def variants_add(
         typer.Option(
             "--verdict",
             metavar="VALUE=accept|reject|none",
-            help="What the file calls a verdict, where it uses words of its own.",
+            help="What a word means that the file uses for verdicts.",
         ),
     ] = None,
     reviewer: Annotated[
-        str, typer.Option(help="Whose the verdicts are for which the file names nobody.")
+        str, typer.Option(help="The reviewer of verdicts for which the file names none.")
     ] = "",
     accept: Annotated[
         bool,
-        typer.Option("--accept", help="Accept what has no verdict, as its data set has it."),
+        typer.Option(
+            "--accept", help="Accept variants without a verdict as their data set has them."
+        ),
     ] = False,
     source: Annotated[
-        str, typer.Option(help="Of anchors for which the file names none (otherwise its name).")
+        str,
+        typer.Option(help="Where anchors come from, if the file doesn't say (otherwise its name)."),
     ] = "",
-    licence: Annotated[str | None, typer.Option(help="That source's, such as 'CC BY 4.0'.")] = None,
-    genre: Annotated[str, typer.Option(help="For anchors without a genre of their own.")] = "",
-    language: Annotated[str, typer.Option(help="The same for a tag such as 'de-CH'.")] = "en",
+    licence: Annotated[
+        str | None, typer.Option(help="Of that source, such as 'CC BY 4.0'.")
+    ] = None,
+    genre: Annotated[str, typer.Option(help="Of anchors for which the file has none.")] = "",
+    language: Annotated[str, typer.Option(help="The same; a tag such as 'de-CH'.")] = "en",
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from curation.anchors.importing.insert import About, check_source
+from curation.plurals import counted
 from curation.review.people.reviewers import check_person
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.nli_types import ORIGINAL_TYPES, check_types
@@ -98,8 +99,8 @@ def _check_reviewers(session: Session, staged: Staged, choices: Choices) -> None
         return
     if not choices.reviewer:
         raise HedgerowError(
-            f"{staged.facts.name} has {nameless:,} verdicts without a reviewer's name; say whose "
-            "they are (--reviewer, HEDGEROW_REVIEWER, or a name in the sidebar of the app)."
+            f"{staged.facts.name} has {counted(nameless, 'verdict')} without a reviewer's name; "
+            "name the reviewer (--reviewer, HEDGEROW_REVIEWER, or the name under which you review)."
         )
     check_person(session, choices.reviewer)
 

@@ -16,12 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.cells import Meanings
-from curation.variants.importing.entries import (
-    Entry,
-    EntryReader,
-)
+from curation.variants.importing.entries import Entry, EntryReader
 from curation.variants.importing.roles import UNTYPED, ColumnRoles, Role, types_by_name
 from curation.variants.importing.staged import Facts, Staged
 from curation.variants.importing.tables.parts import Parts
@@ -243,7 +241,7 @@ def _check_any(connection: sqlite3.Connection, facts: Facts) -> None:
     if not count:
         why = next(iter(facts.places.items()), None)
         raise HedgerowError(
-            f"There is no variant to import in the {facts.rows:,} rows of {facts.name}"
+            f"There is no variant to import in {counted(facts.rows, 'row')} of {facts.name}"
             + (f" ({why[0].replace('_', ' ')}, such as {why[1]})" if why else "")
             + "; check which column holds what."
         )

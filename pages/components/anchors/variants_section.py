@@ -107,10 +107,10 @@ def _look(file: _Opened, *, key: str) -> None:
     staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
     undecided = variant_columns.undecided(staged, types, key=key)
     accept = st.checkbox(
-        "Accept what has no verdict, as the data set has it",
+        "Accept variants without a verdict as their data set has them",
         key=f"variants-accept-{key}",
-        help="Otherwise it is pending, to be reviewed. The model reviewer 'data set labels' "
-        "accepts it; a person's verdict outranks that.",
+        help="Otherwise they are pending, to be reviewed. The model reviewer 'data set labels' "
+        "accepts them; a person's verdict outranks it.",
     )
     if about is None:
         st.caption("Name the source to go on.")

@@ -364,6 +364,23 @@ def test_an_exported_release_comes_back_with_the_same_hash(
             assert again.summary["decided_by"] == decided
 
 
+def test_typed_triples_keep_their_types_and_cues(seeded: Engine, settings: Settings) -> None:
+    triple = {
+        "anchor": "The bridge is safe.",
+        "positive": "The bridge seems safe.",
+        "negative": "The bridge is hardly safe.",
+        "positive_type": "word",
+        "negative_type": "free_contradiction",
+        "positive_cue": "seems",
+        "split": "test",
+    }
+    done = load(seeded, settings, [triple, triple | {"negative": "It is unsafe."}])
+    assert done["types"] == {"word": 1, "free_contradiction": 2}
+    with reading(seeded) as session:
+        assert {v.cue for v in all_of(session, Variant)} == {"seems", None}
+        assert [anchor.split for anchor in all_of(session, Anchor)] == [Split.TEST]
+
+
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
@@ -421,7 +438,7 @@ def test_what_cannot_be_a_variant_is_counted_with_its_first_place(seeded: Engine
             ],
             "one licence for each source",
         ),
-        ([ROWS[0] | {"text": ""}], "There is no variant to import in the 1 rows"),
+        ([ROWS[0] | {"text": ""}], "There is no variant to import in 1 row of"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(
@@ -436,7 +453,7 @@ def test_verdicts_need_a_name_that_a_person_can_have(seeded: Engine) -> None:
         model(session, "Llama")
     unnamed = [{key: value for key, value in ROWS[0].items() if key != "reviewer"}]
     cases = [
-        (unnamed, "", "has 1 verdicts without a reviewer's name"),
+        (unnamed, "", "has 1 verdict without a reviewer's name"),
         (unnamed, "Llama", "'Llama' is the name of a model reviewer"),
         ([ROWS[0] | {"reviewer": "llama"}], "Ada", "is the name of a model reviewer"),
         ([ROWS[0] | {"reviewer": LABELS}], "Ada", "is reserved|is the name of a model"),
