@@ -1,17 +1,24 @@
 """Anchors from a CSV file into the database, against the plain SQL insert of the same rows.
 
-    python -m bench.anchor_import [--anchors 50000] [--turns 5]
+    python -m bench.anchor_import [--anchors 50000] [--turns 5] [--triples 248000]
 
 Prints the median seconds of each step of an import (parse, look at every row, compare and check,
 insert and commit), of the plain insert, and the ratio; both measured turn by turn in one run, on
 equal databases that hold the starter corpus's anchors. The plain insert hands finished rows of both
 tables, ids included, to the driver's executemany in one transaction. Expected: at most 3 times.
+
+With ``--triples``, that many triples without types instead (as HedgeTriple has them, four negations
+and two hedges an anchor, shuffled) as variants of their types: the CPU seconds of reading them from
+JSON lines and from Parquet, against those of taking the same file into memory with ``json`` and
+pyarrow, of comparing and storing them, and the most memory that was used.
 """
 
 import argparse
 import csv
 import io
 import json
+import random
+import resource
 import shutil
 import statistics
 import tempfile
@@ -28,9 +35,19 @@ from curation.anchors.importing.preview import Fate, FileRow, preview
 from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
 from curation.gc_pause import collector_paused
+from curation.taxonomy.project_types import all_types, seed_taxonomy
+from curation.variants.importing.choices import Choices
+from curation.variants.importing.plan import AT_ONCE
+from curation.variants.importing.plan import preview as preview_variants
+from curation.variants.importing.roles import guess_roles, types_by_name
+from curation.variants.importing.staged import Staged
+from curation.variants.importing.staging import stage
+from curation.variants.importing.storing import Import, store_families
+from curation.variants.importing.tables.parts import parts_of_path
+from curation.variants.importing.tables.table import open_table
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
-from db.models import Source
+from db.models import Run, RunState, Source
 
 MOMENT = "2026-01-01 00:00:00.000000"
 ANCHOR = (
@@ -143,12 +160,106 @@ def measure(*, count: int, turns: int) -> dict[str, list[float]]:
     return found
 
 
+def triples(count: int) -> list[dict[str, str]]:
+    """So many triples out of the starter corpus, each anchor made new with a number."""
+    families = starter_anchors()
+    rows: list[dict[str, str]] = []
+    for number in range(count // 8):
+        family, day = families[number % len(families)], f"On day {number // len(families)} "
+        texts = {
+            key: day + (value if isinstance(value, str) else value["text"])
+            for key, value in family.items()
+            if key in ("anchor", "word", "phrase", "verbal", "absolute", "affixal", "lexical")
+        }
+        rows += [
+            {"anchor": texts["anchor"], "positive": texts[hedge], "negative": texts[negation]}
+            for hedge in ("word", "phrase")
+            for negation in ("verbal", "absolute", "affixal", "lexical")
+        ]
+    random.Random(0).shuffle(rows)
+    return rows
+
+
+def read_triples(path: Path) -> Staged:
+    """The file, read as ``hedgerow variants add`` reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine = create_engine(URL.create("sqlite", database=str(Path(folder) / "types.db")))
+        upgrade(engine)
+        with writing(engine) as session:
+            seed_taxonomy(session)
+            types = all_types(session)
+        engine.dispose()
+    parts = parts_of_path(path)
+    table = open_table(parts)
+    roles = guess_roles(table.columns, types_by_name(types.values()))
+    return stage(table, parts, roles=roles, types=types)
+
+
+def store_triples(staged: Staged, folder: Path) -> dict[str, float]:
+    """CPU seconds of comparing a file with an empty project and of storing it."""
+    engine = create_engine(URL.create("sqlite", database=str(folder / "triples.db")))
+    upgrade(engine)
+    choices = Choices(About(source="bench"), accept=True)
+    with writing(engine) as session:
+        seed_taxonomy(session)
+        run = Run(kind="bench", parameters={}, state=RunState.DONE)
+        session.add(run)
+        session.flush()
+        into = Import(run.id, "bench", "", "00000000-0000-0000-0000-000000000000")
+    times = [time.process_time()]
+    with reading(engine) as session:
+        preview_variants(session, staged, choices)
+    times.append(time.process_time())
+    for families in staged.families(AT_ONCE):
+        with collector_paused(), writing(engine) as session:
+            store_families(session, families, choices, into)
+    times.append(time.process_time())
+    engine.dispose()
+    return {"compare": times[1] - times[0], "store, accepted": times[2] - times[1]}
+
+
+def measure_triples(count: int) -> None:
+    """Measure the typed import, and print."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    rows = triples(count)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lines, parquet = folder / "triples.jsonl", folder / "triples.parquet"
+        lines.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        pq.write_table(pa.Table.from_pylist(rows), parquet)
+        plain = {
+            lines: lambda: [json.loads(line) for line in lines.open(encoding="utf-8")],
+            parquet: lambda: pq.read_table(parquet).to_pylist(),
+        }
+        for path, taken_in in plain.items():
+            start = time.process_time()
+            taken_in()
+            baseline = time.process_time() - start
+            start = time.process_time()
+            staged = read_triples(path)
+            took = time.process_time() - start
+            print(
+                f"read {path.suffix:9} {took:6.2f} s   {len(rows) / took:9,.0f} triples/s   "
+                f"{took / baseline:.1f} times the plain read"
+            )
+        for step, seconds in store_triples(staged, folder).items():
+            print(f"{step:15} {seconds:6.2f} s   {len(rows) / seconds:9,.0f} triples/s")
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"most memory     {most:6.0f} MB (the plain reads and the rows themselves included)")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--anchors", type=int, default=50_000)
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--triples", type=int, default=0)
     options = parser.parse_args()
+    if options.triples:
+        measure_triples(options.triples)
+        return
     found = measure(count=options.anchors, turns=options.turns)
     medians = {name: statistics.median(times) for name, times in found.items()}
     for name, seconds in medians.items():

@@ -74,6 +74,10 @@ COMMANDS: dict[str, str | Group] = {
             "restore": "cli.anchors.retire:restore",
         },
     ),
+    "variants": Group(
+        "Import variants that were made elsewhere.",
+        {"add": "cli.variants.add:variants_add"},
+    ),
     "prices": Group(
         "See what models charge, and set it for this project.",
         {

@@ -1,7 +1,14 @@
 """JSON that people and programs hand in: what is ambiguous is refused, and why is said in words."""
 
 import json
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+LONGEST_ITEM = 4 * 1024 * 1024
+"""Characters of an item of a long list."""
+
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 class JsonError(ValueError):
@@ -44,6 +51,67 @@ def read_json(text: str) -> Any:
         raise JsonError("nested too deep") from error
     except ValueError as error:  # Python's limit for the digits of a whole number
         raise JsonError("a number of too many digits") from error
+
+
+def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
+    """The objects of a JSON list that is too long to be held as a whole, one by one.
+
+    Args:
+        pieces: the text, cut anywhere between two characters.
+
+    Raises:
+        JsonError: it is no list of objects, or breaks off; or as ``read_json``, of an item.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
+    rest = _Rest(iter(pieces))
+    if rest.next() != "[":
+        raise JsonError("no list")
+    rest.place += 1
+    while (begin := rest.next()) != "]":
+        if begin != "{":
+            raise JsonError("no object in the list" if begin else "the list does not end")
+        try:
+            value, rest.place = decoder.raw_decode(rest.text, rest.place)
+        except JsonError:
+            raise
+        except json.JSONDecodeError as error:
+            if len(rest.text) - rest.place > LONGEST_ITEM or not rest.add():
+                raise JsonError(error.msg) from error
+        except RecursionError as error:
+            raise JsonError("nested too deep") from error
+        except ValueError as error:
+            raise JsonError("a number of too many digits") from error
+        else:
+            yield value
+
+
+class _Rest:
+    """What is left of a text that comes in pieces."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self.text, self.place = "", 0
+        self._pieces = pieces
+
+    def next(self) -> str:
+        """The next character that is neither white space nor a comma; '' at the end."""
+        while True:
+            found = _BETWEEN.match(self.text, self.place)
+            self.place = found.end() if found else self.place
+            if self.place < len(self.text):
+                return self.text[self.place]
+            if not self.add():
+                return ""
+
+    def add(self) -> bool:
+        """Take more of the text, as much again as there is; False at its end."""
+        rest = self.text[self.place :]
+        more: list[str] = []
+        length, wanted = 0, max(len(rest), 1 << 16)
+        while length < wanted and (piece := next(self._pieces, None)) is not None:
+            more.append(piece)
+            length += len(piece)
+        self.text, self.place = rest + "".join(more), 0
+        return bool(more)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from sqlmodel import col
 from curation.corpora.corpus import CORPORA, Corpus, corpus
 from curation.corpora.loading import KIND as KIND
 from curation.corpora.loading import Loaded, add_families, add_what_is_new, missing_families
-from curation.diagnostics.measuring import KIND as MEASURE
+from curation.diagnostics.measuring import start_measuring
 from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, parse_rule
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.execution import Result, RunContext
 from db.models import Anchor, Run, Source, Verdict
-from db.run_process import start_process
-from db.runs import ensure_run, list_runs
+from db.runs import list_runs
 
 AT_ONCE = 500
 """Families that are added in one transaction; no more are done twice after a crash."""
@@ -79,7 +78,7 @@ def work(context: RunContext) -> Result:
         with writing(context.engine) as session:
             accepted = accept_unflagged(session, wanted.id, reviewer_id=reviewer_id).matches.total
     if added.variants:
-        _measure_cosines(context)
+        start_measuring(context)
     return {"corpus": wanted.id, "source": wanted.source, "accepted": accepted, **added._asdict()}
 
 
@@ -118,11 +117,3 @@ def _add(context: RunContext, wanted: Corpus) -> Loaded:
     with writing(context.engine) as session:
         more = add_what_is_new(session, wanted, run_id=context.run.id)
     return Loaded(*map(sum, zip(added, more, strict=True)))
-
-
-def _measure_cosines(context: RunContext) -> None:
-    """Have the cosines measured by a run of their own, unless one is at it."""
-    with writing(context.engine) as session:
-        ensured = ensure_run(session, kind=MEASURE, parameters={})
-    if ensured.is_new:
-        start_process(context.settings, ensured.run)

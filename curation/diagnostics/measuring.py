@@ -36,6 +36,8 @@ from db.columns import now
 from db.engine import insert_new, reading, writing
 from db.execution import RunContext
 from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant
+from db.run_process import start_process
+from db.runs import ensure_run
 
 KIND = "diagnose"
 """The kind of run that measures."""
@@ -153,6 +155,14 @@ def _has_diagnostic() -> ColumnElement[bool]:
         )
         .exists()
     )
+
+
+def start_measuring(context: RunContext) -> None:
+    """Have what a run has added measured by a run of its own, unless one is at it."""
+    with writing(context.engine) as session:
+        ensured = ensure_run(session, kind=KIND, parameters={})
+    if ensured.is_new:
+        start_process(context.settings, ensured.run)
 
 
 def work(context: RunContext) -> dict[str, Any]:

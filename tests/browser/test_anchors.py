@@ -27,7 +27,7 @@ def test_a_file_is_looked_at_and_added_once(
     engine.dispose()
     page.set_viewport_size({"width": 800, "height": 900})
     page.goto(share(home) + "/anchors?part=Add")
-    chooser = page.locator("input[type=file]")
+    chooser = page.locator("input[type=file]").first  # the next one is for variants
     image, table = tmp_path / "photo.csv", tmp_path / "**mine**.csv"
     image.write_bytes(PNG)
     table.write_text(CSV, "utf-8")

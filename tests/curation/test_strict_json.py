@@ -1,8 +1,12 @@
 """JSON that is handed in: read as it is, or refused with a reason."""
 
-import pytest
+import json
 
-from curation.strict_json import JsonError, RepeatedKey, read_json
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.strict_json import JsonError, RepeatedKey, read_json, read_json_list
 
 
 def test_plain_json_is_read() -> None:
@@ -34,3 +38,15 @@ def test_a_repeated_key_is_named_in_short() -> None:
     with pytest.raises(RepeatedKey) as caught:
         read_json(f'{{"{key}": 1, "{key}": 2}}')
     assert caught.value.key == key and len(str(caught.value)) < 150
+
+
+@given(
+    st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=5)), max_size=6),
+    st.integers(1, 9),
+)
+def test_a_list_is_read_object_by_object_however_it_is_cut(
+    items: list[dict[str, object]], size: int
+) -> None:
+    text = json.dumps(items)
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    assert list(read_json_list(pieces)) == items

@@ -73,6 +73,7 @@ def test_a_done_run_says_on_the_overview_what_it_has_brought(
 
 def test_a_kind_that_is_not_there_is_named_with_those_that_are() -> None:
     ask("init", "--empty")
-    assert "Expected a kind of run (starter, corpus, import, generate," in complaint(
-        "runs", "list", "--kind", "trian"
+    assert (
+        "Expected a kind of run (starter, corpus, import, import-variants, generate,"
+        in complaint("runs", "list", "--kind", "trian")
     )

@@ -117,6 +117,13 @@ def _loaded(result: Result) -> str:
     return f"{result['source']}: {added}{accepted}."
 
 
+def _imported(result: Result) -> str:
+    return (
+        f"{result['file']}: added {counted(result['anchors'], 'anchor')}, "
+        f"{counted(result['variants'], 'variant')} and {counted(result['decisions'], 'verdict')}."
+    )
+
+
 def _measures(result: Result) -> str:
     return (
         f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
@@ -197,6 +204,13 @@ KINDS = (
         step=StepKind.LOAD,
     ),
     RunKind(id="import", title="Add anchors", address=lambda run: "anchors"),
+    RunKind(
+        id="import-variants",
+        title="Import variants",
+        work="curation.variants.importing.import_run:work",
+        address=lambda run: _page("anchors", part="Import variants"),
+        summary=_imported,
+    ),
     RunKind(
         id="generate",
         title="Generate variants",

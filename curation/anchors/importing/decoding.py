@@ -181,13 +181,21 @@ def _check_lines(data: AnyStr, feed: AnyStr, carriage: AnyStr, name: str) -> Non
 
 
 def _wrong_byte(data: bytes, position: int, name: str) -> str:
-    line = _line(data, position)
     begin = max(data.rfind(b"\n", 0, position), data.rfind(b"\r", 0, position)) + 1
-    byte = data[position]
+    return not_utf8(
+        name, line=_line(data, position), byte=data[position], place=position - begin + 1
+    )
+
+
+def not_utf8(name: str, *, line: int, byte: int, place: int) -> str:
+    """What is said of a byte that is not UTF-8.
+
+    Args:
+        place: of the byte in its line, from 1.
+    """
     return (
         f"Expected UTF-8, but line {line:,} of {name} has the byte 0x{byte:02X} as its "
-        f"{_ordinal(position - begin + 1)} byte, which looks like Latin-1 or Windows-1252; "
-        "save the file as UTF-8."
+        f"{_ordinal(place)} byte, which looks like Latin-1 or Windows-1252; save the file as UTF-8."
     )
 
 

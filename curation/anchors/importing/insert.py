@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.attributes import checked_genre, checked_language
+from curation.anchors.importing.anchor_rows import NewAnchor, insert_anchors
 from curation.anchors.importing.nli_insert import Imported, add_originals
 from curation.anchors.importing.nli_texts import Original, Originals, newest_variant
 from curation.anchors.importing.preview import Fate, FileRow, Preview, count_wordings
 from curation.content_uids import canonical, split_of
 from curation.gc_pause import collector_paused
-from db.columns import UtcDateTime, now
-from db.engine import batched, know_new_rows
+from db.columns import now
 from db.errors import HedgerowError
-from db.models import Anchor, AnchorRevision, Run, RunState, Source
+from db.models import Run, RunState, Source
 
 KIND = "import"
 
@@ -194,7 +194,8 @@ def add_anchors(
     try:
         with collector_paused():
             if rows:
-                _insert(session, rows, about, source_id=source.id, author_id=author_id)
+                new = [_new_anchor(row, about, source.id) for row in rows]
+                insert_anchors(session, new, author_id=author_id)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
     if beside is None:
@@ -245,57 +246,6 @@ def _kept_as_run(
     )
 
 
-def _insert(
-    session: Session,
-    rows: Sequence[FileRow],
-    about: About,
-    *,
-    source_id: int,
-    author_id: int | None,
-) -> None:
-    """One anchor and one wording for each row.
-
-    Finished values go to the driver's executemany: SQLAlchemy's own handling of parameters would
-    cost as much again as the insert.
-    """
-    connection = session.connection()
-    moment = UtcDateTime().dialect_impl(connection.dialect).bind_processor(connection.dialect)
-    created = moment(now()) if moment else now()
-    ids = _next_ids(session, len(rows))
-    genre, language = about.genre, about.language
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    numbered = list(zip(ids, rows, strict=True))
-    for some in batched(numbered):
-        connection.exec_driver_sql(
-            _ANCHOR.format(", ".join([mark] * 7)),
-            [
-                (id_, row.uid, source_id, row.genre or genre, language, split_of(row.uid), created)
-                for id_, row in some
-            ],
-        )
-        connection.exec_driver_sql(
-            _WORDING.format(", ".join([mark] * 5)),
-            [(id_, row.text, row.uid, author_id, created) for id_, row in some],
-        )
-    know_new_rows(session, Anchor, AnchorRevision)
-
-
-_ANCHOR = (
-    "INSERT INTO anchor (id, uid, source_id, genre, language, split, created_at, revision)"
-    " VALUES ({}, 1)"
-)
-_WORDING = (
-    "INSERT INTO anchor_revision (anchor_id, text, text_uid, author_id, created_at, revision)"
-    " VALUES ({}, 1)"
-)
-
-
-def _next_ids(session: Session, count: int) -> Sequence[int]:
-    """Ids for this many anchors that nobody else can get."""
-    if session.get_bind().dialect.name == "postgresql":
-        sequence = func.nextval(func.pg_get_serial_sequence("anchor", "id"))
-        query = select(sequence).select_from(func.generate_series(1, count))
-        return sorted(session.execute(query).scalars())
-    # Whoever writes to SQLite is alone.
-    last = session.execute(select(func.max(col(Anchor.id)))).scalar_one_or_none() or 0
-    return range(last + 1, last + count + 1)
+def _new_anchor(row: FileRow, about: About, source_id: int) -> NewAnchor:
+    genre = row.genre or about.genre
+    return NewAnchor(row.uid, source_id, genre, about.language, split_of(row.uid), row.text)

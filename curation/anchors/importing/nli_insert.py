@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.importing.nli_texts import KnownAnchor, Original, known_anchors
-from curation.content_uids import RANDOM_SALT, bucket, variant_uid
+from curation.anchors.importing.variant_rows import imported_row
+from curation.content_uids import variant_uid
 from curation.diagnostics.measuring import measure_variants
 from curation.review.decisions import bulk_store_decisions
 from curation.review.people.reviewers import LABELS, ensure_reviewer
@@ -24,14 +25,9 @@ from db.columns import now
 from db.engine import insert_new, know_new_rows
 from db.models import ReviewerKind, Variant, Verdict
 
-PROVIDER = "imported"
-"""The provider of these variants; their model is the name of the file."""
-
 MEASURED_AT_ONCE = 5_000
 """Variants whose distances and flags are measured within the import, in a second or two; more are
 left to the next diagnostics run."""
-
-_LONGEST_NAME = 200
 
 
 class Imported(NamedTuple):
@@ -92,19 +88,16 @@ def add_originals(
 
 def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> dict[str, Any]:
     uid = variant_uid(anchor_uid=anchor.uid, type_id=original.type_id, text=original.text)
-    return {
-        "uid": uid,
-        "anchor_id": anchor.id,
-        "anchor_revision": anchor.revision,
-        "source_id": anchor.source_id,
-        "type_id": original.type_id,
-        "text": original.text,
-        "run_id": run_id,
-        "provider": PROVIDER,
-        "model": file[:_LONGEST_NAME],
-        "random_key": bucket(uid, salt=RANDOM_SALT),
-        "created_at": now(),
-    }
+    return imported_row(
+        uid,
+        anchor_id=anchor.id,
+        anchor_revision=anchor.revision,
+        source_id=anchor.source_id,
+        type_id=original.type_id,
+        text=original.text,
+        run_id=run_id,
+        file=file,
+    )
 
 
 def _accept(session: Session, variant_ids: Sequence[int], *, note: str) -> None:

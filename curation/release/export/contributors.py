@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.importing.nli_insert import PROVIDER as IMPORTED
+from curation.anchors.importing.variant_rows import PROVIDER as IMPORTED
 from curation.markdown import markdown_table, percent
 from curation.variants.writers import PERSON, RULES
 from db.models import Release, ReleaseItem

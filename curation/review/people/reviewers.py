@@ -132,21 +132,33 @@ def ensure_reviewer(
             other kind.
     """
     clean = _checked(name)
+    if kind is ReviewerKind.PERSON:
+        check_person(session, clean)
     reviewer = get_reviewer(session, clean)
     if reviewer is None:
-        if kind is ReviewerKind.PERSON:
-            _refuse_reserved(clean)
         insert_new(session, Reviewer, [{"name": clean, "key": name_key(clean), "kind": kind}])
         reviewer = get_reviewer(session, clean)
         assert reviewer is not None  # just stored, by this transaction or another
-    if reviewer.kind is kind:
-        return reviewer
-    if kind is ReviewerKind.PERSON:
+    if reviewer.kind is not kind:
+        raise HedgerowError(
+            f"The name '{reviewer.name}' is needed for a model, but a person has it; rename them "
+            f"first: hedgerow reviewers rename '{reviewer.name}' NEW."
+        )
+    return reviewer
+
+
+def check_person(session: Session, name: str) -> None:
+    """Refuse a name under which no person can review; nobody is added.
+
+    Raises:
+        HedgerowError: it is empty, too long, reserved, or a model's.
+    """
+    clean = _checked(name)
+    reviewer = get_reviewer(session, clean)
+    if reviewer is None:
+        _refuse_reserved(clean)
+    elif reviewer.kind is not ReviewerKind.PERSON:
         raise HedgerowError(f"'{clean}' is the name of a model reviewer; take another name.")
-    raise HedgerowError(
-        f"The name '{reviewer.name}' is needed for a model, but a person has it; rename them "
-        f"first: hedgerow reviewers rename '{reviewer.name}' NEW."
-    )
 
 
 def rename_person(session: Session, person: Reviewer, name: str) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from curation.corpora import corpus_run
 from curation.corpora.corpus import CORPORA, Corpus
+from curation.diagnostics import measuring
 from tests.cli.support.commands import ask, said
 
 NAME = "antonyms"
@@ -21,7 +21,7 @@ def ten_families(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return read(one)[:10]
 
     monkeypatch.setattr(Corpus, "families", first)
-    monkeypatch.setattr(corpus_run, "start_process", lambda *_: None)
+    monkeypatch.setattr(measuring, "start_process", lambda *_: None)
     ask("init", "--empty")
 
 

@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.checks import Reason, has_several_sentences
-from curation.anchors.importing import insert
+from curation.anchors.importing import anchor_rows
 from curation.anchors.importing.formats import read_file, read_pasted
 from curation.anchors.importing.insert import (
     About,
@@ -249,7 +249,7 @@ class TestAdding:
     def test_what_fails_in_the_middle_leaves_nothing(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(insert, "_WORDING", "INSERT INTO nowhere VALUES ({})")
+        monkeypatch.setattr(anchor_rows, "_WORDING", "INSERT INTO nowhere VALUES ({})")
         with pytest.raises(Exception, match="nowhere"):
             add(engine, "The bridge is safe.")
         with reading(engine) as session:

@@ -1,0 +1,1 @@
+"""Importing variants, from the terminal."""

@@ -1,0 +1,169 @@
+"""Importing a table of variants, with their anchors, types, cues and verdicts."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Printed
+
+from cli.shared.home import asked_by, open_home
+from cli.shared.run_facts import sentences
+from cli.shared.run_here import carry_out_run
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, DryRun, progress_bar, show
+from curation.anchors.importing.insert import MAX_SOURCE, About
+from curation.plurals import counted
+from curation.taxonomy.project_types import all_types
+from curation.variants.importing.cells import parse_meanings
+from curation.variants.importing.choices import Choices, undecided_by_role
+from curation.variants.importing.entries import LABELS
+from curation.variants.importing.import_run import KIND, create_import
+from curation.variants.importing.plan import Preview, preview
+from curation.variants.importing.roles import (
+    ColumnRoles,
+    check_roles,
+    guess_roles,
+    parse_roles,
+    types_by_name,
+    with_given,
+)
+from curation.variants.importing.staging import stage
+from curation.variants.importing.tables.parts import parts_of_path
+from curation.variants.importing.tables.table import open_table
+from db.engine import reading, writing
+from db.models import Verdict
+
+
+def variants_add(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE_OR_FOLDER",
+            help="CSV, TSV, JSON, JSON lines, Parquet, or an export's folder or zip file.",
+        ),
+    ],
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="COLUMN=ROLE",
+            help="A role (anchor, text, type, cue, verdict, hedge, negation, ignore and so on) or "
+            "a variant type, for each column whose name doesn't say what it holds.",
+        ),
+    ] = None,
+    undecided: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TYPE",
+            help="The type of hedges or negations whose words don't show one (otherwise left out).",
+        ),
+    ] = None,
+    verdicts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--verdict",
+            metavar="VALUE=accept|reject|none",
+            help="What a word means that the file uses for verdicts.",
+        ),
+    ] = None,
+    reviewer: Annotated[
+        str, typer.Option(help="The reviewer of verdicts for which the file names none.")
+    ] = "",
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept", help="Accept variants without a verdict as their data set has them."
+        ),
+    ] = False,
+    source: Annotated[
+        str,
+        typer.Option(help="Where anchors come from, if the file doesn't say (otherwise its name)."),
+    ] = "",
+    licence: Annotated[
+        str | None, typer.Option(help="Of that source, such as 'CC BY 4.0'.")
+    ] = None,
+    genre: Annotated[str, typer.Option(help="Of anchors for which the file has none.")] = "",
+    language: Annotated[str, typer.Option(help="The same; a tag such as 'de-CH'.")] = "en",
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import variants with their anchors; what the project has already is passed over."""
+    settings, engine = open_home()
+    meanings = parse_meanings(verdicts or [])
+    parts = parts_of_path(file)
+    table = open_table(parts)
+    with reading(engine) as session:
+        types = all_types(session)
+    names = types_by_name(types.values())
+    given = parse_roles(mapping or [], columns=table.columns, types=names, name=table.name)
+    roles = with_given(guess_roles(table.columns, names), given)
+    check_roles(roles, columns=table.columns, name=table.name)
+    choices = Choices(
+        about=About(source or file.stem[:MAX_SOURCE], licence, genre, language),
+        undecided=undecided_by_role(undecided or [], types),
+        accept=accept,
+        reviewer=reviewer or settings.reviewer,
+    )
+    with progress_bar() as report:
+        staged = stage(table, parts, roles=roles, types=types, meanings=meanings, report=report)
+    with reading(engine) as session:  # the others can go on writing meanwhile
+        found = preview(session, staged, choices)
+    result: dict[str, Any] = {
+        "rows": staged.facts.rows,
+        "columns": dict(roles),
+        "anchors": found.anchors,
+        "variants": found.variants,
+        "types": dict(found.types),
+        "decisions": found.decisions,
+        "verdicts": _by_reviewer(found),
+        "left_out": {reason.value: count for reason, count in found.left_out.items()},
+        "places": dict(found.places),
+        "dry_run": dry_run,
+        "run": None,
+    }
+    lines = _in_words(table.name, table.columns, roles, found, dry_run=dry_run)
+    if (found.variants or found.decisions) and not dry_run:
+        with writing(engine) as session:
+            author = asked_by(session, settings)
+            run = create_import(session, settings, staged, choices, requested_by=author)
+        result |= carry_out_run(settings, engine, run.id)
+        lines = [*sentences(KIND, result), *lines]
+    show(result, as_json, *lines)
+
+
+def _by_reviewer(found: Preview) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for (name, _), count in found.verdicts.items():
+        counts[name] = counts.get(name, 0) + count
+    return counts
+
+
+def _in_words(
+    name: str, columns: tuple[str, ...], roles: ColumnRoles, found: Preview, *, dry_run: bool
+) -> list[str | Printed]:
+    read = ", ".join(f"{column} ({role})" for column, role in roles.items())
+    lines: list[str | Printed] = [f"Read {name}: {read}."]
+    if unused := [column for column in columns if column not in roles]:
+        lines.append(f"Not used: {', '.join(unused)}.")
+    if dry_run:
+        lines.append(
+            f"Would add {counted(found.anchors, 'anchor')}, {counted(found.variants, 'variant')} "
+            f"and {counted(found.decisions, 'verdict')}."
+        )
+    elif not found.variants and not found.decisions:
+        lines.append("Nothing of it is missing here.")
+    if found.types:
+        lines += ["", table_of("type", "variants", rows=found.types.items())]
+    if found.verdicts:
+        rows = [
+            (reviewer, "accepted" if verdict is Verdict.ACCEPT else "rejected", count)
+            for (reviewer, verdict), count in found.verdicts.items()
+        ]
+        lines += ["", table_of("reviewer", "verdict", "variants", rows=rows)]
+    if found.left_out:
+        left = [
+            (LABELS[reason], count, found.places.get(reason.value, ""))
+            for reason, count in found.left_out.items()
+        ]
+        lines += ["", table_of("left out", "number", "first at", rows=left)]
+    return lines

@@ -1,0 +1,77 @@
+"""New anchors as rows: one row for the anchor, one for its first wording."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from db.columns import UtcDateTime, now
+from db.engine import batched, know_new_rows
+from db.models import Anchor, AnchorRevision
+
+_ANCHOR = (
+    "INSERT INTO anchor (uid, source_id, genre, language, split, id, created_at, revision)"
+    " VALUES ({}, 1)"
+)
+_WORDING = (
+    "INSERT INTO anchor_revision (anchor_id, text, text_uid, author_id, created_at, revision)"
+    " VALUES ({}, 1)"
+)
+
+
+class NewAnchor(NamedTuple):
+    """An anchor that the project lacks.
+
+    Attributes:
+        uid: of its text, which is canonical.
+    """
+
+    uid: str
+    source_id: int
+    genre: str
+    language: str
+    split: str
+    text: str
+
+
+def insert_anchors(
+    session: Session, anchors: Sequence[NewAnchor], *, author_id: int | None
+) -> Sequence[int]:
+    """Add anchors, in the session's transaction; their ids, in order.
+
+    Finished values go to the driver's executemany: SQLAlchemy's own handling of parameters would
+    cost as much again as the insert.
+
+    Raises:
+        sqlalchemy.exc.IntegrityError: one is there already.
+    """
+    connection = session.connection()
+    moment = UtcDateTime().dialect_impl(connection.dialect).bind_processor(connection.dialect)
+    created = moment(now()) if moment else now()
+    ids = _next_ids(session, len(anchors))
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    numbered = list(zip(ids, anchors, strict=True))
+    for some in batched(numbered):
+        connection.exec_driver_sql(
+            _ANCHOR.format(", ".join([mark] * 7)),
+            [(*one[:5], id_, created) for id_, one in some],
+        )
+        connection.exec_driver_sql(
+            _WORDING.format(", ".join([mark] * 5)),
+            [(id_, one.text, one.uid, author_id, created) for id_, one in some],
+        )
+    know_new_rows(session, Anchor, AnchorRevision)
+    return ids
+
+
+def _next_ids(session: Session, count: int) -> Sequence[int]:
+    """Ids for this many anchors that nobody else can get."""
+    if session.get_bind().dialect.name == "postgresql":
+        sequence = func.nextval(func.pg_get_serial_sequence("anchor", "id"))
+        query = select(sequence).select_from(func.generate_series(1, count))
+        return sorted(session.execute(query).scalars())
+    # Whoever writes to SQLite is alone.
+    last = session.execute(select(func.max(col(Anchor.id)))).scalar_one_or_none() or 0
+    return range(last + 1, last + count + 1)

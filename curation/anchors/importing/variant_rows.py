@@ -1,0 +1,50 @@
+"""Imported variants as rows."""
+
+from typing import Any
+
+from curation.content_uids import RANDOM_SALT, bucket
+from db.columns import now
+
+PROVIDER = "imported"
+"""The provider of variants whose file names none; their model is the name of the file."""
+
+_LONGEST_NAME = 200
+
+
+def imported_row(
+    uid: str,
+    *,
+    anchor_id: int,
+    anchor_revision: int,
+    source_id: int,
+    type_id: str,
+    text: str,
+    run_id: int,
+    file: str,
+    cue: str | None = None,
+    provider: str = "",
+    model: str = "",
+) -> dict[str, Any]:
+    """A variant as a row.
+
+    Args:
+        uid: of the variant.
+        source_id: the anchor's.
+        run_id: the import's.
+        file: its name; kept with each variant that names no model.
+        provider: '' for a file that names none.
+    """
+    return {
+        "uid": uid,
+        "anchor_id": anchor_id,
+        "anchor_revision": anchor_revision,
+        "source_id": source_id,
+        "type_id": type_id,
+        "text": text,
+        "cue": cue,
+        "run_id": run_id,
+        "provider": provider or PROVIDER,
+        "model": model if provider else file[:_LONGEST_NAME],
+        "random_key": bucket(uid, salt=RANDOM_SALT),
+        "created_at": now(),
+    }

@@ -1,0 +1,153 @@
+"""What single cells say: a verdict, a split, a type, a reason, a text."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from curation.anchors.importing.file_table import quoted
+from curation.content_uids import canonical
+from curation.taxonomy.reject_reasons import REJECT_REASONS
+from curation.variants.importing.roles import name_key
+from db.errors import HedgerowError
+from db.models import Split, Verdict
+
+_ACCEPTING = "accept accepted yes true 1 good correct ok okay right valid keep approve approved"
+_REJECTING = "reject rejected no false 0 bad incorrect wrong invalid discard discarded decline"
+_OPEN = "ignore ignored skip skipped pending unsure undecided maybe none conflict submitted draft"
+
+_VERDICTS: dict[str, Verdict | None] = (
+    dict.fromkeys(_ACCEPTING.split(), Verdict.ACCEPT)
+    | dict.fromkeys(_REJECTING.split(), Verdict.REJECT)
+    | dict.fromkeys(_OPEN.split(), None)
+    | {"": None}
+)
+_MEANINGS: dict[str, Verdict | None] = {
+    "accept": Verdict.ACCEPT,
+    "reject": Verdict.REJECT,
+    "none": None,
+}
+
+_SPLITS = {split.value: split for split in Split} | dict.fromkeys(
+    ("val", "dev", "valid", "development"), Split.VALIDATION
+)
+
+_REASONS = {
+    name_key(name): reason.id for reason in REJECT_REASONS for name in (reason.id, reason.label)
+}
+
+OTHER = "other"
+"""The reason of a rejection that gives none that is known here; its note says what the file has."""
+
+
+class Judged(NamedTuple):
+    """A verdict as a file has it.
+
+    Attributes:
+        reason: the id of a reject reason; '' for an acceptance.
+        note: what the file says beyond it.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    note: str = ""
+
+
+Meanings = Mapping[str, Verdict | None]
+"""What a file calls a verdict → the verdict; None for no verdict."""
+
+
+def parse_meanings(given: Iterable[str]) -> dict[str, Verdict | None]:
+    """What somebody says that values mean, each as ``VALUE=accept``, ``reject`` or ``none``.
+
+    Raises:
+        HedgerowError: one reads otherwise.
+    """
+    found: dict[str, Verdict | None] = {}
+    for one in given:
+        value, equals, meaning = one.rpartition("=")
+        if not equals or meaning.strip().casefold() not in _MEANINGS:
+            raise HedgerowError(
+                f"Expected VALUE=accept, VALUE=reject or VALUE=none, found {one[:80]!r}."
+            )
+        found[name_key(value)] = _MEANINGS[meaning.strip().casefold()]
+    return found
+
+
+def judged(
+    value: str, *, reason: str, note: str, meanings: Meanings, place: str, column: str
+) -> Judged | None:
+    """The verdict in a cell; None for none. A reject reason by itself is a rejection.
+
+    Raises:
+        HedgerowError: the value is not known.
+    """
+    key = name_key(value)
+    known = _VERDICTS | dict(meanings)
+    if key not in known:
+        if key in _REASONS:
+            return Judged(Verdict.REJECT, _REASONS[key], note)
+        raise HedgerowError(
+            f"Expected a verdict (accept or reject) in {quoted(column)}, found {quoted(value)} on "
+            f"{place}; say what it means, as in --verdict '{value[:40]}=accept', or leave the "
+            "column out."
+        )
+    verdict = known[key]
+    if verdict is not Verdict.REJECT:
+        return Judged(verdict, "", note) if verdict else None
+    known_reason = _REASONS.get(name_key(reason), OTHER)
+    if known_reason == OTHER and reason and name_key(reason) != OTHER:
+        note = f"{reason}. {note}".strip()
+    return Judged(verdict, known_reason, note)
+
+
+def split_in(value: str, *, place: str, column: str) -> str:
+    """The split in a cell; '' for an empty one.
+
+    Raises:
+        HedgerowError: it is none.
+    """
+    key = name_key(value)
+    if not key:
+        return ""
+    if key not in _SPLITS:
+        raise HedgerowError(
+            f"Expected a split ({', '.join(Split)}) in {quoted(column)}, found {quoted(value)} on "
+            f"{place}; leave the column out."
+        )
+    return _SPLITS[key].value
+
+
+def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) -> str:
+    """The id of the type in a cell; '' for an empty one.
+
+    Args:
+        types: what ``roles.types_by_name`` gives.
+
+    Raises:
+        HedgerowError: the project has no such type.
+    """
+    key = name_key(value)
+    if not key:
+        return ""
+    if key not in types:
+        raise HedgerowError(
+            f"The type {quoted(value)} in {quoted(column)} on {place} is none of this project's; "
+            "add it on the Taxonomy page first, or leave its rows out."
+        )
+    return types[key]
+
+
+def said(value: Any) -> str:
+    """What a cell says; of a number its digits, of something nested nothing."""
+    if isinstance(value, str):
+        return value.strip()
+    if value is None or isinstance(value, dict | list):
+        return ""
+    return str(value)
+
+
+def short(value: Any, *, longest: int) -> str:
+    """What a cell says, canonical and cut; '' where it is not plain text."""
+    try:
+        return canonical(said(value))[:longest].rstrip()
+    except HedgerowError:
+        return ""

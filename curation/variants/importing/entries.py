@@ -1,0 +1,280 @@
+"""What a row of a table comes to: an anchor, its variants, and a verdict on them."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from curation.anchors.attributes import checked_genre, checked_language
+from curation.anchors.current_revision import MAX_ANCHOR
+from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE
+from curation.content_uids import canonical, canonical_uid
+from curation.review.people.reviewers import MAX_NAME
+from curation.variants.cue_corrections import checked_cue
+from curation.variants.edits import MAX_TEXT
+from curation.variants.importing.cells import (
+    Judged,
+    Meanings,
+    judged,
+    said,
+    short,
+    split_in,
+    type_in,
+)
+from curation.variants.importing.roles import ColumnRoles, Role, text_columns
+from curation.variants.importing.tables.table import Row
+from db.errors import HedgerowError
+from db.models import Verdict
+
+MAX_NOTE = 1_000
+"""Characters of a note that are taken over."""
+
+MAX_PROVIDER, MAX_MODEL = 80, 200
+
+
+class LeftOut(StrEnum):
+    """Why a row or a variant of a file is not imported."""
+
+    NO_ANCHOR = "no_anchor"
+    ANCHOR_NOT_TEXT = "anchor_not_text"
+    NO_VARIANT = "no_variant"
+    NO_TYPE = "no_type"
+    NOT_TEXT = "not_text"
+    SAME = "same"
+    UNDECIDED = "undecided"
+    THERE = "there"
+    OTHER_SOURCE = "other_source"
+    RETIRED = "retired"
+    EARLIER_WORDING = "earlier_wording"
+    VERDICT_THERE = "verdict_there"
+
+
+LABELS = {
+    LeftOut.NO_ANCHOR: "rows without an anchor",
+    LeftOut.ANCHOR_NOT_TEXT: (
+        f"rows whose anchor has control characters or more than {MAX_ANCHOR:,} characters"
+    ),
+    LeftOut.NO_VARIANT: "rows without a variant",
+    LeftOut.NO_TYPE: "variants without a type",
+    LeftOut.NOT_TEXT: f"variants with control characters or more than {MAX_TEXT:,} characters",
+    LeftOut.SAME: "variants in the anchor's own words",
+    LeftOut.UNDECIDED: "variants whose words don't show their type",
+    LeftOut.THERE: "variants that are here already",
+    LeftOut.OTHER_SOURCE: "variants of anchors that another source has here",
+    LeftOut.RETIRED: "variants of retired anchors",
+    LeftOut.EARLIER_WORDING: "variants of an earlier wording of an anchor",
+    LeftOut.VERDICT_THERE: "verdicts that are here already",
+}
+"""What each is called in a count."""
+
+
+class FileAnchor(NamedTuple):
+    """An anchor as a file has it; what the file does not say is ''."""
+
+    uid: str
+    text: str
+    split: str
+    source: str
+    licence: str
+    genre: str
+    language: str
+
+
+class FileVariant(NamedTuple):
+    """A variant as a file has it.
+
+    Attributes:
+        kind: its type's id, or an untyped role.
+        text: canonical.
+    """
+
+    kind: str
+    text: str
+    cue: str | None
+    provider: str
+    model: str
+
+
+class FileVerdict(NamedTuple):
+    """A verdict as a file has it.
+
+    Attributes:
+        reviewer: whose; '' where the file does not say.
+        by: 'person', 'rule' or 'model'.
+    """
+
+    reviewer: str
+    by: str
+    judged: Judged
+
+
+class Entry(NamedTuple):
+    """What a row comes to.
+
+    Attributes:
+        left_out: why something of it is not imported; one for each variant.
+    """
+
+    anchor: FileAnchor | None
+    variants: tuple[FileVariant, ...] = ()
+    verdict: FileVerdict | None = None
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class EntryReader:
+    """Reads rows by the roles of their columns."""
+
+    def __init__(
+        self, roles: ColumnRoles, types: Mapping[str, str], meanings: Meanings | None = None
+    ) -> None:
+        """
+        Args:
+            roles: checked.
+            types: what ``roles.types_by_name`` gives.
+            meanings: of verdicts, beyond the words that are known.
+        """
+        self._columns = {Role(role): column for column, role in roles.items() if role in set(Role)}
+        self._texts = text_columns(roles)
+        self._types = types
+        self._meanings = meanings or {}
+        self._checked = lru_cache(maxsize=10_000)(_checked)
+        self._anchored = lru_cache(maxsize=10_000)(_anchored)
+
+    def entry(self, row: Row) -> Entry:
+        """What the row comes to.
+
+        Raises:
+            HedgerowError: a verdict, split, type, cue, genre, language, source or name is none; it
+                names the place.
+        """
+        raw = row.cells.get(self._columns[Role.ANCHOR])
+        text, uid, fault = self._anchored(raw if isinstance(raw, str) else "")
+        if fault is not None:
+            return Entry(None, left_out=(fault,))
+        variants, left_out = self._variants(row, text)
+        if not variants:
+            return Entry(None, left_out=left_out or (LeftOut.NO_VARIANT,))
+        return Entry(self._anchor(row, uid, text), variants, self._verdict(row), left_out)
+
+    def _anchor(self, row: Row, uid: str, text: str) -> FileAnchor:
+        split = self._columns.get(Role.SPLIT)
+        return FileAnchor(
+            uid,
+            text,
+            split_in(said(row.cells.get(split)), place=row.place, column=split) if split else "",
+            self._value(row, Role.SOURCE, _source),
+            self._value(row, Role.LICENCE, _licence),
+            self._value(row, Role.GENRE, checked_genre),
+            self._value(row, Role.LANGUAGE, checked_language),
+        )
+
+    def _variants(
+        self, row: Row, anchor: str
+    ) -> tuple[tuple[FileVariant, ...], tuple[LeftOut, ...]]:
+        found: list[FileVariant] = []
+        left_out: list[LeftOut] = []
+        for column, role in self._texts.items():
+            raw = row.cells.get(column)
+            if raw is None or (isinstance(raw, str) and (not raw or raw.isspace())):
+                continue
+            text, fault = _readable(raw, anchor)
+            kind = self._type(row) if role == Role.TEXT else role
+            if fault is None and not kind:
+                fault = LeftOut.NO_TYPE
+            if fault is not None:
+                left_out.append(fault)
+                continue
+            cue = self._value(row, Role.CUE, _cue)
+            provider = short(self._cell(row, Role.PROVIDER), longest=MAX_PROVIDER)
+            model = short(self._cell(row, Role.MODEL), longest=MAX_MODEL)
+            found.append(FileVariant(kind, text, cue or None, provider, model))
+        return tuple(found), tuple(left_out)
+
+    def _type(self, row: Row) -> str:
+        column = self._columns[Role.TYPE]
+        value = said(row.cells.get(column))
+        return type_in(value, self._types, place=row.place, column=column)
+
+    def _verdict(self, row: Row) -> FileVerdict | None:
+        column = self._columns.get(Role.VERDICT)
+        if column is None:
+            by = said(self._cell(row, Role.DECIDED_BY)).casefold()
+            known = by in ("person", "rule", "model")
+            return FileVerdict("", by, Judged(Verdict.ACCEPT)) if known else None
+        found = judged(
+            said(row.cells.get(column)),
+            reason=said(self._cell(row, Role.REASON)),
+            note=short(self._cell(row, Role.NOTE), longest=MAX_NOTE),
+            meanings=self._meanings,
+            place=row.place,
+            column=column,
+        )
+        reviewer = self._value(row, Role.REVIEWER, _reviewer)
+        return FileVerdict(reviewer, "person", found) if found else None
+
+    def _cell(self, row: Row, role: Role) -> Any:
+        column = self._columns.get(role)
+        return row.cells.get(column) if column is not None else None
+
+    def _value(self, row: Row, role: Role, check: Callable[[str], str]) -> str:
+        """The checked value of a cell; '' where there is none."""
+        value = said(self._cell(row, role))
+        if not value:
+            return ""
+        try:
+            return self._checked(role, value, check)
+        except HedgerowError as error:
+            raise HedgerowError(f"On {row.place}: {error}") from None
+
+
+def _checked(role: Role, value: str, check: Callable[[str], str]) -> str:
+    return check(value)
+
+
+def _anchored(raw: str) -> tuple[str, str, LeftOut | None]:
+    """The canonical text of an anchor with its uid, or why it cannot be one."""
+    try:
+        text = canonical(raw)
+    except HedgerowError:
+        return "", "", LeftOut.ANCHOR_NOT_TEXT
+    if not text:
+        return "", "", LeftOut.NO_ANCHOR
+    if len(text) > MAX_ANCHOR:
+        return "", "", LeftOut.ANCHOR_NOT_TEXT
+    return text, canonical_uid(text), None
+
+
+def _readable(raw: Any, anchor: str) -> tuple[str, LeftOut | None]:
+    """The canonical text of a variant, and why it cannot be one of this anchor."""
+    try:
+        text = canonical(raw) if isinstance(raw, str) else ""
+    except HedgerowError:
+        return "", LeftOut.NOT_TEXT
+    if not text or len(text) > MAX_TEXT:
+        return "", LeftOut.NOT_TEXT
+    return text, LeftOut.SAME if text == anchor else None
+
+
+def _source(value: str) -> str:
+    return _of_length(value, "source", MAX_SOURCE)
+
+
+def _licence(value: str) -> str:
+    return _of_length(value, "licence", MAX_LICENCE)
+
+
+def _reviewer(value: str) -> str:
+    return _of_length(value, "reviewer's name", MAX_NAME)
+
+
+def _cue(value: str) -> str:
+    return checked_cue(value) or ""
+
+
+def _of_length(value: str, what: str, longest: int) -> str:
+    clean = canonical(value)
+    if len(clean) > longest:
+        raise HedgerowError(
+            f"Expected a {what} of at most {longest} characters, found {len(clean):,}; shorten it."
+        )
+    return clean

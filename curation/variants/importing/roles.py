@@ -1,0 +1,217 @@
+"""What the columns of a table of variants hold: each has a role, or is left out.
+
+A role is one of ``Role``, or the id of a variant type: such a column holds variants of that type.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from curation.anchors.importing.file_table import listed, quoted
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
+from db.errors import HedgerowError
+
+
+class Role(StrEnum):
+    """What a column holds."""
+
+    ANCHOR = "anchor"
+    TEXT = "text"
+    TYPE = "type"
+    CUE = "cue"
+    HEDGE = "hedge"
+    NEGATION = "negation"
+    VERDICT = "verdict"
+    REVIEWER = "reviewer"
+    REASON = "reason"
+    NOTE = "note"
+    SPLIT = "split"
+    SOURCE = "source"
+    LICENCE = "licence"
+    GENRE = "genre"
+    LANGUAGE = "language"
+    PROVIDER = "provider"
+    MODEL = "model"
+    DECIDED_BY = "decided_by"
+    IGNORE = "ignore"
+
+
+MEANINGS = {
+    Role.ANCHOR: "Anchors",
+    Role.TEXT: "Variants of several types",
+    Role.TYPE: "Types of the variants",
+    Role.CUE: "Hedge cues",
+    Role.HEDGE: "Hedges whose type is found out",
+    Role.NEGATION: "Negations whose type is found out",
+    Role.VERDICT: "Verdicts",
+    Role.REVIEWER: "Reviewers",
+    Role.REASON: "Reasons of rejections",
+    Role.NOTE: "Notes on verdicts",
+    Role.SPLIT: "Splits (train, validation, test)",
+    Role.SOURCE: "Sources of the anchors",
+    Role.LICENCE: "Licences of the sources",
+    Role.GENRE: "Genres",
+    Role.LANGUAGE: "Languages",
+    Role.PROVIDER: "Services that wrote the variants",
+    Role.MODEL: "Models that wrote the variants",
+    Role.DECIDED_BY: "Who accepted (person, rule, model)",
+    Role.IGNORE: "Not used",
+}
+"""What each role is called in a choice."""
+
+UNTYPED = (Role.HEDGE, Role.NEGATION)
+"""The roles of columns whose variants say only on which side of the anchor they are."""
+
+_NAMES: Mapping[Role, tuple[str, ...]] = {
+    Role.ANCHOR: ("anchor", "sentence1"),
+    Role.TEXT: ("text", "variant", "sentence2"),
+    Role.TYPE: ("type", "variant_type"),
+    Role.CUE: ("cue",),
+    Role.HEDGE: ("positive", "hedge", "hedged"),
+    Role.NEGATION: ("negative", "negation", "negated"),
+    Role.VERDICT: ("verdict", "decision", "judgement", "judgment", "answer", "choice"),
+    Role.REVIEWER: ("reviewer", "annotator"),
+    Role.REASON: ("reason", "reject_reason"),
+    Role.NOTE: ("note", "comment"),
+    Role.SPLIT: ("split",),
+    Role.SOURCE: ("source",),
+    Role.LICENCE: ("licence", "license"),
+    Role.GENRE: ("genre",),
+    Role.LANGUAGE: ("language",),
+    Role.PROVIDER: ("provider",),
+    Role.MODEL: ("model",),
+    Role.DECIDED_BY: ("decided_by",),
+}
+"""Role → the names of columns that are taken for it; case does not matter."""
+
+ColumnRoles = Mapping[str, str]
+"""Column → its role or type id. Columns that are left out are not in it."""
+
+
+def types_by_name(types: Iterable[VariantType]) -> dict[str, str]:
+    """What a file may call a type (its id, its label) → its id; of entailments and contradictions,
+    too, which a project gets with the first import that has some."""
+    found = {name_key(id_): id_ for id_ in ORIGINAL_TYPES}
+    for entry in types:
+        found[name_key(entry.label)] = entry.id
+    return found | {name_key(entry.id): entry.id for entry in types}
+
+
+def name_key(name: str) -> str:
+    """What two spellings of a name share: 'Verbal negation', 'verbal_negation'."""
+    return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, str]:
+    """The roles that the names of the columns speak for.
+
+    Args:
+        types: what ``types_by_name`` gives.
+    """
+    known = {column.casefold().strip(): column for column in reversed(columns)}
+    found: dict[str, str] = {}
+    for role, names in _NAMES.items():
+        column = next((known[name] for name in names if name in known), None)
+        if column is not None:
+            found[column] = role
+    for column in columns:
+        type_id = types.get(name_key(column))
+        if type_id is not None and column not in found:
+            found[column] = type_id
+    if ENTAILMENT in found.values() and Role.NEGATION in found.values():
+        # Jina AI's name for the original contradictions; alone it says that they are negations.
+        found = {c: CONTRADICTION if r == Role.NEGATION else r for c, r in found.items()}
+    return found
+
+
+def parse_roles(
+    given: Iterable[str], *, columns: Sequence[str], types: Mapping[str, str], name: str
+) -> dict[str, str]:
+    """The roles that somebody gave, each as ``COLUMN=ROLE``.
+
+    Args:
+        types: as for ``guess_roles``.
+        name: of the file.
+
+    Raises:
+        HedgerowError: one reads otherwise, names no column of the file or no role, or a column is
+            named twice.
+    """
+    found: dict[str, str] = {}
+    for one in given:
+        column, equals, role = one.rpartition("=")
+        column, role = column.strip(), role.strip()
+        if not equals or not column or not role:
+            raise HedgerowError(
+                f"Expected COLUMN=ROLE, such as sentence=anchor, found {one[:80]!r}."
+            )
+        if column not in columns:
+            raise HedgerowError(
+                f"Expected a column {quoted(column)} in {name}, found {listed(columns)}; name one "
+                "of these."
+            )
+        if column in found:
+            raise HedgerowError(f"Expected one role for {quoted(column)}, found two; keep one.")
+        found[column] = _role(role, types)
+    return found
+
+
+def _role(text: str, types: Mapping[str, str]) -> str:
+    if text.casefold() in set(Role):
+        return Role(text.casefold())
+    type_id = types.get(name_key(text))
+    if type_id is None:
+        raise HedgerowError(
+            f"Expected a role ({', '.join(Role)}) or a variant type "
+            f"({', '.join(dict.fromkeys(types.values()))}), found {text[:80]!r}; add a type of "
+            "your own on the Taxonomy page first."
+        )
+    return type_id
+
+
+def with_given(guessed: ColumnRoles, given: ColumnRoles) -> dict[str, str]:
+    """The guessed roles, but for what somebody gave: a role that is given to one column is no
+    longer guessed for another one."""
+    taken = set(given.values()) & set(Role)
+    rest = {c: role for c, role in guessed.items() if role not in taken and c not in given}
+    return {c: role for c, role in (rest | dict(given)).items() if role != Role.IGNORE}
+
+
+def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> None:
+    """Refuse a mapping that no variant can come from.
+
+    Raises:
+        HedgerowError: the anchors, the variants or their types are missing, or two columns have one
+            role.
+    """
+    given = list(roles.values())
+    for role in Role:
+        if given.count(role) > 1 and role not in UNTYPED:
+            both = [column for column, one in roles.items() if one == role]
+            raise HedgerowError(
+                f"Expected one column of the role {role}, found {listed(both)} in {name}; leave "
+                "one out, as in COLUMN=ignore."
+            )
+    if Role.ANCHOR not in given:
+        raise HedgerowError(
+            f"No column of {name} is known to hold anchors, found {listed(columns)}; say which "
+            "one does, as in COLUMN=anchor."
+        )
+    if Role.TEXT in given and Role.TYPE not in given:
+        column = next(column for column, role in roles.items() if role == Role.TEXT)
+        raise HedgerowError(
+            f"The variants in {quoted(column)} of {name} have no types; say which column names "
+            "them, as in COLUMN=type, or which type all of them are, as in "
+            f"{column[:40]}=verbal."
+        )
+    if not text_columns(roles):
+        raise HedgerowError(
+            f"No column of {name} is known to hold variants, found {listed(columns)}; say which "
+            "one does, as in COLUMN=text, COLUMN=verbal, COLUMN=hedge or COLUMN=negation."
+        )
+
+
+def text_columns(roles: ColumnRoles) -> dict[str, str]:
+    """The columns that hold variants: column → ``Role.TEXT``, an untyped role or a type id."""
+    others = set(Role) - {Role.TEXT, *UNTYPED}
+    return {column: role for column, role in roles.items() if role not in others}

@@ -1,0 +1,247 @@
+"""What a table comes to, kept in a file of its own until it is stored.
+
+A table can be large and in any order, the triples of one anchor far from each other. So it is read
+once, row by row, into an SQLite file in which every anchor, variant and verdict is there once. Both
+the preview and the run that stores read that file, a few hundred anchors at a time.
+"""
+
+import json
+import sqlite3
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from curation.plurals import counted
+from curation.taxonomy.built_in import VariantType
+from curation.variants.importing.cells import Meanings
+from curation.variants.importing.entries import Entry, EntryReader
+from curation.variants.importing.roles import UNTYPED, ColumnRoles, Role, types_by_name
+from curation.variants.importing.staged import Facts, Staged
+from curation.variants.importing.tables.parts import Parts
+from curation.variants.importing.tables.table import Table
+from curation.variants.importing.untyped import cue_of, type_of
+from db.errors import HedgerowError
+
+Report = Callable[[int, int, str], None]
+"""Called with rows read, rows in all (0 where nobody knows) and what is going on."""
+
+BATCH = 5_000
+"""Rows that are handed to the file at once."""
+
+_SCHEMA = """
+CREATE TABLE anchor (uid TEXT PRIMARY KEY, text, split, source, licence, genre, language,
+                     number INTEGER) WITHOUT ROWID;
+CREATE TABLE variant (anchor, kind, text, cue, provider, model, type DEFAULT '',
+                      PRIMARY KEY (anchor, kind, text)) WITHOUT ROWID;
+CREATE TABLE verdict (anchor, kind, text, reviewer, by, verdict, reason, note,
+                      PRIMARY KEY (anchor, kind, text, reviewer, by)) WITHOUT ROWID;
+CREATE TABLE said (anchor, split, source, licence,
+                   PRIMARY KEY (anchor, split, source, licence)) WITHOUT ROWID;
+CREATE TABLE facts (json);
+"""
+_CLASH = (
+    "SELECT {1}, min(said.{0}), max(said.{0}) FROM said JOIN anchor ON anchor.uid = said.anchor"
+    " WHERE said.{0} <> '' GROUP BY {1} HAVING min(said.{0}) < max(said.{0}) LIMIT 1"
+)
+_NEXT = (
+    "SELECT variant.anchor, kind, variant.text, anchor.text FROM variant"
+    " JOIN anchor ON anchor.uid = variant.anchor"
+    " WHERE kind IN {} AND (variant.anchor, kind, variant.text) > (?, ?, ?)"
+    " ORDER BY variant.anchor, kind, variant.text LIMIT ?"
+)
+
+
+def stage(
+    table: Table,
+    parts: Parts,
+    *,
+    roles: ColumnRoles,
+    types: Mapping[str, VariantType],
+    meanings: Meanings | None = None,
+    report: Report | None = None,
+) -> Staged:
+    """Read a table into a file of its own, which goes when nobody holds what is given back.
+
+    Args:
+        roles: checked.
+        types: of the project, by id; also the retired ones.
+        meanings: of verdicts, beyond the words that are known.
+
+    Raises:
+        HedgerowError: the table is broken, names a type, split or verdict that there is not, or
+            holds no variant; it names the place.
+    """
+    handle, name = tempfile.mkstemp(prefix="hedgerow-", suffix=".variants")
+    path = Path(name)
+    open(handle, "wb").close()
+    try:
+        with _writing(path) as connection:
+            reader = EntryReader(roles, types_by_name(types.values()), meanings)
+            rows, left_out, places = _fill(connection, table, reader, report)
+            _check_said(connection, table.name)
+            untyped = _find_types(connection, types, roles, report)
+            facts = Facts(
+                *(table.name, parts.content_hash, rows, dict(roles)),
+                *(dict(left_out), places, untyped),
+            )
+            _check_any(connection, facts)
+            connection.execute("INSERT INTO facts VALUES (?)", (json.dumps(asdict(facts)),))
+        staged = Staged(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    weakref.finalize(staged, path.unlink, missing_ok=True)
+    return staged
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a file that nobody else reads yet, and that may be lost."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=OFF")
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.executescript(_SCHEMA)
+        connection.execute("BEGIN")
+        yield connection
+        connection.execute("COMMIT")
+
+
+def _fill(
+    connection: sqlite3.Connection, table: Table, reader: EntryReader, report: Report | None
+) -> tuple[int, Counter[str], dict[str, str]]:
+    """Read all rows; how many there were, and what is left out with the first place of each."""
+    left_out: Counter[str] = Counter()
+    places: dict[str, str] = {}
+    entries: list[Entry] = []
+    number = 0
+    for row in table.rows():
+        number += 1
+        entry = reader.entry(row)
+        for fault in entry.left_out:
+            left_out[fault.value] += 1
+            places.setdefault(fault.value, row.place)
+        if entry.anchor is not None:
+            entries.append(entry)
+        if len(entries) >= BATCH:
+            _keep(connection, entries, number)
+            entries.clear()
+            if report is not None:
+                report(number, 0, f"Reading {table.name}: {number:,} rows.")
+    _keep(connection, entries, number)
+    return number, left_out, places
+
+
+def _keep(connection: sqlite3.Connection, entries: list[Entry], number: int) -> None:
+    anchors = [entry.anchor for entry in entries if entry.anchor is not None]
+    first = number - len(anchors)
+    connection.executemany(
+        "INSERT OR IGNORE INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*anchor, first + place) for place, anchor in enumerate(anchors)],
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)",
+        {(a.uid, a.split, a.source, a.licence) for a in anchors if a.split or a.source},
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '')",
+        [
+            (entry.anchor.uid, *variant)
+            for entry in entries
+            if entry.anchor is not None
+            for variant in entry.variants
+        ],
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
+                *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
+            )
+            for entry in entries
+            if entry.anchor is not None and (verdict := entry.verdict) is not None
+            for variant in entry.variants
+        ],
+    )
+
+
+def _check_said(connection: sqlite3.Connection, name: str) -> None:
+    """Refuse an anchor with two splits or sources, and a source with two licences."""
+    for what, group in (
+        ("split", "anchor.text"),
+        ("source", "anchor.text"),
+        ("licence", "said.source"),
+    ):
+        if row := connection.execute(_CLASH.format(what, group)).fetchone():
+            of, one, other = row
+            whose = "each source" if what == "licence" else "all variants of an anchor"
+            raise HedgerowError(
+                f"Expected one {what} for {whose} in {name}, found '{one}' and '{other}' for "
+                f"“{of[:60]}”; make them the same, or leave the column out, as in COLUMN=ignore."
+            )
+
+
+def _find_types(
+    connection: sqlite3.Connection,
+    types: Mapping[str, VariantType],
+    roles: ColumnRoles,
+    report: Report | None,
+) -> dict[str, int]:
+    """Give every variant its type, and a hedge whose file has no cues its cue.
+
+    Returns:
+        Untyped role → variants whose words don't show their type.
+    """
+    untyped = [role.value for role in UNTYPED]
+    connection.execute(
+        f"UPDATE variant SET type = kind WHERE kind NOT IN {_marks(untyped)}", untyped
+    )
+    to_find = list(untyped)
+    if Role.CUE not in roles.values():
+        to_find += [entry.id for entry in types.values() if entry.needs_cue]
+    condition = f"FROM variant WHERE kind IN {_marks(to_find)}"
+    (total,) = connection.execute(f"SELECT count(*) {condition}", to_find).fetchone()
+    done = 0
+    opened: Counter[str] = Counter()
+    last = ("", "", "")
+    while some := connection.execute(
+        _NEXT.format(_marks(to_find)), (*to_find, *last, BATCH)
+    ).fetchall():
+        found: list[tuple[Any, ...]] = []
+        for uid, kind, text, anchor in some:
+            if kind in untyped:
+                type_id, cue = type_of(kind, types, anchor=anchor, text=text)
+                opened[kind] += not type_id
+            else:
+                type_id, cue = kind, cue_of(types[kind], anchor=anchor, text=text)
+            found.append((type_id, cue, uid, kind, text))
+        connection.executemany(
+            "UPDATE variant SET type = ?, cue = coalesce(cue, ?)"
+            " WHERE anchor = ? AND kind = ? AND text = ?",
+            found,
+        )
+        last = found[-1][2:]
+        done += len(some)
+        if report is not None:
+            report(done, total, f"Finding types and cues: {done:,} of {total:,}.")
+    return {role: count for role, count in opened.items() if count}
+
+
+def _marks(values: list[str]) -> str:
+    return f"({', '.join('?' * len(values))})"
+
+
+def _check_any(connection: sqlite3.Connection, facts: Facts) -> None:
+    (count,) = connection.execute("SELECT count(*) FROM variant").fetchone()
+    if not count:
+        why = next(iter(facts.places.items()), None)
+        raise HedgerowError(
+            f"There is no variant to import in {counted(facts.rows, 'row')} of {facts.name}"
+            + (f" ({why[0].replace('_', ' ')}, such as {why[1]})" if why else "")
+            + "; check which column holds what."
+        )

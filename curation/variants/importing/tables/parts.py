@@ -1,0 +1,162 @@
+"""Where a table of variants is: one file, or the files of a folder or a zip archive."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple
+
+from curation.anchors.importing.decoding import check_kind
+from db.errors import HedgerowError
+from db.named_files import resolved
+
+MAX_BYTES = 512 * 1024 * 1024
+"""Largest file that is read; of a folder or an archive, all files together."""
+
+ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".json")
+"""Of a folder, the files with the first of these endings that it has are read."""
+
+ACCEPTED = "CSV, TSV, JSON lines, Parquet, an export of Hedgerow, Label Studio or Argilla"
+
+_OWN_TABLES = ("variants", "pairs")
+"""What an export of Hedgerow has beside triples: more than those, so that is read."""
+
+_HEAD = 64 * 1024
+_ZIP = b"PK\x03\x04"
+_NAME_TOLD = 80
+
+
+class Part(NamedTuple):
+    """A file with rows.
+
+    Attributes:
+        open: gives its bytes, from the beginning.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+
+class Parts(NamedTuple):
+    """All that is read as one table.
+
+    Attributes:
+        name: what to call it in a message, and in notes on what came from it.
+        content_hash: SHA-256 over the bytes of the files.
+    """
+
+    name: str
+    files: Sequence[Part]
+    content_hash: str
+
+
+def parts_of_path(path: Path) -> Parts:
+    """The parts of a file, a folder or a zip archive.
+
+    Raises:
+        HedgerowError: it is empty, too large, something else, or holds no table.
+        OSError: it cannot be read.
+    """
+    place = resolved(path)
+    name = _shortened(place.name)
+    if place.is_dir():
+        found = sorted(one for one in place.rglob("*") if one.is_file())
+        inside = {one.relative_to(place).as_posix(): one for one in found}
+        sizes = {name: one.stat().st_size for name, one in inside.items()}
+        return _several(name, sizes, lambda one: inside[one].open("rb"))
+    _check_size(place.stat().st_size, name)
+    return _one(name, lambda: place.open("rb"))
+
+
+def parts_of_upload(data: bytes, name: str) -> Parts:
+    """The parts of an uploaded file or zip archive.
+
+    Raises:
+        HedgerowError: as ``parts_of_path``.
+    """
+    _check_size(len(data), _shortened(name))
+    return _one(_shortened(name), lambda: io.BytesIO(data))
+
+
+def _one(name: str, opened: Callable[[], BinaryIO]) -> Parts:
+    with opened() as file:
+        head = file.read(_HEAD)
+        if head.startswith(_ZIP) and (inside := _unpacked(file)) is not None:
+            return _several(name, {n: len(d) for n, d in inside.items()}, _reader(inside))
+    check_kind(head, name)
+    return _hashed(name, [Part(name, opened)])
+
+
+def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
+    """The tables in a zip archive, by name; None where it has none, such as an office file.
+
+    Raises:
+        HedgerowError: it is damaged, or too large unpacked.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = _tables(entry.filename for entry in archive.infolist() if not entry.is_dir())
+            if not names:
+                return None
+            _check_size(sum(archive.getinfo(name).file_size for name in names), "the archive")
+            return {name: archive.read(name) for name in names}
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
+        raise HedgerowError(
+            "The zip archive cannot be read: it is damaged or encrypted; unpack it and choose the "
+            "file inside."
+        ) from None
+
+
+def _reader(inside: dict[str, bytes]) -> Callable[[str], BinaryIO]:
+    return lambda name: io.BytesIO(inside[name])
+
+
+def _several(name: str, sizes: dict[str, int], opened: Callable[[str], BinaryIO]) -> Parts:
+    names = _tables(sizes)
+    if not names:
+        raise HedgerowError(
+            f"Expected a file of variants in {name} ({', '.join(ENDINGS)}), found none; name "
+            "another folder."
+        )
+    _check_size(sum(sizes[one] for one in names), name)
+    return _hashed(name, [Part(_shortened(one), _opener(opened, one)) for one in names])
+
+
+def _opener(opened: Callable[[str], BinaryIO], name: str) -> Callable[[], BinaryIO]:
+    return lambda: opened(name)
+
+
+def _tables(names: Iterable[str]) -> list[str]:
+    """Of these files, those to be read together: the richest table, in one format."""
+    paths = [path for path in map(PurePosixPath, sorted(names)) if path.suffix.lower() in ENDINGS]
+    paths = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
+    for table in _OWN_TABLES:
+        paths = [path for path in paths if path.stem == table or path.parent.name == table] or paths
+    for ending in ENDINGS:
+        if found := [path for path in paths if path.suffix.lower() == ending]:
+            return [path.as_posix() for path in found]
+    return []
+
+
+def _hashed(name: str, files: Sequence[Part]) -> Parts:
+    digest = hashlib.sha256()
+    for part in files:
+        with part.open() as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return Parts(name, files, digest.hexdigest())
+
+
+def _check_size(size: int, name: str) -> None:
+    if not size:
+        raise HedgerowError(f"{name} is empty; choose a file with one variant a row.")
+    if size > MAX_BYTES:
+        raise HedgerowError(
+            f"Expected at most {MAX_BYTES >> 20} MB, found {size >> 20:,} MB in {name}; split it "
+            "and import the parts one after another."
+        )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _NAME_TOLD else f"{name[:_NAME_TOLD]}…"
