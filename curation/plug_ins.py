@@ -43,7 +43,7 @@ def load_plug_in(group: str, name: str, base: type[Kind]) -> type[Kind]:
     if not (inspect.isclass(loaded) and issubclass(loaded, base)):
         raise HedgerowError(f"{_place(found)} is no subclass of {base.__name__}. {_ADVICE}")
     if inspect.isabstract(loaded):
-        lacking = ", ".join(sorted(loaded.__abstractmethods__))
+        lacking = ", ".join(sorted(getattr(loaded, "__abstractmethods__", ())))
         raise HedgerowError(f"{_place(found)} does not define {lacking}. {_ADVICE}")
     return loaded
 

@@ -337,7 +337,7 @@ def token_matrix(
     place = location_of(session, settings, name)
     hash_ = place.checked()
     scorer = _late(place.name, hash_)
-    scorer.prompts = prompts
+    scorer.given_prompts = prompts
     return scorer.tokens(query, document)
 
 

@@ -32,7 +32,7 @@ from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.monot5 import T5, MonoT5
-from training.benchmarks.scorers.plugged_in import PluggedIn, plug_in, plugged_in
+from training.benchmarks.scorers.plugged_in import PluggedIn, PlugIns, load_all, plug_in, plugged_in
 
 KINDS = {
     BiEncoder.architecture: "SentenceTransformer",
@@ -55,7 +55,7 @@ _BUILT_IN: tuple[type[Scorer], ...] = (
 )
 
 SCORERS = {kind.architecture: kind for kind in _BUILT_IN}
-"""Architecture → its class, of those that come with Hedgerow. `load_scorer` makes all but `Chat`."""
+"""Architecture → its class, of all that come with Hedgerow. `load_scorer` makes all but `Chat`."""
 
 WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
 
@@ -69,6 +69,11 @@ _OLD_COLBERT = "ColBERT"
 def known_architectures() -> tuple[str, ...]:
     """All that a benchmark can be run with, plug-ins too; none of those is imported."""
     return (*SCORERS, *plugged_in(tuple(SCORERS)))
+
+
+def installed_plug_ins() -> PlugIns:
+    """The scorers of other packages, imported."""
+    return load_all(plugged_in(tuple(SCORERS)))
 
 
 def scorer_class(architecture: str) -> type[Scorer]:
@@ -106,7 +111,7 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
     if architecture in TOLD_BY_FILES:
         fitting(encoder_folder(name), architecture, name=name)
     scorer = kind.load(name)
-    scorer.prompts = prompts
+    scorer.given_prompts = prompts
     return scorer
 
 

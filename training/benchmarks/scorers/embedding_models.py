@@ -46,7 +46,7 @@ class BiEncoder(Scorer):
     compare those of SemAntoNeg (§4), CANNOT and M3-Counterfactual (HedgeTriple, §4.2.1), and so are
     the two documents of a NevIR pair (its Figure 8).
 
-    Queries and documents get the prompts that the model has for them, or `prompts`.
+    Queries and documents get the prompts that the model has for them, or `given_prompts`.
     """
 
     architecture = "bi-encoder"
@@ -117,7 +117,7 @@ class BiEncoder(Scorer):
         if not self.model.default_prompt_name:
             document = next((named[n] for n in ("document", "passage") if named.get(n)), None)
             own = Prompts(named.get("query") or None, document)
-        asked = self.prompts
+        asked = self.given_prompts
         return Prompts(
             own.query if asked.query is None else asked.query,
             own.document if asked.document is None else asked.document,
@@ -161,7 +161,7 @@ class Sparse(Scorer):
             return _products(vectors[rows[::2]], vectors[rows[1::2]])
         queries, first = distinct([pair[0] for pair in pairs])
         documents, second = distinct([pair[1] for pair in pairs])
-        before = self.prompts
+        before = self.given_prompts
         left = self._vectors(queries, self.model.encode_query, before.query, None)
         right = self._vectors(documents, self.model.encode_document, before.document, on_progress)
         if self.model.similarity_fn_name == COSINE:

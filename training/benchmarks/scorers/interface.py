@@ -69,18 +69,18 @@ class Scorer(ABC):
     Attributes:
         architecture: its name among ours; a plug-in needs none.
         takes: what `load` is given.
-        takes_prompts: whether it puts `prompts` in front of queries and documents. `prompted` does
+        takes_prompts: whether it puts `given_prompts` before queries and documents. `prompted` does
             it; a scorer whose model has prompts of its own must leave those out.
         compares_any: whether its scores say how alike any two texts are, so that the documents of
             a NevIR pair can be compared with each other.
-        prompts: set after `load`; only where ``takes_prompts``.
+        given_prompts: set after `load`; only where ``takes_prompts``.
     """
 
     architecture: ClassVar[str]
     takes: ClassVar[Takes] = "model"
     takes_prompts: ClassVar[bool] = False
     compares_any: bool = False
-    prompts: Prompts = OWN_PROMPTS
+    given_prompts: Prompts = OWN_PROMPTS
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -127,10 +127,10 @@ class Scorer(ABC):
         return [scores[row] for row in rows]
 
     def prompted(self, pairs: Sequence[Pair], asks: Asks) -> list[Pair]:
-        """The pairs with `prompts` before queries and documents; sentences stay as they are."""
+        """The pairs with `given_prompts`; those of sentences stay as they are."""
         if asks == "similarity":
             return list(pairs)
-        query, document = (prompt or "" for prompt in self.prompts)
+        query, document = (prompt or "" for prompt in self.given_prompts)
         return [(query + first, document + second) for first, second in pairs]
 
 

@@ -70,7 +70,7 @@ class LateInteraction(Scorer):
         queries, first = distinct([pair[0] for pair in pairs])
         documents, second = distinct([pair[1] for pair in pairs])
         total = len(queries) + len(documents)
-        before = self.prompts if asks == "relevance" else OWN_PROMPTS
+        before = self.given_prompts if asks == "relevance" else OWN_PROMPTS
 
         def done(number: int) -> None:
             if on_progress:
@@ -108,8 +108,10 @@ class LateInteraction(Scorer):
 
     def tokens(self, query: str, document: str) -> TokenMatrix:
         """The tokens of a query and a document and how alike they are, for a heat map."""
-        names, left = self._tokens(self.model.encode_query, query, self.prompts.query)
-        others, right = self._tokens(self.model.encode_document, document, self.prompts.document)
+        names, left = self._tokens(self.model.encode_query, query, self.given_prompts.query)
+        others, right = self._tokens(
+            self.model.encode_document, document, self.given_prompts.document
+        )
         similarity = left @ right.T
         return TokenMatrix(names, others, similarity, similarity.argmax(axis=1))
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,24 @@ def plug_in(name: str) -> type[Scorer]:
     return load_plug_in(GROUP, name, Scorer)  # type: ignore[type-abstract]
 
 
+class PlugIns(NamedTuple):
+    """All plug-ins that can be loaded, and of each other one a sentence that says what is wrong."""
+
+    scorers: dict[str, type[Scorer]]
+    problems: list[str]
+
+
+def load_all(names: Sequence[str]) -> PlugIns:
+    """Import the plug-ins of these names."""
+    found = PlugIns({}, [])
+    for name in names:
+        try:
+            found.scorers[name] = plug_in(name)
+        except HedgerowError as error:
+            found.problems.append(str(error))
+    return found
+
+
 class PluggedIn(Scorer):
     """The scorer of a plug-in; whatever goes wrong in it is one sentence that names the plug-in."""
 
@@ -50,7 +68,7 @@ class PluggedIn(Scorer):
         self.name = name
         kind = plug_in(name)
         self._inner = self._guarded(lambda: kind.load(model))
-        self._inner.prompts = prompts
+        self._inner.given_prompts = prompts
         self.compares_any = self._inner.compares_any
 
     def score(

@@ -213,6 +213,7 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
                 side.model,
                 row.texts[query],
                 row.texts[candidate],
+                prompts=side.prompts,
             )
     except HedgerowError as error:
         error_messages.show(str(error), key=f"bench-tokens-{letter}")
