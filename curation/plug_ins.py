@@ -38,19 +38,18 @@ def load_plug_in(group: str, name: str, base: type[Kind]) -> type[Kind]:
     try:
         loaded = found.load()
     except Exception as error:  # a foreign package can fail in any way
-        reason = first_line(error).rstrip(".")
-        raise HedgerowError(f"{_place(found)} can't be loaded: {reason}. {_ADVICE}") from error
+        said = f"{type(error).__name__}: {first_line(error)}".rstrip(".")
+        raise _refusal(found, f"can't be loaded ({said})") from error
     if not (inspect.isclass(loaded) and issubclass(loaded, base)):
-        raise HedgerowError(f"{_place(found)} is no subclass of {base.__name__}. {_ADVICE}")
+        raise _refusal(found, f"is no subclass of {base.__name__}")
     if inspect.isabstract(loaded):
         lacking = ", ".join(sorted(getattr(loaded, "__abstractmethods__", ())))
-        raise HedgerowError(f"{_place(found)} does not define {lacking}. {_ADVICE}")
+        raise _refusal(found, f"does not define {lacking}")
     return loaded
 
 
-_ADVICE = "Repair its package, or uninstall it."
-
-
-def _place(found: EntryPoint) -> str:
-    package = f" of the package {found.dist.name}" if found.dist else ""
-    return f"The plug-in {found.name!r}{package}"
+def _refusal(found: EntryPoint, problem: str) -> HedgerowError:
+    package = f" of the package {found.dist.name!r}" if found.dist else ""
+    return HedgerowError(
+        f"The plug-in {found.name!r}{package} {problem}; repair or uninstall its package."
+    )

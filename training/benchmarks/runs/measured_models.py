@@ -183,6 +183,8 @@ def require_known(choice: ModelChoice) -> None:
         )
     if choice.architecture:
         require_prompts_fit(choice.architecture, choice.prompts)
+    if choice.architecture == Dpr.architecture:
+        require_halves(choice.name)
 
 
 def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
@@ -197,8 +199,6 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
         return ModelChoice(name=name, architecture=choice.architecture)
     if choice.takes == "name":
         return choice.model_copy(update={"name": choice.name.strip()})
-    if choice.architecture == Dpr.architecture:
-        require_halves(choice.name)
     name = JOINED_BY.join(clean_name(session, part) for part in choice.parts)
     if len(name) > MAX_ENCODER_NAME:
         raise HedgerowError(

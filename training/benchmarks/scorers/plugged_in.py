@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -22,6 +23,8 @@ LONGEST_NAME = 40
 """Characters of an architecture that the database has room for."""
 
 Given = TypeVar("Given")
+
+logger = logging.getLogger(__name__)
 
 
 def plugged_in(built_in: Sequence[str]) -> tuple[str, ...]:
@@ -90,6 +93,8 @@ class PluggedIn(Scorer):
         Raises:
             HedgerowError: as in `score`.
         """
+        if type(self._inner).answer is Scorer.answer:
+            return super().answer(questions, asks=asks, on_progress=on_progress)
         found = self._guarded(
             lambda: list(self._inner.answer(questions, asks=asks, on_progress=on_progress))
         )
@@ -122,6 +127,7 @@ class PluggedIn(Scorer):
         except (HedgerowError, RunCancelled):
             raise
         except Exception as error:  # a foreign package can fail in any way
+            logger.error("the plug-in %s failed", self.name, exc_info=error)
             said = f"{type(error).__name__}: {first_line(error)}".rstrip(".")
             raise HedgerowError(
                 f"The plug-in {self.name!r} failed ({said}); repair its package, or choose another "

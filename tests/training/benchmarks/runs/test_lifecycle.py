@@ -352,6 +352,10 @@ def test_which_tokens_find_each_other(
         ({"models": (TF_IDF,), "tasks": ("CIFAR10ZeroShot",)}, "a task of English texts"),
         ({"models": (TF_IDF,), "tasks": ("ATEC",)}, "English texts, found 'ATEC'"),
         ({"models": (ModelChoice(name="/nowhere"),), "suites": ("quick",)}, "no model folder"),
+        (
+            {"models": (ModelChoice(name="x", architecture="lstm"),), "suites": ("quick",)},
+            "Expected an architecture, found 'lstm'; there are bi-encoder, .*, monot5, dpr, tf-idf",
+        ),
         ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
     ],
 )
@@ -366,21 +370,20 @@ def test_what_cannot_be_asked_for(
         assert session.get(Run, 1) is None
 
 
-@pytest.mark.parametrize(
-    "wrong", [{}, {"name": "x", "architecture": "lstm"}, {"architecture": "chat"}]
-)
-def test_a_model_that_cannot_be_one(wrong: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"name the model|there are the architectures"):
-        ModelChoice(**wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize("architecture", ["", "chat", "monot5"])
+def test_a_model_without_a_name_is_refused(architecture: str) -> None:
+    with pytest.raises(ValueError, match="name the model"):
+        ModelChoice(architecture=architecture)
 
 
 @pytest.mark.parametrize(
     ("architecture", "run_as", "said"),
     [
-        ("T5ForConditionalGeneration", "", "found T5ForConditionalGeneration"),
-        ("T5ForConditionalGeneration", "cross-encoder", "found T5ForConditionalGeneration"),
+        ("T5ForConditionalGeneration", "bi-encoder", "found a monot5; choose that"),
+        ("T5ForConditionalGeneration", "cross-encoder", "found a monot5; choose that"),
+        ("T5Model", "", "found T5Model: a sequence-to-sequence"),
+        ("LlamaForCausalLM", "", "found LlamaForCausalLM: a causal language model"),
         ("LlamaForCausalLM", "bi-encoder", "found LlamaForCausalLM"),
-        ("DPRQuestionEncoder", "", "a DPR checkpoint"),
         ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
     ],
 )
