@@ -294,9 +294,9 @@ def test_a_release_of_an_older_database_is_still_there(url: URL) -> None:
 def test_a_result_of_an_older_database_was_scored_in_the_usual_way(url: URL) -> None:
     engine = older_database(url, "0013")
     result = (
-        "INSERT INTO benchmark_result (id, run_id, kind, benchmark, model, model_hash,"
+        "INSERT INTO benchmark_result (run_id, kind, benchmark, model, model_hash,"
         " architecture, data, data_hash, metric, score, n, ties, unanswered, summary, file,"
-        " created_at) VALUES (1, 1, 'negation', 'nevir', 'a', '', 'bi-encoder', '', 'd', 'm', 8.5,"
+        " created_at) VALUES (1, 'negation', 'nevir', 'a', '', 'bi-encoder', '', 'd', 'm', 8.5,"
         " 10, 0, 0, '{}', '', :now)"
     )
     with writing(engine) as session:

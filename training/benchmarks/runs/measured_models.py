@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -31,7 +30,7 @@ from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, halves_of, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer, Takes
-from training.benchmarks.scorers.late_interaction import LateInteraction, TokenMatrix
+from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.scoring import scoring_of, scoring_told
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
@@ -313,36 +312,3 @@ def inner_model(scorer: Scorer) -> Any:
             "choose another model, or leave them out."
         )
     return scorer.model
-
-
-def token_matrix(
-    session: Session,
-    settings: Settings,
-    name: str,
-    query: str,
-    document: str,
-    *,
-    prompts: Prompts = OWN_PROMPTS,
-) -> TokenMatrix:
-    """Which tokens of a pair find each other, to a late-interaction model (NevIR's Figure 9).
-
-    The model that was asked last stays loaded.
-
-    Args:
-        name: as results have it.
-
-    Raises:
-        HedgerowError: it can't be loaded, or is no late-interaction model.
-    """
-    place = location_of(session, settings, name)
-    hash_ = place.checked()
-    scorer = _late(place.name, hash_)
-    scorer.given_prompts = prompts
-    return scorer.tokens(query, document)
-
-
-@lru_cache(maxsize=1)
-def _late(place: str, hash_: str) -> LateInteraction:
-    scorer = load_scorer(place, LateInteraction.architecture)
-    assert isinstance(scorer, LateInteraction)  # another architecture is refused
-    return scorer

@@ -29,7 +29,7 @@ from training.benchmarks.results.single_items import (
     items,
     nearest,
 )
-from training.benchmarks.runs.measured_models import token_matrix
+from training.benchmarks.runs.token_maps import token_matrix
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.own_families import PAIRS
 

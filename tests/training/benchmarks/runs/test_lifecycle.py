@@ -41,7 +41,8 @@ from training.benchmarks.results.measure import measure
 from training.benchmarks.results.queries import Scored, full_result, newest, of_run
 from training.benchmarks.runs import lifecycle
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, work
-from training.benchmarks.runs.measured_models import ModelChoice, token_matrix
+from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.token_maps import token_matrix
 from training.benchmarks.scorers.architecture import load_scorer
 from training.benchmarks.scorers.lexical import TfIdf
 from training.benchmarks.tasks import general
