@@ -45,8 +45,8 @@ from training.benchmarks.data.sources import (
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
-from training.benchmarks.runs.measured_models import CHAT, ModelChoice
-from training.benchmarks.scorers.architecture import ARCHITECTURES
+from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
+from training.benchmarks.scorers.architecture import known_architectures
 from training.benchmarks.tasks.general import SUITES, TaskScore, average, by_kind
 from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -61,7 +61,11 @@ NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE (
 def run_benchmark(
     name: Annotated[str, typer.Argument(metavar="NAME", help=NAMES)],
     model: Annotated[
-        str, typer.Option(metavar="PATH", help="A model's folder or name; a chat model's name.")
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="A model's folder or name; a chat model's name; of DPR, QUESTION_MODEL+CONTEXT_MODEL.",  # noqa: E501
+        ),
     ] = "",
     data: Annotated[
         Path | None,
@@ -73,9 +77,17 @@ def run_benchmark(
     architecture: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(ARCHITECTURES)}; otherwise what the model's files say."
+            help=f"One of {', '.join(known_architectures())}; otherwise what the model's files say."
         ),
     ] = "",
+    query_prompt: Annotated[
+        str | None,
+        typer.Option(help="Put before each query of NevIR and ExcluIR; otherwise the model's own."),
+    ] = None,
+    document_prompt: Annotated[
+        str | None,
+        typer.Option(help="Put before each document there; otherwise the model's own."),
+    ] = None,
     release: Annotated[
         int | None,
         typer.Option(
@@ -108,7 +120,17 @@ def run_benchmark(
 ) -> None:
     """Measure a model with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
     settings, engine = open_home()
-    asked = _model(model, architecture, base_url, max_tokens)
+    asked = chosen_model(
+        {
+            "name": model,
+            "architecture": architecture,
+            "query_prompt": query_prompt,
+            "document_prompt": document_prompt,
+            "base_url": base_url,
+            "max_tokens": max_tokens,
+        },
+        called=as_option,
+    )
     with reading(engine) as session:
         asked = _priced(session, asked, budget)
     caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
@@ -147,16 +169,6 @@ def run_benchmark(
         lines += [told(facts) for facts in result["overlap"]]
         lines += filter(None, [bundled_texts_told(result["bundled_overlap"])])
     show(result, as_json, table(rows), *_average_line(result), *lines)
-
-
-def _model(name: str, architecture: str, base_url: str, max_tokens: int) -> ModelChoice:
-    values = {
-        "name": name,
-        "architecture": architecture,
-        "base_url": base_url,
-        "max_tokens": max_tokens,
-    }
-    return checked(ModelChoice, values, called=as_option)
 
 
 def _priced(session: Session, model: ModelChoice, budget: float | None) -> ModelChoice:

@@ -79,7 +79,7 @@ def what_else(config: Any) -> str:
     """
     for name in architectures(config):
         if name.startswith("DPR"):
-            return f"{name}: a DPR checkpoint, which sentence-transformers can't read as it is"
+            return f"{name}: one of the two encoders of a DPR model, which benchmarks take together"
         if name.endswith(_HEADS_OF_ENCODERS):
             continue
         for ending, what in _WHAT_THEY_DO.items():

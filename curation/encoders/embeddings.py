@@ -33,19 +33,27 @@ def encode_distinct(
     model: SentenceTransformer,
     texts: Sequence[str],
     *,
+    prompt: str | None = None,
+    unit_length: bool = True,
     on_progress: ProgressCallback | None = None,
 ) -> np.ndarray:
-    """Embeddings of `texts`, shape (len(texts), dimension), float32, each row of length 1.
+    """Embeddings of `texts`, shape (len(texts), dimension), float32.
 
     Each distinct text is encoded once, in the order of its number of tokens, so that a batch
     holds hardly any padding. A text's row does not depend on its company beyond float noise
     (about 1e-6).
 
+    Args:
+        prompt: put in front of every text; None for the model's default prompt, if it has one.
+        unit_length: whether each row is scaled to length 1.
+
     Raises:
         HedgerowError: the encoder gives numbers that are not finite.
     """
     distinct, (index,) = _distinct(texts)
-    embeddings = _encode(model, distinct, on_progress=on_progress)
+    embeddings = _encode(
+        model, distinct, prompt=prompt, unit_length=unit_length, on_progress=on_progress
+    )
     return embeddings[index]
 
 
@@ -95,6 +103,8 @@ def _encode(
     model: SentenceTransformer,
     texts: list[str],
     *,
+    prompt: str | None = None,
+    unit_length: bool = True,
     on_progress: ProgressCallback | None,
 ) -> np.ndarray:
     """Embeddings of distinct texts in their order, in batches from the longest to the shortest.
@@ -113,9 +123,10 @@ def _encode(
     def encode(encoder: SentenceTransformer, batch: np.ndarray) -> None:
         embeddings[batch] = encoder.encode(
             [texts[i] for i in batch],
+            prompt=prompt,
             batch_size=len(batch),
             show_progress_bar=False,
-            normalize_embeddings=True,
+            normalize_embeddings=unit_length,
         )
         if not np.isfinite(embeddings[batch]).all():
             raise HedgerowError(

@@ -101,7 +101,7 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
         )
     elif kind == SENTENCE_TRANSFORMER:
         require_encoder(folder)
-    _check_only_safetensors(folder)
+    check_only_safetensors(folder)
 
     import sentence_transformers
     from transformers.utils import logging as transformers_logging
@@ -126,7 +126,7 @@ def _load_adapter(name: str, kind: str, *, device: str | None) -> Any:
     folder = encoder_folder(name)
     if name == TRAINED_ENCODER:
         _check_weights(folder / ADAPTER_WEIGHTS, TRAINED_WEIGHTS_SHA256, package="hedgerow")
-    _check_only_safetensors(folder)
+    check_only_safetensors(folder)
     model = load_model(base_of(folder), kind, device=device)
     merge_into(model, folder)
     return model
@@ -153,7 +153,7 @@ def check_encoder(name: str, *, must_exist: bool = False) -> None:
         else:
             require_encoder(folder)
         if must_exist:
-            _check_only_safetensors(folder)
+            check_only_safetensors(folder)
         return
     from huggingface_hub import HfApi  # noqa: PLC0415
 
@@ -211,7 +211,7 @@ def _check_weights(weights: Path, expected: str, *, package: str) -> None:
         )
 
 
-def _check_only_safetensors(folder: Path) -> None:
+def check_only_safetensors(folder: Path) -> None:
     """Refuse a model of which any part would be read from a pickle."""
     if not any(folder.rglob("*.safetensors")):
         raise HedgerowError(_no_safetensors(folder))

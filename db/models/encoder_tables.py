@@ -78,6 +78,10 @@ class BenchmarkResult(SQLModel, table=True):
     data), the versions are those of the run. Results are comparable where ``benchmark`` and
     ``data_hash`` are the same.
 
+    ``scoring`` says what else decides the scores: the similarity of a bi-encoder where it is not
+    the cosine ('dot'), and a digest of the prompts that somebody gave in place of the model's own
+    ('prompts 1a2b3c4d'; the summary has them in full). '' is the usual.
+
     ``model`` is the name that was chosen, ``data`` says for people where the items came from.
     ``kind`` is 'negation' or 'general', ``score`` in points. ``file`` (relative to the data folder)
     has a row an item; '' for mteb's tasks. ``summary`` is all that is known beside the rows.
@@ -89,11 +93,20 @@ class BenchmarkResult(SQLModel, table=True):
             "run_id",
             "model",
             "architecture",
+            "scoring",
             "benchmark",
             "data_hash",
             name="uq_benchmark_result_measured",
         ),
-        Index(None, "model", "architecture", "benchmark", "data_hash", "id"),
+        Index(
+            "ix_benchmark_result_newest",
+            "model",
+            "architecture",
+            "scoring",
+            "benchmark",
+            "data_hash",
+            "id",
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -103,6 +116,7 @@ class BenchmarkResult(SQLModel, table=True):
     model: str = Field(max_length=300)
     model_hash: str = Field(default="", max_length=64)
     architecture: str = Field(max_length=40)
+    scoring: str = Field(default="", max_length=40)
     data: str = Field(default="", max_length=300)
     data_hash: str = Field(default="", max_length=64)
     metric: str = Field(max_length=80)

@@ -10,7 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel
 
@@ -21,7 +21,8 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db import migrate
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
-from db.models import Decision, Release, Variant
+from db.models import BenchmarkResult, Decision, Release, Variant
+from db.runs import create_run
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_variant, person
 
@@ -287,4 +288,29 @@ def test_a_release_of_an_older_database_is_still_there(url: URL) -> None:
     with reading(engine) as session:
         kept = session.get_one(Release, 1)
         assert (kept.number, kept.name, kept.content_hash) == (1, "First", "abc")
+    engine.dispose()
+
+
+def test_a_result_of_an_older_database_was_scored_in_the_usual_way(url: URL) -> None:
+    engine = older_database(url, "0013")
+    result = (
+        "INSERT INTO benchmark_result (run_id, kind, benchmark, model, model_hash,"
+        " architecture, data, data_hash, metric, score, n, ties, unanswered, summary, file,"
+        " created_at) VALUES (1, 'negation', 'nevir', 'a', '', 'bi-encoder', '', 'd', 'm', 8.5,"
+        " 10, 0, 0, '{}', '', :now)"
+    )
+    with writing(engine) as session:
+        assert create_run(session, kind="benchmark", parameters={}).id == 1
+        session.execute(text(result), {"now": "2026-01-02 03:04:05+00:00"})
+    migrate.upgrade(engine)
+    with writing(engine) as session:
+        kept = session.get_one(BenchmarkResult, 1)
+        assert (kept.model, kept.score, kept.scoring) == ("a", 8.5, "")
+        again = kept.model_dump(exclude={"id"})
+        session.add(BenchmarkResult(**again | {"scoring": "dot"}))
+        session.flush()
+        session.add(BenchmarkResult(**again))
+        with pytest.raises(IntegrityError):
+            session.flush()
+        session.rollback()
     engine.dispose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import string
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,33 @@ def checkpoint(architecture: str, folder: Path) -> Path:
         if (minilm / name).is_file():
             shutil.copy(minilm / name, folder / name)
     return folder
+
+
+def monot5(folder: Path) -> Path:
+    """A T5 that writes, with T5's own kind of tokenizer: word pieces of letters, and some words."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
+
+    special = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -9.0)]
+    letters = [(letter, -9.0) for letter in string.ascii_letters + string.digits + ":.,?'"]
+    words = [(f"▁{word}", -3.0) for word in "true false not no the is was cold warm".split()]
+    tokenizer = T5Tokenizer(vocab=[*special, *letters, *words], extra_ids=0)
+    torch.manual_seed(6)
+    config = T5Config(**_T5 | {"vocab_size": len(tokenizer)}, decoder_start_token_id=0)
+    model = T5ForConditionalGeneration(config)
+    with torch.no_grad():  # random ones hardly tell texts apart
+        model.lm_head.weight.mul_(30.0)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def dpr(folder: Path) -> tuple[Path, Path]:
+    """The two encoders of a DPR model."""
+    halves = folder / "question", folder / "context"
+    for architecture, half in zip(("DPRQuestionEncoder", "DPRContextEncoder"), halves, strict=True):
+        checkpoint(architecture, half)
+    return halves
 
 
 def packaged(architecture: str, folder: Path) -> Path:

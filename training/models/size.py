@@ -12,6 +12,10 @@ from curation.encoders.adapter_folders import base_folder
 BUILT_IN_WEIGHT = 6.0 * 384**2
 """Of the built-in encoder, as `weight_of` gives it."""
 
+_LAYERS = ("num_hidden_layers", "n_layers", "num_layers")
+_WIDTH = ("hidden_size", "dim", "d_model")
+"""As BERT, DistilBERT and T5 call them."""
+
 
 def weight_of(folder: Path) -> float:
     """Layers times the square of their width, by a model's configuration; 0 where it says none.
@@ -29,8 +33,8 @@ def weight_of(folder: Path) -> float:
 def _weight(file: Path, _changed: int) -> float:
     try:
         config: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        layers = config.get("num_hidden_layers") or config.get("n_layers") or 0
-        width = config.get("hidden_size") or config.get("dim") or 0
+        layers = next((config[name] for name in _LAYERS if config.get(name)), 0)
+        width = next((config[name] for name in _WIDTH if config.get(name)), 0)
         return float(layers) * float(width) ** 2
     except (OSError, ValueError, TypeError, AttributeError):
         return 0.0

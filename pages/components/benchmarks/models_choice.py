@@ -8,9 +8,11 @@ import streamlit as st
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.generation.request import Budget, Price
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
-from pages.components.shared.shell import open_project
-from training.benchmarks.runs.measured_models import BASELINES, CHAT
-from training.benchmarks.scorers.architecture import KINDS
+from pages.components.shared.formatting.label import plain
+from pages.components.shared.shell import error_messages, open_project
+from training.benchmarks.runs.measured_models import BASELINES, CHAT, MAX_PROMPT
+from training.benchmarks.scorers.architecture import SCORERS, installed_plug_ins
+from training.benchmarks.scorers.interface import Prompts
 from training.models.known import encoder_choice
 
 AS_ITS_FILES_SAY = "as its files say"
@@ -19,7 +21,12 @@ _KEY = "bench"
 
 _HELP = (
     "Models of this project, or any others: type the folder of a sentence-transformers model, or "
-    "its name on the model hub, and press Enter."
+    "its name on the model hub, and press Enter. Of DPR, type QUESTION_MODEL+CONTEXT_MODEL."
+)
+
+_PROMPT_HELP = (
+    "Put before each {0} of NevIR and ExcluIR, in place of the model's own prompt. Leave it empty "
+    "for the model's own."
 )
 
 
@@ -43,12 +50,16 @@ def choose() -> ChosenModels:
         persist_state="session",
         placeholder="Choose models, or type a folder or a name on the model hub",
     )
-    found = _with_architectures(chosen)
+    plug_ins = installed_plug_ins()
+    for number, problem in enumerate(plug_ins.problems):
+        error_messages.show(problem, key=f"{_KEY}-plug-in-{number}")
+    scorers = SCORERS | plug_ins.scorers
+    found = _with_details(chosen, [key for key, kind in scorers.items() if kind.takes != "nothing"])
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-others"):
         baselines = st.pills(
             "To compare with",
-            list(BASELINES),
-            format_func=lambda key: BASELINES[key],
+            [key for key, kind in scorers.items() if kind.takes == "nothing"],
+            format_func=lambda key: plain(BASELINES.get(key, key)),
             selection_mode="multi",
             key=f"{_KEY}-baselines",
             persist_state="session",
@@ -66,27 +77,49 @@ def choose() -> ChosenModels:
     return ChosenModels(found + asked, budget)
 
 
-def _with_architectures(names: Sequence[str]) -> list[dict[str, Any]]:
-    """The models; a row to say what one is built like, where its files do not say it."""
+def _with_details(names: Sequence[str], architectures: Sequence[str]) -> list[dict[str, Any]]:
+    """The models, each with what it is built like and its prompts, where its files don't decide."""
     if not names:
         return []
-    with st.expander("Architectures", icon=":material/account_tree:"):
-        st.text("Needed only to use a plain transformer as SPLADE, or if you want to be sure.")
-        return [_with_architecture(name) for name in names]
-
-
-def _with_architecture(name: str) -> dict[str, Any]:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(name, width="stretch")
-        chosen = st.selectbox(
-            "Architecture",
-            [AS_ITS_FILES_SAY, *KINDS],
-            key=f"{_KEY}-kind-{name}",
-            label_visibility="collapsed",
-            width=230,
-            persist_state="session",
+    with st.expander("Architectures and prompts", icon=":material/account_tree:"):
+        st.text(
+            "Needed only to use a plain transformer as SPLADE, for an architecture that a plug-in "
+            "adds, or to try other prompts than a model's own."
         )
-    return {"name": name, "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen}
+        return [_with_detail(name, architectures) for name in names]
+
+
+def _with_detail(name: str, architectures: Sequence[str]) -> dict[str, Any]:
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(name, width="stretch")
+            chosen = st.selectbox(
+                "Architecture",
+                [AS_ITS_FILES_SAY, *(key for key in architectures if key != CHAT)],
+                key=f"{_KEY}-kind-{name}",
+                label_visibility="collapsed",
+                width=230,
+                persist_state="session",
+            )
+        with st.container(horizontal=True):
+            prompts = {side: _prompt(name, side) for side in Prompts._fields}
+    return {
+        "name": name,
+        "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen,
+        **{f"{side}_prompt": prompt or None for side, prompt in prompts.items()},
+    }
+
+
+def _prompt(name: str, side: str) -> str:
+    return st.text_area(
+        f"{side.capitalize()} prompt",
+        key=f"{_KEY}-{side}-prompt-{name}",
+        height=68,
+        max_chars=MAX_PROMPT,
+        placeholder="the model's own",
+        help=_PROMPT_HELP.format(side),
+        persist_state="session",
+    )
 
 
 def _chat() -> ChosenModels:

@@ -7,7 +7,6 @@ import streamlit as st
 
 from curation.generation.request import Budget
 from curation.plurals import counted
-from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
@@ -22,7 +21,7 @@ from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.lifecycle import KIND, BenchmarkRequest, request_benchmarks
-from training.benchmarks.runs.measured_models import CHAT, ModelChoice
+from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
 from training.benchmarks.tasks.general_names import require_tasks
 
 SHOWN_RUNS = 20
@@ -158,7 +157,7 @@ def _promise(
     if not (data or general.number):
         return "Tick at least one benchmark, or choose a suite or a task."
     try:
-        chosen = [checked(ModelChoice, values) for values in models]
+        chosen = [chosen_model(values) for values in models]
     except HedgerowError as error:
         return str(error)
     plan = open_project.ask(plan_benchmarks, open_project.settings(), chosen, data)
@@ -170,7 +169,7 @@ def _start(
 ) -> None:
     """Store the run and start its process; a problem is told beside the button."""
     with error_messages.kept_for(_PROBLEM):
-        chosen = tuple(checked(ModelChoice, values) for values in models)
+        chosen = tuple(chosen_model(values) for values in models)
         request = BenchmarkRequest(
             models=chosen,
             benchmarks=tuple(data),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 
 from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, process, said
+from tests.support.checkpoints import dpr, monot5
+from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import (
     NEVIR,
     SENTENCES,
@@ -28,6 +32,11 @@ def project(opened_home: Path) -> None:
 @pytest.fixture
 def sample(tmp_path: Path) -> str:
     return str(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
+
+
+@pytest.fixture
+def nevir(tmp_path: Path) -> str:
+    return str(write_lines(tmp_path / "nevir.jsonl", NEVIR))
 
 
 def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: str) -> None:
@@ -49,6 +58,46 @@ def test_the_bundled_encoder_is_measured_by_its_name(sample: str) -> None:
     answer = ask("benchmark", "semantoneg", "--model", TRAINED_ENCODER, "--data", sample)
     assert (answer["model"], answer["architecture"]) == (TRAINED_ENCODER, "bi-encoder")
     assert answer["model_hash"] == fingerprint(TRAINED_ENCODER)
+
+
+def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir: str) -> None:
+    asked = ["benchmark", "nevir", "--data", nevir, "--model", str(tiny_encoder)]
+    plain = ask(*asked)
+    assert (plain["scoring"], plain["query_prompt"], plain["document_prompt"]) == ("", None, None)
+    answer = ask(*asked, "--query-prompt", "query: ", "--document-prompt", "")
+    assert (answer["query_prompt"], answer["document_prompt"]) == ("query: ", "")
+    assert answer["scoring"].startswith("prompts ")
+    assert len(ask("benchmarks")["results"]) == 2
+    assert 'query prompt "query: "' in " ".join(said("benchmarks").split())
+
+
+def test_two_encoders_of_dpr_are_named_together(nevir: str, tmp_path: Path) -> None:
+    name = "+".join(map(str, dpr(tmp_path)))
+    asked = ["benchmark", "nevir", "--model", name, "--data", nevir]
+    answer = ask(*asked)
+    assert (answer["model"], answer["architecture"], answer["n"]) == (name, "dpr", 2)
+    assert ask(*asked, "--dry-run")["seconds"] > 0
+
+
+def test_a_t5_is_measured_as_monot5(nevir: str, tmp_path: Path) -> None:
+    answer = ask("benchmark", "nevir", "--model", str(monot5(tmp_path)), "--data", nevir)
+    assert (answer["architecture"], answer["n"], answer["unanswered"]) == ("monot5", 2, 0)
+
+
+def test_a_plug_in_is_in_the_help_and_measured(
+    sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, group = WORDS_IN_COMMON, "hedgerow.scorers"
+    install(monkeypatch, tmp_path / "theirs", group, code, words_in_common="WordsInCommon")
+    install(monkeypatch, tmp_path / "broken", group, "import nothing_such", broken="Scorer")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    shown = " ".join(process("benchmark", "--help").stdout.split())
+    assert "words-in-common" in shown and "broken" in shown
+    asked = ["benchmark", "semantoneg", "--data", sample, "--architecture"]
+    answer = ask(*asked, "words-in-common")
+    assert (answer["model"], answer["architecture"]) == ("words-in-common", "words-in-common")
+    told = complaint(*asked, "broken")
+    assert "plug-in 'broken' of the package 'broken' can't be loaded (ModuleNotFoundError" in told
 
 
 def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
@@ -113,7 +162,16 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
             ["nevir", "--model", "x", "--architecture", "chat", "--max-tokens", "0"],
             "--max-tokens is not usable: it should be greater than",
         ),
-        (["nevir", "--model", "x", "--architecture", "lstm"], "there are the architectures"),
+        (
+            ["nevir", "--model", "x", "--architecture", "lstm"],
+            "found 'lstm'; there are bi-encoder,",
+        ),
+        (["nevir", "--model", "a", "--architecture", "dpr"], "as QUESTION_MODEL+CONTEXT_MODEL"),
+        (["nevir", "--architecture", "random", "--query-prompt", "q"], "Expected no prompts"),
+        (
+            ["nevir", "--model", "x", "--document-prompt", "d" * 1001],
+            "--document-prompt is not usable",
+        ),
         (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
         (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
         (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),

@@ -8,23 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Encoder, Run, RunState, Split
+from db.models import BenchmarkResult, Encoder, Run, RunState, Split
 from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.benchmarks.names import ITEMS, OVERLAP, RUN, SCORES, SECTION
 from tests.curation.support.families import add_family, add_plain_family
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.support.benchmark_results import add_result, add_suite
+from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 from training.benchmarks.data.sources import kept_data
 from training.benchmarks.definition import Result
 from training.benchmarks.runs.lifecycle import KIND
+from training.benchmarks.scorers.plugged_in import GROUP
 from training.benchmarks.tasks import general_names
 from training.benchmarks.tasks.general import QUICK
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -355,3 +357,56 @@ def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
         run = session.merge(list_runs(session, kind=KIND)[0])
         assert isinstance(run, Run)
     assert "mteb quick with run 7: base" in told(page())
+
+
+def test_prompts_and_an_architecture_are_chosen_for_a_model(
+    app_engine: Engine, started: list[int]
+) -> None:
+    test = uploaded(page(), "semantoneg", content())
+    test.multiselect("bench-models").set_value(["all-MiniLM-L6-v2"]).run()
+    kinds = test.selectbox("bench-kind-all-MiniLM-L6-v2").options
+    assert "monot5" in kinds and "dpr" in kinds and not {"chat", "tf-idf"} & set(kinds)
+    test.text_area("bench-query-prompt-all-MiniLM-L6-v2").set_value("query: ").run()
+    test.selectbox("bench-kind-all-MiniLM-L6-v2").set_value("bi-encoder").run()
+    test.button("bench-start").click().run()
+    assert not test.exception
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    (model,) = run.parameters["models"]
+    assert (model["query_prompt"], model["document_prompt"]) == ("query: ", None)
+    assert model["architecture"] == "bi-encoder"
+
+
+def test_plug_ins_are_offered_and_a_broken_one_is_told(
+    app_engine: Engine, started: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = WORDS_IN_COMMON + "\n\nclass Other(WordsInCommon):\n    takes = 'model'\n"
+    theirs = {"words": "WordsInCommon", "other": "Other"}
+    with monkeypatch.context() as installed:
+        install(installed, tmp_path / "theirs", GROUP, code, **theirs)
+        install(installed, tmp_path / "broken", GROUP, f"raise OSError({HOSTILE!r})", bad="Scorer")
+        test = uploaded(page(), "semantoneg", content())
+        assert (
+            f"The plug-in 'bad' of the package 'broken' can't be loaded (OSError: {HOSTILE}); re"
+            in (told(test))
+        )
+        assert test.pills("bench-baselines").options == ["TF-IDF", "random scores", "words"]
+        assert "other" in test.selectbox("bench-kind-all-MiniLM-L6-v2").options
+        test.multiselect("bench-models").set_value([]).run()
+        test.pills("bench-baselines").set_value(["words"]).run()
+        test.button("bench-start").click().run()
+        assert not test.exception and len(started) == 1
+    assert "SemAntoNeg with words" in told(page()), "the run of a plug-in that is gone"
+
+
+def test_a_result_says_with_which_prompts_it_was_made(app_engine: Engine, tmp_path: Path) -> None:
+    result = semantoneg(tmp_path, 3)
+    with writing(app_engine) as session:
+        run = add_result(session, load_settings().data_folder, "base", result)
+        row = session.execute(select(BenchmarkResult)).scalar_one()
+        row.scoring = "dot, prompts 1a2b3c4d"
+        row.summary = row.summary | {"prompts": {"query": HOSTILE[:20], "document": None}}
+        assert run.id == row.run_id
+    found = html(page(SCORES))
+    assert "base (dot product, query prompt &#34;&lt;img src=x onerror=" in found
+    assert "<img" not in found

@@ -125,7 +125,10 @@ def test_the_same_training_is_refused_while_it_is_under_way(
     assert ask(project, recipe) > first
 
 
-@pytest.mark.parametrize("architecture", ["T5ForConditionalGeneration", "LlamaForCausalLM"])
+@pytest.mark.parametrize(
+    "architecture",
+    ["T5ForConditionalGeneration", "LlamaForCausalLM", "BertForSequenceClassification"],
+)
 def test_a_base_that_is_no_encoder_leaves_no_run_and_no_release(
     project: Engine, recipe: Recipe, tmp_path: Path, architecture: str
 ) -> None:

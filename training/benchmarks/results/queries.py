@@ -21,9 +21,10 @@ from training.benchmarks.results.statistics import Interval, PairedTest, compare
 from training.benchmarks.runs.jobs import GENERAL_ABILITY as GENERAL_ABILITY
 from training.benchmarks.runs.jobs import NEGATION as NEGATION
 from training.benchmarks.runs.measured_models import model_title
+from training.benchmarks.scorers.interface import Prompts
 
-ModelKey = tuple[str, str]
-"""A model's name and architecture: a line of the table."""
+ModelKey = tuple[str, str, str]
+"""A model's name, architecture and scoring: a line of the table."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Scored:
     model: str
     model_hash: str
     architecture: str
+    scoring: str
     data: str
     data_hash: str
     metric: str
@@ -56,12 +58,17 @@ class Scored:
     @property
     def title(self) -> str:
         """The model, for people: unique among models."""
-        return model_title(self.model, self.architecture)
+        return model_title(self.model, self.architecture, self.scoring, self.prompts)
+
+    @property
+    def prompts(self) -> Prompts:
+        """What took the place of the model's own prompts."""
+        return Prompts(**self.summary.get("prompts", {}))
 
     @property
     def model_key(self) -> ModelKey:
         """What its line of the table is known by."""
-        return self.model, self.architecture
+        return self.model, self.architecture, self.scoring
 
     @property
     def column(self) -> str:
@@ -85,7 +92,7 @@ _FIELDS = tuple(Scored.__dataclass_fields__)
 
 
 def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Scored]:
-    """The newest result of each model, architecture, benchmark and data, the newest first.
+    """The newest result of each model, architecture, scoring, benchmark and data, the newest first.
 
     Args:
         kind: only `NEGATION` or `GENERAL_ABILITY`.
@@ -95,6 +102,7 @@ def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Sco
     ids = select(newest_id).group_by(
         col(BenchmarkResult.model),
         col(BenchmarkResult.architecture),
+        col(BenchmarkResult.scoring),
         col(BenchmarkResult.benchmark),
         col(BenchmarkResult.data_hash),
     )
@@ -119,7 +127,7 @@ def _scored(session: Session, condition: Any) -> list[Scored]:
 def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
     """For each model that a run of ours trained, the measured model that it was trained from.
 
-    Known by the fingerprint of its files, whatever either is called.
+    Known by the fingerprint of its files, whatever either is called, and scored in the same way.
     """
     rows = list(rows)
     base = aliased(Encoder)
@@ -130,10 +138,10 @@ def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
         .where(col(Encoder.fingerprint).in_(hashes))
     )
     trained_from = {row[0]: row[1] for row in session.execute(query)}
-    measured = {(row.model_hash, row.architecture): row.model_key for row in reversed(rows)}
+    measured = {(row.model_hash, *row.model_key[1:]): row.model_key for row in reversed(rows)}
     found = {}
     for row in rows:
-        key = measured.get((trained_from.get(row.model_hash, "?"), row.architecture))
+        key = measured.get((trained_from.get(row.model_hash, "?"), *row.model_key[1:]))
         if key and key != row.model_key:
             found[row.model_key] = key
     return found

@@ -21,7 +21,7 @@ from training.benchmarks.data.sizes import Size, size
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, clean_model
 from training.benchmarks.runs.paces import RunPace, pace_of, paces, units
-from training.benchmarks.scorers.architecture import WITHOUT_MODEL, architecture_of
+from training.benchmarks.scorers.architecture import architecture_of
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.models.known import folder_of
 from training.models.size import weight_of
@@ -121,7 +121,7 @@ def _model(
         return ModelPlan(choice.name, None)
     if choice.architecture == CHAT:
         return _chat(choice, sizes, earlier)
-    if choice.architecture in WITHOUT_MODEL:
+    if choice.takes == "nothing":
         return ModelPlan(choice.name, 0.0)
     architecture, weight = _here(session, settings, choice)
     work = sum(units(one, architecture) for one in sizes)
@@ -145,8 +145,10 @@ def _chat(choice: ModelChoice, sizes: Sequence[Size], earlier: Sequence[RunPace]
 
 def _here(session: Session, settings: Settings, choice: ModelChoice) -> tuple[str, float]:
     """The architecture and the weight of a model, as far as its files are on this machine."""
+    if choice.takes == "name":
+        return choice.architecture, 0.0
     try:
-        folder = folder_of(session, settings, choice.name)
+        folder = folder_of(session, settings, choice.parts[0])
         architecture = choice.architecture or (
             architecture_of(folder) if folder else BiEncoder.architecture
         )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.encoders.model_folders import encoder_folder
 from db.execution import RunContext
 from db.models import BenchmarkResult
 from training.benchmarks.data.sizes import size_of
@@ -19,11 +18,11 @@ from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.measure import measure
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
-from training.benchmarks.runs.measured_models import GENERAL, FoundModel, inner_model
+from training.benchmarks.runs.measured_models import FoundModel, inner_model, may_do_general
 from training.benchmarks.runs.paces import took, units
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.embedding_models import Cross
-from training.benchmarks.scorers.interface import Scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.tasks import general
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of
@@ -82,11 +81,13 @@ class Job(NamedTuple):
     general: bool = False
     reranking: bool = False
 
-    def suits(self, architecture: str) -> bool:
-        """Whether models of this architecture can do it."""
+    def suits(self, found: FoundModel) -> bool:
+        """Whether this model can do it."""
         if not self.general:
             return True
-        return architecture in GENERAL and (architecture != Cross.architecture or self.reranking)
+        if not may_do_general(found.architecture, found.choice.prompts):
+            return False
+        return found.architecture != Cross.architecture or self.reranking
 
 
 @contextmanager
@@ -145,7 +146,7 @@ class _Watch:
         if isinstance(self._scorer, Chat):
             return took(asked, seconds, tokens_out=tokens)
         work = units(size_of(benchmark), found.architecture)
-        weight = weight_of(encoder_folder(found.place)) if found.place else 0.0
+        weight = weight_of(found.folders[0]) if found.folders else 0.0
         return took(work, seconds, weight=weight)
 
 
@@ -167,6 +168,8 @@ def _row(
         "origin": opened.origin,
         "took": dict(spent),
     }
+    if found.choice.prompts != OWN_PROMPTS:
+        summary["prompts"] = found.choice.prompts._asdict()
     return BenchmarkResult(
         run_id=context.run.id,
         kind=NEGATION,
@@ -174,6 +177,7 @@ def _row(
         model=found.name,
         model_hash=found.hash,
         architecture=found.architecture,
+        scoring=found.scoring,
         data=opened.where[:300],
         data_hash=result.data_hash,
         metric=result.metric,
@@ -218,6 +222,7 @@ def _general_job(task: Any) -> Job:
             model=found.name,
             model_hash=found.hash,
             architecture=found.architecture,
+            scoring=found.scoring,
             data=f"{facts.data}, mteb {facts.version}",
             data_hash=facts.revision,
             metric=facts.metric,
@@ -243,4 +248,5 @@ def _mteb_name(name: str) -> str:
 
 def _digest(found: FoundModel) -> str:
     """What tells the files of several models in one folder apart."""
-    return hashlib.sha256(f"{found.name}\0{found.architecture}".encode()).hexdigest()[:8]
+    known_by = "\0".join((found.name, found.architecture, found.scoring))
+    return hashlib.sha256(known_by.encode()).hexdigest()[:8]

@@ -23,11 +23,11 @@ from training.benchmarks.data.sources import DataChoice, open_data, require_data
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
 from training.benchmarks.runs.measured_models import (
     CHAT,
-    GENERAL,
     FoundModel,
     ModelChoice,
     clean_model,
     find_model,
+    may_do_general,
     require_fitting,
     scorer_of,
 )
@@ -39,6 +39,9 @@ from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
 
 KIND = "benchmark"
+
+ResultKey = tuple[str, str, str, str, str]
+"""Model, architecture, scoring, benchmark and hash of the data."""
 
 logger = logging.getLogger(__name__)
 
@@ -113,10 +116,10 @@ def checked_request(
         _require_suite(name)
     require_tasks(request.tasks)
     general_asked = bool(request.suites or request.tasks)
-    if general_asked and not any(model.architecture in ("", *GENERAL) for model in models):
+    if general_asked and not any(may_do_general(m.architecture, m.prompts) for m in models):
         raise HedgerowError(
-            "Expected a model that embeds texts for mteb's tasks, found none; choose another "
-            "model, or leave them out."
+            "Expected a model that embeds texts for mteb's tasks, with its own prompts, found "
+            "none; choose another model, or leave them out."
         )
     models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
     return request.model_copy(
@@ -178,7 +181,7 @@ class _Work:
 
     Attributes:
         accounts: of the chat models.
-        stored: (model, architecture, benchmark, data hash) of this run's results.
+        stored: (model, architecture, scoring, benchmark, data hash) of this run's results.
         problems: sentences.
         left_out: titles of models that can't do mteb's tasks.
     """
@@ -211,7 +214,7 @@ class _Work:
         self._say(number, f"{choice.name}: looking for it.")
         with reading(self.context.engine) as session:
             found = find_model(session, self.context.settings, choice)
-        todo = [job for job in self.jobs if job.suits(found.architecture)]
+        todo = [job for job in self.jobs if job.suits(found)]
         if len(todo) < len(self.jobs):
             self.left_out.append(found.title)
         if all(self._key(found, job) in self.stored for job in todo):
@@ -264,16 +267,18 @@ class _Work:
         return device_to_oneself(wait, lock=self.context.settings.training_lock)
 
     @staticmethod
-    def _key(found: FoundModel, job: Job) -> tuple[str, str, str, str]:
-        return found.name, found.architecture, job.benchmark, job.data_hash
+    def _key(found: FoundModel, job: Job) -> ResultKey:
+        return found.name, found.architecture, found.scoring, job.benchmark, job.data_hash
 
 
-def _stored(session: Session, run_id: int) -> set[tuple[str, str, str, str]]:
+def _stored(session: Session, run_id: int) -> set[ResultKey]:
     """What a run has measured already."""
     query = select(
         col(BenchmarkResult.model),
         col(BenchmarkResult.architecture),
+        col(BenchmarkResult.scoring),
         col(BenchmarkResult.benchmark),
         col(BenchmarkResult.data_hash),
     ).where(col(BenchmarkResult.run_id) == run_id)
-    return {(model, kind, name, data) for model, kind, name, data in session.execute(query)}
+    rows = session.execute(query)
+    return {(model, kind, how, name, data) for model, kind, how, name, data in rows}

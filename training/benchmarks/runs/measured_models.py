@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
 from curation.encoders.model_folders import encoder_folder
 from curation.generation.request import Budget, ModelRequest, Price
 from curation.generation.run import chat_model
-from curation.validation import Missing
+from curation.validation import FieldPath, Missing, checked, in_words
 from db.errors import HedgerowError
 from db.settings import Settings
 from training.benchmarks.scorers.architecture import (
-    ARCHITECTURES,
+    SCORERS,
     WITHOUT_MODEL,
     architecture_of,
     fitting,
     load_scorer,
+    require_prompts_fit,
+    scorer_class,
 )
 from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.chat_prompts import Chat
+from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, halves_of, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
-from training.benchmarks.scorers.interface import Scorer
-from training.benchmarks.scorers.late_interaction import LateInteraction, TokenMatrix
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer, Takes
+from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
+from training.benchmarks.scorers.scoring import scoring_of, scoring_told
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 CHAT = Chat.architecture
@@ -41,13 +45,20 @@ GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
 """Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
 
 
+MAX_PROMPT = 1000
+"""Characters."""
+
+
 class ModelChoice(BaseModel):
-    """A model that benchmarks shall be run with.
+    """A model that benchmarks are run with.
 
     Attributes:
-        name: of an encoder, as `clean_name` takes it; of a chat model, as its server calls it; ''
-            for a baseline.
-        architecture: one of `ARCHITECTURES`; '' for what the model's files say.
+        name: of an encoder, as `clean_name` takes it; of DPR, both encoders; of a chat model, as
+            its server calls it; '' for a baseline.
+        architecture: one of `known_architectures`; '' for what the model's files say. A stored run
+            may name a plug-in that is no longer installed: `require_known` refuses it.
+        query_prompt, document_prompt: put in front of queries and documents; None for the model's
+            own prompts.
         base_url: of a chat model's server; '' for the environment's, else OpenAI's.
         max_tokens: of a chat model's answer; one that thinks aloud first needs thousands.
         price: of a chat model, as it was when the run was requested.
@@ -57,29 +68,45 @@ class ModelChoice(BaseModel):
 
     name: str = Field(default="", max_length=MAX_ENCODER_NAME)
     architecture: str = ""
+    query_prompt: str | None = Field(default=None, max_length=MAX_PROMPT)
+    document_prompt: str | None = Field(default=None, max_length=MAX_PROMPT)
     base_url: str = Field(default="", max_length=500)
     max_tokens: int = Field(default=500, ge=16, le=32_000)
     price: Price = Price()
 
-    @field_validator("architecture")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        if value and value not in ARCHITECTURES:
-            raise ValueError(f"there are the architectures {', '.join(ARCHITECTURES)}")
-        return value
-
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if not self.name.strip() and self.architecture not in WITHOUT_MODEL:
+        plugged_in = self.architecture and self.architecture not in SCORERS
+        if not (self.name.strip() or plugged_in or self.architecture in WITHOUT_MODEL):
             raise Missing("name", "name the model")
         if self.architecture == CHAT:
             self.request()
         return self
 
     @property
+    def prompts(self) -> Prompts:
+        """What takes the place of the model's own prompts."""
+        return Prompts(self.query_prompt, self.document_prompt)
+
+    @property
+    def takes(self) -> Takes:
+        """What its scorer is made of.
+
+        Raises:
+            HedgerowError: as `scorer_class`.
+        """
+        return scorer_class(self.architecture).takes if self.architecture else "model"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the models that it is made of: two of DPR, else one."""
+        may_be_dpr = self.architecture in ("", Dpr.architecture)
+        return (may_be_dpr and halves_of(self.name)) or (self.name,)
+
+    @property
     def needs_device(self) -> bool:
         """Whether it computes on this machine what takes a while."""
-        return self.architecture not in (*WITHOUT_MODEL, CHAT)
+        return self.takes != "nothing" and self.architecture != CHAT
 
     def request(self) -> ModelRequest:
         """How a chat model is asked: without chance, and for words rather than JSON."""
@@ -97,26 +124,66 @@ class FoundModel(NamedTuple):
 
     Attributes:
         name: of its results.
+        scoring: as `scoring_of` gives it.
         hash: fingerprint of its files; '' where it has none here.
         place: as `load_scorer` takes it.
+        folders: of its files; none where it has none here.
     """
 
     choice: ModelChoice
     name: str
     architecture: str
-    hash: str
-    place: str
+    scoring: str = ""
+    hash: str = ""
+    place: str = ""
+    folders: tuple[Path, ...] = ()
 
     @property
     def title(self) -> str:
         """For people."""
-        return model_title(self.name, self.architecture)
+        return model_title(self.name, self.architecture, self.scoring, self.choice.prompts)
 
 
-def model_title(name: str, architecture: str) -> str:
-    """How a result's model is called: with its architecture where that is not the usual one."""
-    usual = architecture == BiEncoder.architecture or name in BASELINES.values()
-    return name if usual else f"{name} ({architecture})"
+def model_title(
+    name: str, architecture: str, scoring: str = "", prompts: Prompts = OWN_PROMPTS
+) -> str:
+    """How a result's model is called: with all that is not the usual about it."""
+    usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
+    notes = [] if usual else [architecture]
+    notes += scoring_told(scoring, prompts)
+    return f"{name} ({', '.join(notes)})" if notes else name
+
+
+def chosen_model(
+    values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
+) -> ModelChoice:
+    """The model that somebody asks for.
+
+    Args:
+        called: what the person who gave a value calls it.
+
+    Raises:
+        HedgerowError: a value is not usable, or as `require_known`.
+    """
+    choice = checked(ModelChoice, values, called=called)
+    require_known(choice)
+    return choice
+
+
+def require_known(choice: ModelChoice) -> None:
+    """Refuse an architecture that is not there, or that something is missing for.
+
+    Raises:
+        HedgerowError: that, or it takes no prompts, or a plug-in can't be loaded.
+    """
+    if choice.takes != "nothing" and not choice.name.strip():
+        raise HedgerowError(
+            f"Expected a model for the architecture {choice.architecture}, found none; name it."
+        )
+    if choice.architecture:
+        require_prompts_fit(choice.architecture, choice.prompts)
+    if choice.architecture == Dpr.architecture:
+        require_halves(choice.name)
 
 
 def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
@@ -125,11 +192,20 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
     Raises:
         HedgerowError: as `clean_name`.
     """
-    if choice.architecture in BASELINES:
-        return ModelChoice(name=BASELINES[choice.architecture], architecture=choice.architecture)
-    if choice.architecture == CHAT:
+    require_known(choice)
+    if choice.takes == "nothing":
+        name = BASELINES.get(choice.architecture, choice.architecture)
+        return ModelChoice(name=name, architecture=choice.architecture)
+    if choice.takes == "name":
         return choice.model_copy(update={"name": choice.name.strip()})
-    return ModelChoice(name=clean_name(session, choice.name), architecture=choice.architecture)
+    name = JOINED_BY.join(clean_name(session, part) for part in choice.parts)
+    if len(name) > MAX_ENCODER_NAME:
+        raise HedgerowError(
+            f"Expected at most {MAX_ENCODER_NAME} characters as the name of a model, found "
+            f"{len(name)}; move its folders."
+        )
+    architecture = Dpr.architecture if len(choice.parts) > 1 else choice.architecture
+    return choice.model_copy(update={"name": name, "architecture": architecture})
 
 
 def find_model(session: Session, settings: Settings, choice: ModelChoice) -> FoundModel:
@@ -138,12 +214,23 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
     Raises:
         HedgerowError: its files are gone, have changed, or can't be downloaded.
     """
-    if not choice.needs_device:
-        return FoundModel(choice, choice.name, choice.architecture, "", "")
-    place = location_of(session, settings, choice.name)
-    hash_ = place.checked()
-    architecture = choice.architecture or architecture_of(encoder_folder(place.name))
-    return FoundModel(choice, choice.name, architecture, hash_, place.name)
+    if choice.takes != "model":
+        scoring = scoring_of(None, choice.architecture, choice.prompts)
+        place = choice.name if choice.takes == "name" else ""
+        return FoundModel(choice, choice.name, choice.architecture, scoring, place=place)
+    places = [location_of(session, settings, part) for part in choice.parts]
+    hashes = [place.checked() for place in places]
+    folders = tuple(encoder_folder(place.name) for place in places)
+    architecture = choice.architecture or architecture_of(folders[0])
+    return FoundModel(
+        choice,
+        choice.name,
+        architecture,
+        scoring_of(folders[0], architecture, choice.prompts),
+        hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest(),
+        JOINED_BY.join(place.name for place in places),
+        folders,
+    )
 
 
 def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -> None:
@@ -155,8 +242,25 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
     Raises:
         HedgerowError: that, or its files are gone.
     """
-    if choice.needs_device and (folder := folder_of(session, settings, choice.name)):
-        fitting(folder, choice.architecture, name=choice.name)
+    if choice.takes != "model":
+        return
+    folders = [folder_of(session, settings, part) for part in choice.parts]
+    for number, folder in enumerate(folders):
+        if folder is None:
+            continue
+        if choice.architecture == Dpr.architecture:
+            require_half(folder, number)
+        elif choice.architecture in ("", *SCORERS):
+            fitting(folder, choice.architecture, name=choice.name)
+
+
+def may_do_general(architecture: str, prompts: Prompts) -> bool:
+    """Whether mteb's tasks can be run with it: they need embeddings, and take the model's prompts.
+
+    Args:
+        architecture: '' where the model's files have yet to say it.
+    """
+    return architecture in ("", *GENERAL) and prompts == OWN_PROMPTS
 
 
 ACCOUNT = "spent.txt"
@@ -187,7 +291,7 @@ def scorer_of(
         account = Account(folder / ACCOUNT, found.choice.price, budget or Budget())
         memory = folder / f"answers-{_digest(found.choice)}.txt"
         return Chat(model, memory=memory, account=account)
-    return load_scorer(found.place, found.architecture)
+    return load_scorer(found.place, found.architecture, prompts=found.choice.prompts)
 
 
 def _digest(choice: ModelChoice) -> str:
@@ -208,28 +312,3 @@ def inner_model(scorer: Scorer) -> Any:
             "choose another model, or leave them out."
         )
     return scorer.model
-
-
-def token_matrix(
-    session: Session, settings: Settings, name: str, query: str, document: str
-) -> TokenMatrix:
-    """Which tokens of a pair find each other, to a late-interaction model (NevIR's Figure 9).
-
-    The model that was asked last stays loaded.
-
-    Args:
-        name: as results have it.
-
-    Raises:
-        HedgerowError: it can't be loaded, or is no late-interaction model.
-    """
-    place = location_of(session, settings, name)
-    hash_ = place.checked()
-    return _late(place.name, hash_).tokens(query, document)
-
-
-@lru_cache(maxsize=1)
-def _late(place: str, hash_: str) -> LateInteraction:
-    scorer = load_scorer(place, LateInteraction.architecture)
-    assert isinstance(scorer, LateInteraction)  # another architecture is refused
-    return scorer

@@ -14,6 +14,7 @@ from db.models import BenchmarkResult, Run
 from training.benchmarks.data.sizes import Size
 from training.benchmarks.runs.measured_models import CHAT
 from training.benchmarks.scorers.embedding_models import Cross
+from training.benchmarks.scorers.monot5 import MonoT5
 from training.models.size import BUILT_IN_WEIGHT
 
 LETTERS_PER_SECOND = 20_000.0
@@ -25,6 +26,10 @@ TELLING = 2.0
 
 LOOKED_AT = 50
 """Results, the newest, out of which the pace is told."""
+
+
+READ_PAIRS = (Cross.architecture, MonoT5.architecture)
+"""Architectures that read both texts of a pair together."""
 
 
 class RunPace(NamedTuple):
@@ -53,7 +58,7 @@ def units(size: Size, architecture: str) -> float:
     """What a model's time is proportional to: characters that it reads, or prompts."""
     if architecture == CHAT:
         return size.prompts
-    return size.pair_letters if architecture == Cross.architecture else size.letters
+    return size.pair_letters if architecture in READ_PAIRS else size.letters
 
 
 def took(

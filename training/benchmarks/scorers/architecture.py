@@ -7,7 +7,6 @@ are missing; here such a model is refused.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from curation.encoders.adapter_folders import base_folder
 from curation.encoders.checkpoint_kind import (
@@ -18,9 +17,10 @@ from curation.encoders.checkpoint_kind import (
     require_encoder,
     saved_as,
 )
-from curation.encoders.loading import load_encoder, load_model
 from curation.encoders.model_folders import encoder_folder
 from db.errors import HedgerowError
+from training.benchmarks.scorers.chat_prompts import Chat
+from training.benchmarks.scorers.dpr import Dpr, halves_of
 from training.benchmarks.scorers.embedding_models import (
     BiEncoder,
     Cross,
@@ -28,9 +28,11 @@ from training.benchmarks.scorers.embedding_models import (
     default_classes,
     score_label,
 )
-from training.benchmarks.scorers.interface import Scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
+from training.benchmarks.scorers.monot5 import T5, MonoT5
+from training.benchmarks.scorers.plugged_in import PluggedIn, PlugIns, load_all, plug_in, plugged_in
 
 KINDS = {
     BiEncoder.architecture: "SentenceTransformer",
@@ -40,35 +42,99 @@ KINDS = {
 }
 """Architecture → sentence-transformers' class."""
 
-WITHOUT_MODEL = (TfIdf.architecture, Random.architecture)
+_BUILT_IN: tuple[type[Scorer], ...] = (
+    BiEncoder,
+    Cross,
+    Sparse,
+    LateInteraction,
+    MonoT5,
+    Dpr,
+    TfIdf,
+    Random,
+    Chat,
+)
 
-ARCHITECTURES = (*KINDS, *WITHOUT_MODEL, "chat")
-"""All that a benchmark can be run with; a chat model is made by ``chat.Chat`` itself."""
+SCORERS = {kind.architecture: kind for kind in _BUILT_IN}
+"""Architecture → its class, of all that come with Hedgerow. `load_scorer` makes all but `Chat`."""
+
+WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
+
+TOLD_BY_FILES = (*KINDS, MonoT5.architecture)
+"""What the files of one model can say that it is."""
 
 _OLD_COLBERT = "ColBERT"
 """What PyLate wrote as the model's type before sentence-transformers had the architecture."""
 
 
-def load_scorer(name: str, architecture: str = "") -> Scorer:
+def known_architectures() -> tuple[str, ...]:
+    """All that a benchmark can be run with, plug-ins too; none of those is imported."""
+    return (*SCORERS, *plugged_in(tuple(SCORERS)))
+
+
+def installed_plug_ins() -> PlugIns:
+    """The scorers of other packages, imported."""
+    return load_all(plugged_in(tuple(SCORERS)))
+
+
+def scorer_class(architecture: str) -> type[Scorer]:
+    """The class behind an architecture.
+
+    Raises:
+        HedgerowError: there is none of this name, or a plug-in of this name can't be loaded.
+    """
+    if built_in := SCORERS.get(architecture):
+        return built_in
+    known = known_architectures()
+    if architecture in known:
+        return plug_in(architecture)
+    raise HedgerowError(
+        f"Expected an architecture, found {architecture[:60]!r}; there are {', '.join(known)}."
+    )
+
+
+def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PROMPTS) -> Scorer:
     """The scorer of a model, or of an architecture that needs none.
 
     Args:
-        name: as in ``curation.encoders.loading.load_encoder``; no matter where no model is needed.
-        architecture: one of `ARCHITECTURES` but 'chat'; '' takes what the model's files say.
+        name: as in ``curation.encoders.loading.load_encoder``; of DPR, both encoders; no matter
+            where no model is needed.
+        architecture: one of `known_architectures` but 'chat'; '' takes what the model's files say.
 
     Raises:
         HedgerowError: no such model or architecture, or the model has another one.
     """
-    if architecture == TfIdf.architecture:
-        return TfIdf()
-    if architecture == Random.architecture:
-        return Random()
-    if architecture and architecture not in KINDS:
+    architecture = architecture or told_by_files(name)
+    kind = scorer_class(architecture)
+    require_prompts_fit(architecture, prompts)
+    if architecture not in SCORERS:
+        return PluggedIn(architecture, name, prompts)
+    if architecture in TOLD_BY_FILES:
+        fitting(encoder_folder(name), architecture, name=name)
+    scorer = kind.load(name)
+    scorer.given_prompts = prompts
+    return scorer
+
+
+def told_by_files(name: str) -> str:
+    """The architecture of a model, by its files; downloads a model of the hub.
+
+    Raises:
+        HedgerowError: as `architecture_of`, or there is no such model.
+    """
+    return Dpr.architecture if halves_of(name) else architecture_of(encoder_folder(name))
+
+
+def require_prompts_fit(architecture: str, prompts: Prompts) -> None:
+    """Refuse prompts for an architecture that has no place for them.
+
+    Raises:
+        HedgerowError: that, or as `scorer_class`.
+    """
+    if prompts != OWN_PROMPTS and not scorer_class(architecture).takes_prompts:
         raise HedgerowError(
-            f"Expected an architecture, found {architecture[:60]!r}; there are "
-            f"{', '.join(ARCHITECTURES)}."
+            f"Expected no prompts for queries and documents with the architecture {architecture}, "
+            "which takes none, found some; leave them out."
         )
-    return _scorer(name, fitting(encoder_folder(name), architecture, name=name))
 
 
 def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
@@ -79,7 +145,7 @@ def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
         name: of the model, for people.
 
     Raises:
-        HedgerowError: the model has another one, or none of `KINDS`.
+        HedgerowError: the model has another one, or none of `TOLD_BY_FILES`.
     """
     found = architecture_of(folder)
     wanted = architecture or found
@@ -109,21 +175,8 @@ def _require_score(folder: Path) -> None:
         score_label(default_classes(count))  # transformers leaves its default of two out
 
 
-def _scorer(name: str, architecture: str) -> Scorer:
-    if architecture == BiEncoder.architecture:
-        return BiEncoder(load_encoder(name))
-    model = load_model(name, KINDS[architecture])
-    makers: dict[str, Any] = {
-        Cross.architecture: Cross,
-        Sparse.architecture: Sparse,
-        LateInteraction.architecture: LateInteraction,
-    }
-    scorer: Scorer = makers[architecture](model)
-    return scorer
-
-
 def architecture_of(folder: Path) -> str:
-    """What the files of a model say that it is; a plain transformer is a bi-encoder.
+    """What the files of a model say that it is; a plain transformer is a bi-encoder, a T5 monoT5.
 
     An adapter is what its base is.
 
@@ -143,6 +196,8 @@ def architecture_of(folder: Path) -> str:
         return LateInteraction.architecture
     if any(name.endswith("ForSequenceClassification") for name in named):
         return Cross.architecture
+    if T5 in named and _is_plain(folder):
+        return MonoT5.architecture
     if "SpladePooling" in read_text(folder / MODULES):
         return Sparse.architecture
     require_encoder(folder)
@@ -152,5 +207,9 @@ def architecture_of(folder: Path) -> str:
 def _masked_language_model(folder: Path) -> bool:
     """Whether the model has a head over its vocabulary, all that SPLADE needs."""
     named = architectures(read_json(folder / "config.json"))
-    plain = not (folder / MODULES).is_file()
-    return plain and any(name.endswith("ForMaskedLM") for name in named)
+    return _is_plain(folder) and any(name.endswith("ForMaskedLM") for name in named)
+
+
+def _is_plain(folder: Path) -> bool:
+    """Whether it is transformers' alone, not packaged by sentence-transformers."""
+    return not (folder / MODULES).is_file()

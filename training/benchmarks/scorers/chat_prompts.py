@@ -87,6 +87,7 @@ class Chat(Scorer):
         self._memory = Lines(self.memory) if self.memory is not None else None
 
     architecture = "chat"
+    takes = "name"
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None

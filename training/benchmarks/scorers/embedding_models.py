@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from curation.encoders.embeddings import encode_distinct, retrieval_prompts
+from curation.encoders.loading import load_encoder, load_model
 from db.errors import HedgerowError
 from training.benchmarks.definition import Asks
 from training.benchmarks.scorers.interface import (
     Pair,
     Progress,
+    Prompts,
     Scorer,
     by_length,
     distinct,
@@ -23,47 +25,106 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer, SparseEncoder
 
 BATCH = 64
-COSINES_AT_ONCE = 8192
+COMPARED_AT_ONCE = 8192
+
+COSINE = "cosine"
+"""As sentence-transformers calls it."""
 
 ENTAILMENT = "entailment"
 
 
-class BiEncoder(Scorer):
-    """Cosine of the two texts' embeddings, whatever similarity the model was trained with.
+Side = tuple[str | None, str]
+"""A text with the prompt in front of it; None for the model's default prompt, if it has one."""
 
-    Queries and documents get the prompts that the model has for them.
+
+class BiEncoder(Scorer):
+    """How alike the embeddings of two texts are.
+
+    Queries and documents are ranked by the similarity that the model's configuration names, as in
+    NevIR: the cosine where it names none, else the dot product, or the negative Euclidean or
+    Manhattan distance. Sentences are compared by the cosine whatever the model, as the papers
+    compare those of SemAntoNeg (§4), CANNOT and M3-Counterfactual (HedgeTriple, §4.2.1), and so are
+    the two documents of a NevIR pair (its Figure 8).
+
+    Queries and documents get the prompts that the model has for them, or `given_prompts`.
     """
 
     architecture = "bi-encoder"
+    takes_prompts = True
     compares_any = True
 
     def __init__(self, model: SentenceTransformer) -> None:
         self.model = model
-        self._known: dict[str, np.ndarray] = {}
+        self._by_cosine = model.similarity_fn_name == COSINE
+        self._known: dict[Side, np.ndarray] = {}
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The bi-encoder of this name."""
+        return cls(load_encoder(name))
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """Cosines in [-1, 1]; each distinct text is encoded once."""
-        query, document = ("", "") if asks == "similarity" else retrieval_prompts(self.model)
-        sides = [query + first for first, _ in pairs] + [document + second for _, second in pairs]
-        texts, rows = distinct(sides)
-        embeddings = self._embeddings(texts, on_progress)
+        """Each distinct text is encoded once; a cosine is in [-1, 1]."""
+        before = self._prompts(asks)
+        sides: list[Side] = [(before.query, first) for first, _ in pairs]
+        sides += [(before.document, second) for _, second in pairs]
+        different, rows = distinct(sides)
+        embeddings = self._embeddings(different, on_progress)
+        compare = self._similarities if asks == "relevance" and not self._by_cosine else _cosines
+        if compare is _cosines and not self._by_cosine:
+            embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
         first, second = np.split(rows, 2)
         scores = np.empty(len(pairs), dtype=np.float64)
-        for start in range(0, len(pairs), COSINES_AT_ONCE):
-            part = slice(start, start + COSINES_AT_ONCE)
-            scores[part] = np.einsum("ij,ij->i", embeddings[first[part]], embeddings[second[part]])
-        return np.clip(scores, -1.0, 1.0)
+        for start in range(0, len(pairs), COMPARED_AT_ONCE):
+            part = slice(start, start + COMPARED_AT_ONCE)
+            scores[part] = compare(embeddings[first[part]], embeddings[second[part]])
+        return scores
 
-    def _embeddings(self, texts: list[str], on_progress: Progress | None) -> np.ndarray:
+    def _similarities(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """By the model's own similarity."""
+        found: np.ndarray = self.model.similarity_pairwise(first, second).numpy()
+        return found
+
+    def _embeddings(self, sides: list[Side], on_progress: Progress | None) -> np.ndarray:
         """Of these texts; those of the call before are known, as NevIR's documents are."""
-        new = [text for text in texts if text not in self._known]
-        if new:
-            found = encode_distinct(self.model, new, on_progress=on_progress)
-            self._known.update(zip(new, found, strict=True))
-        self._known = {text: self._known[text] for text in texts}
+        new = [side for side in sides if side not in self._known]
+        for prompt in dict.fromkeys(prompt for prompt, _ in new):
+            texts = [text for other, text in new if other == prompt]
+            before = sum(side in self._known for side in new)
+
+            def report(done: int, _total: int, before: int = before) -> None:
+                if on_progress:
+                    on_progress(before + done, len(new))
+
+            found = encode_distinct(
+                self.model,
+                texts,
+                prompt=prompt,
+                unit_length=self._by_cosine,
+                on_progress=report,
+            )
+            self._known.update(zip([(prompt, text) for text in texts], found, strict=True))
+        self._known = {side: self._known[side] for side in sides}
         return np.stack(list(self._known.values()))
+
+    def _prompts(self, asks: Asks) -> Prompts:
+        """What stands before a query and a document; a default prompt is put there anyway."""
+        if asks == "similarity":
+            return Prompts()
+        query, document = retrieval_prompts(self.model)
+        asked = self.given_prompts
+        return Prompts(
+            (query or None) if asked.query is None else asked.query,
+            (document or None) if asked.document is None else asked.document,
+        )
+
+
+def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Of rows of length 1."""
+    products: np.ndarray = np.einsum("ij,ij->i", first, second)
+    return products.clip(-1.0, 1.0)
 
 
 class Sparse(Scorer):
@@ -74,10 +135,16 @@ class Sparse(Scorer):
     """
 
     architecture = "sparse"
+    takes_prompts = True
     compares_any = True
 
     def __init__(self, model: SparseEncoder) -> None:
         self.model = model
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The sparse encoder of this name."""
+        return cls(load_model(name, "SparseEncoder"))
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
@@ -87,19 +154,22 @@ class Sparse(Scorer):
             from sklearn.preprocessing import normalize  # noqa: PLC0415
 
             texts, rows = distinct([text for pair in pairs for text in pair])
-            vectors = normalize(self._vectors(texts, self.model.encode, on_progress))
+            vectors = normalize(self._vectors(texts, self.model.encode, None, on_progress))
             return _products(vectors[rows[::2]], vectors[rows[1::2]])
         queries, first = distinct([pair[0] for pair in pairs])
         documents, second = distinct([pair[1] for pair in pairs])
-        left = self._vectors(queries, self.model.encode_query, None)
-        right = self._vectors(documents, self.model.encode_document, on_progress)
-        if self.model.similarity_fn_name == "cosine":
+        before = self.given_prompts
+        left = self._vectors(queries, self.model.encode_query, before.query, None)
+        right = self._vectors(documents, self.model.encode_document, before.document, on_progress)
+        if self.model.similarity_fn_name == COSINE:
             from sklearn.preprocessing import normalize  # noqa: PLC0415
 
             left, right = normalize(left), normalize(right)
         return _products(left[first], right[second])
 
-    def _vectors(self, texts: Sequence[str], encode: Any, on_progress: Progress | None) -> Any:
+    def _vectors(
+        self, texts: Sequence[str], encode: Any, prompt: str | None, on_progress: Progress | None
+    ) -> Any:
         """The texts' vectors, a sparse matrix of SciPy's, shape (len(texts), vocabulary)."""
         from scipy.sparse import csr_array, vstack  # noqa: PLC0415
 
@@ -109,6 +179,7 @@ class Sparse(Scorer):
             batch = [texts[number] for number in order[start : start + BATCH]]
             found = encode(
                 batch,
+                prompt=prompt,
                 batch_size=BATCH,
                 show_progress_bar=False,
                 save_to_cpu=True,
@@ -133,10 +204,16 @@ class Cross(Scorer):
     """
 
     architecture = "cross-encoder"
+    takes_prompts = True
 
     def __init__(self, model: CrossEncoder) -> None:
         self.model = model
         self._label = score_label(_classes(model))
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The cross-encoder of this name."""
+        return cls(load_model(name, "CrossEncoder"))
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
@@ -144,6 +221,7 @@ class Cross(Scorer):
         """One number a pair."""
         import torch
 
+        pairs = self.prompted(pairs, asks)
         order = by_length(pairs, lambda pair: len(pair[0]) + len(pair[1]))
         scores = np.empty(len(pairs), dtype=np.float64)
         for start in range(0, len(order), BATCH):

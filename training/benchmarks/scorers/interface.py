@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -18,19 +18,83 @@ Progress = Callable[[int, int], None]
 """Called with (work done, work in all), in the scorer's own units; may raise to cancel."""
 
 Unit = TypeVar("Unit")
+Key = TypeVar("Key", bound=Hashable)
+
+Takes = Literal["model", "name", "nothing"]
+"""What a scorer is made of: a model's files, a name that only the scorer understands, or nothing.
+
+- *model*: a folder, a model that was trained here, or a name on the model hub. Results keep the
+  fingerprint of its safetensors.
+- *name*: passed on as it was typed, for weights in another format or a model behind a server.
+  Results keep no fingerprint.
+- *nothing*: a baseline such as TF-IDF."""
+
+
+class Prompts(NamedTuple):
+    """What is put in front of queries and documents, in place of the model's own prompts.
+
+    Attributes:
+        query, document: None for the model's own prompt; '' for none at all.
+    """
+
+    query: str | None = None
+    document: str | None = None
+
+
+OWN_PROMPTS = Prompts()
 
 
 class Scorer(ABC):
     """Scores pairs of texts: a higher score means nearer, or more relevant.
 
+    Another package can add an architecture: a subclass that it names as an entry point of the group
+    ``hedgerow.scorers``. The entry point's name (at most 40 characters) is the architecture, in
+    ``hedgerow benchmark --architecture`` and on the Benchmarks page. This is a whole one::
+
+        # pyproject.toml
+        [project.entry-points."hedgerow.scorers"]
+        words-in-common = "my_package:WordsInCommon"
+
+        # my_package.py
+        class WordsInCommon(Scorer):
+            takes = "nothing"
+
+            def score(self, pairs, *, asks, on_progress=None):
+                common = [len({*a.split()} & {*b.split()}) for a, b in pairs]
+                return np.array(common, dtype=np.float64)
+
+    A scorer with a model defines `load`, too. Import torch and other large packages inside the
+    methods, since the page imports every plug-in.
+
     Attributes:
-        architecture: as in ``architecture.ARCHITECTURES``.
+        architecture: its name among ours; a plug-in needs none.
+        takes: what `load` is given.
+        takes_prompts: whether it puts `given_prompts` before queries and documents. `prompted` does
+            it; a scorer whose model has prompts of its own must leave those out.
         compares_any: whether its scores say how alike any two texts are, so that the documents of
             a NevIR pair can be compared with each other.
+        given_prompts: set after `load`; only where ``takes_prompts``.
     """
 
     architecture: ClassVar[str]
-    compares_any: ClassVar[bool] = False
+    takes: ClassVar[Takes] = "model"
+    takes_prompts: ClassVar[bool] = False
+    compares_any: bool = False
+    given_prompts: Prompts = OWN_PROMPTS
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The scorer of a model; called once for each model that is measured.
+
+        Args:
+            name: where ``takes`` is 'model', as ``curation.encoders.loading.load_encoder`` takes
+                it: ``curation.encoders.model_folders.encoder_folder`` says where the files are.
+                Where it is 'name', what was typed. Where it is 'nothing', ''.
+
+        Raises:
+            HedgerowError: it can't be loaded; one sentence that says why, and what to do.
+        """
+        return cls()
 
     @abstractmethod
     def score(
@@ -38,9 +102,13 @@ class Scorer(ABC):
     ) -> np.ndarray:
         """A score for each pair, float64, shape (len(pairs),); NaN where there is none.
 
+        Scores are only compared with each other, so that any scale will do.
+
         Args:
             pairs: all different.
-            asks: whether the first text of a pair is a query and the second a document.
+            asks: 'relevance' where the first text of a pair is a query and the second a document;
+                'similarity' where both are sentences.
+            on_progress: to be called now and then; what it raises must not be caught.
 
         Raises:
             HedgerowError: the model gives no usable numbers.
@@ -58,10 +126,17 @@ class Scorer(ABC):
         scores = self.score(list(places), asks=asks, on_progress=on_progress)
         return [scores[row] for row in rows]
 
+    def prompted(self, pairs: Sequence[Pair], asks: Asks) -> list[Pair]:
+        """The pairs with `given_prompts`; those of sentences stay as they are."""
+        if asks == "similarity":
+            return list(pairs)
+        query, document = (prompt or "" for prompt in self.given_prompts)
+        return [(query + first, document + second) for first, second in pairs]
 
-def distinct(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
+
+def distinct(texts: Sequence[Key]) -> tuple[list[Key], np.ndarray]:
     """The distinct texts in order, and the place of each text among them."""
-    places: dict[str, int] = {}
+    places: dict[Key, int] = {}
     rows = [places.setdefault(text, len(places)) for text in texts]
     return list(places), np.array(rows, dtype=np.int64)
 

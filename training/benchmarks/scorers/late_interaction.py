@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from curation.encoders.loading import load_model
 from training.benchmarks.definition import Asks
-from training.benchmarks.scorers.interface import Pair, Progress, Scorer, distinct, finite
+from training.benchmarks.scorers.interface import (
+    OWN_PROMPTS,
+    Pair,
+    Progress,
+    Scorer,
+    distinct,
+    finite,
+)
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
@@ -45,9 +53,15 @@ class LateInteraction(Scorer):
     """The model's MaxSim of query and document; of two sentences, with the first as the query."""
 
     architecture = "late-interaction"
+    takes_prompts = True
 
     def __init__(self, model: MultiVectorEncoder) -> None:
         self.model = model
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The late-interaction model of this name."""
+        return cls(load_model(name, "MultiVectorEncoder"))
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
@@ -56,13 +70,15 @@ class LateInteraction(Scorer):
         queries, first = distinct([pair[0] for pair in pairs])
         documents, second = distinct([pair[1] for pair in pairs])
         total = len(queries) + len(documents)
+        before = self.given_prompts if asks == "relevance" else OWN_PROMPTS
 
         def done(number: int) -> None:
             if on_progress:
                 on_progress(number, total)
 
-        left = self._vectors(queries, self.model.encode_query, 0, done)
-        right = self._vectors(documents, self.model.encode_document, len(queries), done)
+        encode, other = self.model.encode_query, self.model.encode_document
+        left = self._vectors(queries, encode, before.query, 0, done)
+        right = self._vectors(documents, other, before.document, len(queries), done)
         scores = np.empty(len(pairs), dtype=np.float64)
         for start in range(0, len(pairs), SCORED_AT_ONCE):
             part = slice(start, start + SCORED_AT_ONCE)
@@ -72,7 +88,7 @@ class LateInteraction(Scorer):
         return finite(scores)
 
     def _vectors(
-        self, texts: Sequence[str], encode: Any, before: int, done: Any
+        self, texts: Sequence[str], encode: Any, prompt: str | None, before: int, done: Any
     ) -> list[np.ndarray]:
         """A matrix a text, a row a token."""
         order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
@@ -81,6 +97,7 @@ class LateInteraction(Scorer):
             batch = order[start : start + BATCH]
             vectors = encode(
                 [texts[number] for number in batch],
+                prompt=prompt,
                 batch_size=BATCH,
                 show_progress_bar=False,
                 convert_to_numpy=True,
@@ -90,15 +107,19 @@ class LateInteraction(Scorer):
         return [found[number] for number in range(len(texts))]
 
     def tokens(self, query: str, document: str) -> TokenMatrix:
-        """The tokens of a pair and how alike they are, for a heat map."""
-        names, left = self._tokens(self.model.encode_query, query)
-        others, right = self._tokens(self.model.encode_document, document)
+        """The tokens of a query and a document and how alike they are, for a heat map."""
+        names, left = self._tokens(self.model.encode_query, query, self.given_prompts.query)
+        others, right = self._tokens(
+            self.model.encode_document, document, self.given_prompts.document
+        )
         similarity = left @ right.T
         return TokenMatrix(names, others, similarity, similarity.argmax(axis=1))
 
-    def _tokens(self, encode: Any, text: str) -> tuple[tuple[str, ...], np.ndarray]:
+    def _tokens(
+        self, encode: Any, text: str, prompt: str | None
+    ) -> tuple[tuple[str, ...], np.ndarray]:
         """The scored tokens of a text, and their vectors, a row each."""
-        raw = encode([text], output_value=None, show_progress_bar=False)[0]
+        raw = encode([text], prompt=prompt, output_value=None, show_progress_bar=False)[0]
         mask = raw["attention_mask"].bool().cpu()
         ids = raw["input_ids"].cpu()[mask].tolist()
         names = self.model.tokenizer.convert_ids_to_tokens(ids)

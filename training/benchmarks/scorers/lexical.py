@@ -21,6 +21,7 @@ class TfIdf(Scorer):
     """
 
     architecture = "tf-idf"
+    takes = "nothing"
     compares_any = True
 
     def score(
@@ -44,6 +45,7 @@ class Random(Scorer):
     """Scores drawn by the pair and a seed, evenly in [0, 1); the same in any order and company."""
 
     architecture = "random"
+    takes = "nothing"
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed

@@ -91,7 +91,8 @@ def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
         except HedgerowError as error:
             error_messages.show(f"{row.title}: {error}", key=f"bench-result-{row.id}")
             continue
-        found.append(BenchmarkSide(row.title, result, row.model, row.architecture))
+        side = BenchmarkSide(row.title, result, row.model, row.architecture, row.prompts)
+        found.append(side)
     return found
 
 

@@ -13,6 +13,7 @@ from pages.components.shared.charts import save, shares
 from pages.components.shared.shell import open_project
 from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.single_items import grades
+from training.benchmarks.scorers.interface import Prompts
 from training.benchmarks.tasks.own_families import NEGATIVE, PAIRS, POSITIVE
 
 MOST_PARTS = 12
@@ -40,13 +41,14 @@ class BenchmarkSide(NamedTuple):
 
     Attributes:
         label: what the model is called in charts.
-        model, architecture: as results have them.
+        model, architecture, prompts: as results have them.
     """
 
     label: str
     result: Result
     model: str
     architecture: str
+    prompts: Prompts
 
 
 def show(

@@ -29,7 +29,7 @@ from training.benchmarks.results.single_items import (
     items,
     nearest,
 )
-from training.benchmarks.runs.measured_models import token_matrix
+from training.benchmarks.runs.token_maps import token_matrix
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.own_families import PAIRS
 
@@ -213,6 +213,7 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
                 side.model,
                 row.texts[query],
                 row.texts[candidate],
+                prompts=side.prompts,
             )
     except HedgerowError as error:
         error_messages.show(str(error), key=f"bench-tokens-{letter}")

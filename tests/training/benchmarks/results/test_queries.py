@@ -109,7 +109,7 @@ def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) ->
     with reading(engine) as session:
         rows = newest(session)
         trained_from = bases(session, rows)
-    assert trained_from == {("run 1: base", "bi-encoder"): ("/home/base", "bi-encoder")}
+    assert trained_from == {("run 1: base", "bi-encoder", ""): ("/home/base", "bi-encoder", "")}
     shown = columns(rows)
     made = [line for line in lines(rows, trained_from=trained_from) if not line.published]
     table = cells(made, [column.key for column in shown])

@@ -41,7 +41,8 @@ from training.benchmarks.results.measure import measure
 from training.benchmarks.results.queries import Scored, full_result, newest, of_run
 from training.benchmarks.runs import lifecycle
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, work
-from training.benchmarks.runs.measured_models import ModelChoice, token_matrix
+from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.token_maps import token_matrix
 from training.benchmarks.scorers.architecture import load_scorer
 from training.benchmarks.scorers.lexical import TfIdf
 from training.benchmarks.tasks import general
@@ -352,6 +353,10 @@ def test_which_tokens_find_each_other(
         ({"models": (TF_IDF,), "tasks": ("CIFAR10ZeroShot",)}, "a task of English texts"),
         ({"models": (TF_IDF,), "tasks": ("ATEC",)}, "English texts, found 'ATEC'"),
         ({"models": (ModelChoice(name="/nowhere"),), "suites": ("quick",)}, "no model folder"),
+        (
+            {"models": (ModelChoice(name="x", architecture="lstm"),), "suites": ("quick",)},
+            "Expected an architecture, found 'lstm'; there are bi-encoder, .*, monot5, dpr, tf-idf",
+        ),
         ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
     ],
 )
@@ -366,21 +371,20 @@ def test_what_cannot_be_asked_for(
         assert session.get(Run, 1) is None
 
 
-@pytest.mark.parametrize(
-    "wrong", [{}, {"name": "x", "architecture": "lstm"}, {"architecture": "chat"}]
-)
-def test_a_model_that_cannot_be_one(wrong: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"name the model|there are the architectures"):
-        ModelChoice(**wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize("architecture", ["", "chat", "monot5"])
+def test_a_model_without_a_name_is_refused(architecture: str) -> None:
+    with pytest.raises(ValueError, match="name the model"):
+        ModelChoice(architecture=architecture)
 
 
 @pytest.mark.parametrize(
     ("architecture", "run_as", "said"),
     [
-        ("T5ForConditionalGeneration", "", "found T5ForConditionalGeneration"),
-        ("T5ForConditionalGeneration", "cross-encoder", "found T5ForConditionalGeneration"),
+        ("T5ForConditionalGeneration", "bi-encoder", "found a monot5; choose that"),
+        ("T5ForConditionalGeneration", "cross-encoder", "found a monot5; choose that"),
+        ("T5Model", "", "found T5Model: a sequence-to-sequence"),
+        ("LlamaForCausalLM", "", "found LlamaForCausalLM: a causal language model"),
         ("LlamaForCausalLM", "bi-encoder", "found LlamaForCausalLM"),
-        ("DPRQuestionEncoder", "", "a DPR checkpoint"),
         ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
     ],
 )

@@ -1,0 +1,53 @@
+"""Models that transformers itself loads, because sentence-transformers has no class for them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from curation.encoders.loading import check_only_safetensors
+from curation.encoders.model_folders import encoder_folder, first_line
+from db.errors import HedgerowError
+
+
+class BareTransformer(NamedTuple):
+    """A model of transformers' in evaluation mode, and its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+
+def load_transformer(name: str, kind: str) -> BareTransformer:
+    """Load a model of one of transformers' classes onto the best device here.
+
+    Only safetensors are read and no code out of a model folder is run.
+
+    Args:
+        name: a folder, or a name on the Hub.
+        kind: such as 'T5ForConditionalGeneration'.
+
+    Raises:
+        HedgerowError: no such model, the Hub can't be reached, the weights are not safetensors, or
+            they are not all there.
+    """
+    folder = encoder_folder(name)
+    check_only_safetensors(folder)
+
+    import transformers
+    from sentence_transformers.util import get_device_name
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()  # it would write into a run's log
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        model, found = getattr(transformers, kind).from_pretrained(
+            str(folder), local_files_only=True, use_safetensors=True, output_loading_info=True
+        )
+    except Exception as error:  # a foreign folder can fail in any way
+        reason = first_line(error)
+        raise HedgerowError(f"Could not load the model in {str(folder)!r}: {reason}") from error
+    if missing := sorted(found["missing_keys"]):
+        raise HedgerowError(
+            f"Expected all weights of a {kind} in {str(folder)!r}, found none for {missing[0]}; "
+            "choose another model."
+        )
+    return BareTransformer(model.to(get_device_name()).eval(), tokenizer)

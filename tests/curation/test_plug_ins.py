@@ -1,0 +1,88 @@
+"""Classes of other packages: found by their group, and refused in one sentence."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pytest
+
+from curation.plug_ins import load_plug_in, plug_in_names
+from db.errors import HedgerowError
+from tests.support.plug_in_packages import install
+
+GROUP = "hedgerow.tests"
+
+
+class Base(ABC):
+    @abstractmethod
+    def work(self) -> int: ...
+
+
+CODE = f"""
+from {__name__} import Base
+
+class Good(Base):
+    def work(self):
+        return 7
+
+class Unfinished(Base):
+    pass
+
+class Another:
+    pass
+
+number = 5
+"""
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[Base.__module__])
+    install(
+        monkeypatch,
+        tmp_path / "theirs",
+        GROUP,
+        CODE,
+        good="Good",
+        unfinished="Unfinished",
+        another="Another",
+        number="number",
+        missing="Nowhere",
+    )
+
+
+@pytest.mark.usefixtures("package")
+def test_the_class_of_another_package_is_found_by_its_name() -> None:
+    assert plug_in_names(GROUP) == ("another", "good", "missing", "number", "unfinished")
+    assert load_plug_in(GROUP, "good", Base)().work() == 7  # type: ignore[type-abstract]
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("unfinished", "does not define work"),
+        ("another", "is no subclass of Base"),
+        ("number", "is no subclass of Base"),
+        ("missing", "can't be loaded (AttributeError: module 'theirs' has no attribute 'Nowhere')"),
+    ],
+)
+def test_what_is_no_plug_in_is_refused_in_one_sentence(name: str, problem: str) -> None:
+    with pytest.raises(HedgerowError) as refusal:
+        load_plug_in(GROUP, name, Base)  # type: ignore[type-abstract]
+    assert str(refusal.value) == (
+        f"The plug-in {name!r} of the package 'theirs' {problem}; repair or uninstall its package."
+    )
+
+
+def test_a_package_that_cannot_be_imported_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, tmp_path / "broken", GROUP, "import no_such_module", one="Good")
+    assert plug_in_names(GROUP) == ("one",), "nothing is imported for the names"
+    with pytest.raises(HedgerowError, match="the package 'broken' .*No module named 'no_such_mod"):
+        load_plug_in(GROUP, "one", Base)  # type: ignore[type-abstract]
+    with pytest.raises(HedgerowError, match="'two' .* is not installed; install its package"):
+        load_plug_in(GROUP, "two", Base)  # type: ignore[type-abstract]

@@ -1,0 +1,46 @@
+"""Which tokens of a pair find each other, to a model that was measured."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sqlalchemy.orm import Session
+
+from db.settings import Settings
+from training.benchmarks.scorers.architecture import load_scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts
+from training.benchmarks.scorers.late_interaction import LateInteraction, TokenMatrix
+from training.models.known import location_of
+
+
+def token_matrix(
+    session: Session,
+    settings: Settings,
+    name: str,
+    query: str,
+    document: str,
+    *,
+    prompts: Prompts = OWN_PROMPTS,
+) -> TokenMatrix:
+    """Which tokens of a pair find each other, to a late-interaction model (NevIR's Figure 9).
+
+    The model that was asked last stays loaded.
+
+    Args:
+        name: as results have it.
+
+    Raises:
+        HedgerowError: it can't be loaded, or is no late-interaction model.
+    """
+    place = location_of(session, settings, name)
+    hash_ = place.checked()
+    scorer = _late(place.name, hash_)
+    scorer.given_prompts = prompts
+    return scorer.tokens(query, document)
+
+
+@lru_cache(maxsize=1)
+def _late(place: str, hash_: str) -> LateInteraction:
+    scorer = load_scorer(place, LateInteraction.architecture)
+    assert isinstance(scorer, LateInteraction)  # another architecture is refused
+    return scorer

@@ -1,0 +1,158 @@
+"""Dense passage retrieval (Karpukhin et al., EMNLP 2020): one encoder for questions, one for texts.
+
+Such a model is named by both, joined by a plus sign: QUESTION_MODEL+CONTEXT_MODEL.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from curation.encoders.bare_transformers import BareTransformer, load_transformer
+from curation.encoders.checkpoint_kind import architectures, read_json
+from curation.encoders.model_folders import encoder_folder
+from db.errors import HedgerowError
+from training.benchmarks.definition import Asks
+from training.benchmarks.scorers.interface import (
+    Pair,
+    Progress,
+    Scorer,
+    by_length,
+    distinct,
+    finite,
+)
+
+JOINED_BY = "+"
+
+CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
+"""Of the two encoders, as transformers calls them."""
+
+BATCH = 64
+
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class Halves(NamedTuple):
+    """The names of a model's two encoders."""
+
+    question: str
+    context: str
+
+
+def halves_of(name: str) -> Halves | None:
+    """The two encoders that a name joins; None where it is the name of a single model.
+
+    A folder may have a plus sign in its name, too.
+    """
+    if os.path.isdir(os.path.expanduser(name)):
+        return None
+    cuts = [place for place, sign in enumerate(name) if sign == JOINED_BY]
+    pairs = [Halves(name[:cut].strip(), name[cut + 1 :].strip()) for cut in cuts]
+    return next((pair for pair in pairs if all(map(_may_be_a_model, pair))), None)
+
+
+def _may_be_a_model(name: str) -> bool:
+    return bool(_HUB_NAME.fullmatch(name)) or os.path.isdir(os.path.expanduser(name))
+
+
+def require_halves(name: str) -> Halves:
+    """The two encoders that a name joins.
+
+    Raises:
+        HedgerowError: it is the name of a single model.
+    """
+    if halves := halves_of(name):
+        return halves
+    raise HedgerowError(
+        f"Expected both encoders of a DPR model as QUESTION_MODEL{JOINED_BY}CONTEXT_MODEL, found "
+        f"{name[:200]!r}; name two folders, or two models of the model hub."
+    )
+
+
+def require_half(folder: Path, number: int) -> None:
+    """Refuse a folder that does not hold this encoder of a DPR model.
+
+    Args:
+        number: 0 for that of questions, 1 for that of texts.
+
+    Raises:
+        HedgerowError: it is another model.
+    """
+    found = architectures(read_json(folder / "config.json"))
+    if CLASSES[number] not in found:
+        place = "before" if number == 0 else "after"
+        raise HedgerowError(
+            f"Expected a {CLASSES[number]} {place} the {JOINED_BY!r}, found "
+            f"{', '.join(found) or 'no architecture'} in {str(folder)!r}; name the two encoders of "
+            "a DPR model."
+        )
+
+
+class Dpr(Scorer):
+    """The dot product of a question's and a text's embedding, as DPR was trained with.
+
+    Two sentences are compared by the cosine, the first one as the question.
+    """
+
+    architecture = "dpr"
+    takes_prompts = True
+
+    def __init__(self, question: BareTransformer, context: BareTransformer) -> None:
+        self.question, self.context = question, context
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The two encoders of this name."""
+        halves = require_halves(name)
+        for number, half in enumerate(halves):
+            require_half(encoder_folder(half), number)
+        return cls(*(load_transformer(*half) for half in zip(halves, CLASSES, strict=True)))
+
+    def score(
+        self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """Each distinct text of a side is encoded once."""
+        pairs = self.prompted(pairs, asks)
+        queries, first = distinct([pair[0] for pair in pairs])
+        documents, second = distinct([pair[1] for pair in pairs])
+        total = len(queries) + len(documents)
+
+        def done(number: int) -> None:
+            if on_progress:
+                on_progress(number, total)
+
+        left = _embeddings(self.question, queries, done)
+        right = _embeddings(self.context, documents, lambda number: done(len(queries) + number))
+        if asks == "similarity":
+            left, right = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in (left, right))
+        return finite(np.einsum("ij,ij->i", left[first], right[second]))
+
+
+def _embeddings(
+    encoder: BareTransformer, texts: Sequence[str], done: Callable[[int], None]
+) -> np.ndarray:
+    """The pooled output for each text, shape (len(texts), dimension), float64."""
+    import torch
+
+    model, tokenizer = encoder
+    longest = min(model.config.max_position_embeddings, tokenizer.model_max_length)
+    order = by_length(texts, len)
+    found = []
+    for start in range(0, len(order), BATCH):
+        batch = tokenizer(
+            [texts[number] for number in order[start : start + BATCH]],
+            padding=True,
+            truncation=True,
+            max_length=longest,
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            pooled = model(**batch.to(model.device)).pooler_output
+        found.append(pooled.double().cpu().numpy())
+        done(min(start + BATCH, len(order)))
+    return np.concatenate(found)[np.argsort(order)]

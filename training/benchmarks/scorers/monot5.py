@@ -1,0 +1,100 @@
+"""T5 as a reranker: monoT5 (Nogueira et al., Findings of EMNLP 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from curation.encoders.bare_transformers import BareTransformer, load_transformer
+from db.errors import HedgerowError
+from training.benchmarks.definition import Asks
+from training.benchmarks.scorers.interface import Pair, Progress, Scorer, by_length, finite
+
+T5 = "T5ForConditionalGeneration"
+
+ASKED_FOR = "Relevant:"
+INPUT = "Query: {} Document: {} " + ASKED_FOR
+ANSWERS = ("false", "true")
+
+LONGEST = 512
+"""Tokens of an input, as in the paper."""
+
+BATCH = 32
+
+
+class MonoT5(Scorer):
+    """How likely the answer of a T5 begins with 'true' rather than 'false'.
+
+    The input is 'Query: … Document: … Relevant:', with two sentences in the places of query and
+    document where there are no such. One that is too long loses the end of its document.
+    """
+
+    architecture = "monot5"
+    takes_prompts = True
+
+    def __init__(self, loaded: BareTransformer) -> None:
+        self.model, self.tokenizer = loaded
+        self._answers = _answers(self.tokenizer)
+        self._start = getattr(self.model.config, "decoder_start_token_id", None)
+        if self._start is None:
+            self._start = self.tokenizer.pad_token_id
+        self._tail = len(self.tokenizer(ASKED_FOR)["input_ids"])
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The T5 of this name."""
+        return cls(load_transformer(name, T5))
+
+    def score(
+        self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """The logarithm of the likelihood of 'true', where there is only 'false' beside it."""
+        inputs = self._inputs(self.prompted(pairs, asks))
+        order = by_length(inputs, len)
+        scores = np.empty(len(pairs), dtype=np.float64)
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            false, true = self._logits([inputs[number] for number in batch]).T
+            scores[batch] = -np.logaddexp(0.0, false - true)
+            if on_progress:
+                on_progress(min(start + BATCH, len(order)), len(order))
+        return finite(scores)
+
+    def _inputs(self, pairs: Sequence[Pair]) -> list[list[int]]:
+        """The tokens of each pair; all end with what asks for the answer."""
+        texts = [INPUT.format(query, document) for query, document in pairs]
+        found: list[list[int]] = self.tokenizer(texts, verbose=False)["input_ids"]
+        kept = LONGEST - self._tail
+        return [ids if len(ids) <= LONGEST else ids[:kept] + ids[-self._tail :] for ids in found]
+
+    def _logits(self, inputs: list[list[int]]) -> np.ndarray:
+        """Of both answers as the first word, shape (len(inputs), 2)."""
+        import torch
+
+        padded = self.tokenizer.pad({"input_ids": inputs}, return_tensors="pt")
+        start = torch.full((len(inputs), 1), self._start)
+        with torch.inference_mode():
+            given = self.model(
+                input_ids=padded["input_ids"].to(self.model.device),
+                attention_mask=padded["attention_mask"].to(self.model.device),
+                decoder_input_ids=start.to(self.model.device),
+            )
+        logits: np.ndarray = given.logits[:, 0, self._answers].double().cpu().numpy()
+        return logits
+
+
+def _answers(tokenizer: Any) -> list[int]:
+    """The tokens of 'false' and 'true'.
+
+    Raises:
+        HedgerowError: the tokenizer has no single token for one of them.
+    """
+    found = [tokenizer(answer, add_special_tokens=False)["input_ids"] for answer in ANSWERS]
+    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in found):
+        raise HedgerowError(
+            f"Expected a T5 with a token for each of {' and '.join(ANSWERS)}, as monoT5 has them, "
+            "found another tokenizer; choose another model."
+        )
+    return [ids[0] for ids in found]
