@@ -11,7 +11,7 @@ from pages.components.shared.chat_models import model_choice, provider_key, run_
 from pages.components.shared.shell import open_project
 from training.benchmarks.runs.measured_models import BASELINES, CHAT
 from training.benchmarks.scorers.architecture import KINDS
-from training.models.known import encoder_choice
+from training.models.known import model_choice as known_models
 
 AS_ITS_FILES_SAY = "as its files say"
 
@@ -32,7 +32,7 @@ class ChosenModels(NamedTuple):
 
 def choose() -> ChosenModels:
     """Draw the boxes."""
-    choice = open_project.ask(encoder_choice)
+    choice = open_project.ask(known_models)
     chosen = st.multiselect(
         "Models",
         choice.names,

@@ -111,9 +111,21 @@ def _require_score(folder: Path) -> None:
 
 def _scorer(name: str, architecture: str) -> Scorer:
     if architecture == BiEncoder.architecture:
-        return BiEncoder(load_encoder(name))
-    model = load_model(name, KINDS[architecture])
+        return scorer_for(load_encoder(name), architecture)
+    return scorer_for(load_model(name, KINDS[architecture]), architecture)
+
+
+def scorer_for(model: Any, architecture: str) -> Scorer:
+    """The scorer of a loaded model.
+
+    Args:
+        model: of the class in `KINDS`.
+
+    Raises:
+        HedgerowError: it is a classifier that gives no score.
+    """
     makers: dict[str, Any] = {
+        BiEncoder.architecture: BiEncoder,
         Cross.architecture: Cross,
         Sparse.architecture: Sparse,
         LateInteraction.architecture: LateInteraction,
