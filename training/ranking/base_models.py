@@ -6,6 +6,8 @@ Torch and sentence-transformers are imported inside the functions that need them
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from curation.encoders.loading import load_encoder, load_model
@@ -53,11 +55,24 @@ def _with_new_layer(name: str, architecture: str) -> Any:
     it: for a cross-encoder one that gives a number, for late interaction one to 128 dimensions."""
     encoder = load_encoder(name)
     transformer = getattr(encoder[0], "model", None)
-    if not hasattr(transformer, "save_pretrained"):
+    if transformer is None or not hasattr(transformer, "save_pretrained"):
         raise HedgerowError(
             f"Expected an encoder with a transformer in {name!r}, found none; choose another."
         )
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _new_weights_expected():
         transformer.save_pretrained(folder)
         encoder.tokenizer.save_pretrained(folder)
         return load_model(folder, KINDS[architecture])
+
+
+@contextmanager
+def _new_weights_expected() -> Iterator[None]:
+    """Have transformers say nothing of the weights that are new."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

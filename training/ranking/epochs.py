@@ -71,15 +71,11 @@ def measured(epochs: Sequence[EpochFigures]) -> list[str]:
 
 
 def as_table(runs: Sequence[Finetuning]) -> tuple[list[str], list[list[Any]]]:
-    """Header and lines of a file: an epoch of a run a line."""
+    """Header and lines of a file: an epoch of a run a line; None where a run has no such figure."""
     names = measured([epoch for run in runs for epoch in run.epochs])
     lines = [
-        [found.run.id, epoch.epoch, epoch.step, *(_shown(epoch, name) for name in names)]
+        [found.run.id, epoch.epoch, epoch.step, *(epoch.figures.get(name) for name in names)]
         for found in runs
         for epoch in found.epochs
     ]
     return ["run", "epoch", "step", *(NAMES[name] for name in names)], lines
-
-
-def _shown(epoch: EpochFigures, name: str) -> float | str:
-    return round(epoch.figures[name], 4) if name in epoch.figures else ""

@@ -176,7 +176,7 @@ def _result(context: RunContext, task: _Task, epochs: Sequence[EpochFigures]) ->
     return {
         "run": context.run.id,
         "model": f"{context.run.folder}/{MODEL_FOLDER}",
-        "name": f"run {context.run.id}: {task.request.base}, NevIR's pairs"[:MAX_ENCODER_NAME],
+        "name": f"run {context.run.id}: {task.request.base}, NevIR pairs"[:MAX_ENCODER_NAME],
         "architecture": task.architecture,
         "fingerprint": fingerprint(folder),
         "base": task.request.base,

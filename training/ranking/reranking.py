@@ -14,7 +14,8 @@ import numpy as np
 
 from curation.content_uids import words_of
 from training.benchmarks.definition import Question
-from training.evaluation.retrieval import retrieval_items
+from training.evaluation import retrieval
+from training.evaluation.retrieval import RetrievalItem
 
 RERANKING = "reranking"
 """The figure's name: mean reciprocal rank of a question's own passage, in [0, 1]."""
@@ -32,7 +33,11 @@ WHAT_IT_IS = (
 @cache
 def reranking_questions() -> tuple[Question, ...]:
     """The bundled questions; the first candidate of each is the passage that answers it."""
-    items = retrieval_items()
+    return tuple(with_candidates(retrieval.retrieval_items()))
+
+
+def with_candidates(items: Sequence[RetrievalItem]) -> list[Question]:
+    """Each question with its passage, its near misses, and the other items' nearest passages."""
     passages = [text for item in items for text in (item.passage, *item.near_misses)]
     nearness = _word_cosines([item.question for item in items], passages)
     found = []
@@ -40,7 +45,7 @@ def reranking_questions() -> tuple[Question, ...]:
         near = (passages[place] for place in np.argsort(-row, kind="stable"))
         candidates = dict.fromkeys([item.passage, *item.near_misses, *near])
         found.append(Question(item.question, tuple(candidates)[:CANDIDATES]))
-    return tuple(found)
+    return found
 
 
 def _word_cosines(questions: Sequence[str], passages: Sequence[str]) -> np.ndarray:

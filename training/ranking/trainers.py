@@ -84,6 +84,7 @@ class PairTrainer(BaseTrainer):
 
     loss_class: ClassVar[Any]
     sampler: ClassVar[BatchSamplers]
+    control: TrainerControl
 
     def __init__(self, model: Any, fit: Fit) -> None:
         self.fit, request = fit, fit.request
