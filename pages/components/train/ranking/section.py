@@ -77,7 +77,7 @@ def _results(ended: Sequence[Run]) -> None:
         st.text("Choose a run.")
         return
     picked = [by_id[key] for key in chosen]
-    labels = {one.run.id: f"run {one.run.id}: {title(one.run)}" for one in picked}
+    labels = {one.run.id: _label(one.run) for one in picked}
     curves_view.show(picked, labels)
     _taught([one.run for one in picked if one.run.state == RunState.DONE])
 
@@ -85,6 +85,12 @@ def _results(ended: Sequence[Run]) -> None:
 def _named(run: Run) -> str:
     when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"
+
+
+def _label(run: Run) -> str:
+    """What a run is called in charts."""
+    architecture = run.result.get("architecture") or request_of(run).architecture
+    return f"run {run.id}: {architecture}" if architecture else f"run {run.id}"
 
 
 def _taught(runs: Sequence[Run]) -> None:
