@@ -69,7 +69,10 @@ def on_families(found: list[Family], model: SentenceTransformer, base: Any) -> d
 
 
 def _figures(model: SentenceTransformer, base: Any, folders: list[Path]) -> dict[str, float]:
-    found = on_families(families(), model, base) | on_folders([JUDGED, *folders], model)
+    found = on_families(families(), model, base)
+    judged = on_folders([JUDGED], model)
+    found |= {f"judged {name}": value for name, value in judged.items() if name != "retrieval"}
+    found |= on_folders(folders, model)
     figure_1 = zip(FIGURE_1, probe_similarities(model, FIGURE_1), strict=True)
     return found | {f"Figure 1 {probe.label}": round(100 * cosine, 1) for probe, cosine in figure_1}
 

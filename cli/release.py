@@ -7,7 +7,9 @@ import typer
 from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
 from curation.release.freezing import create_release, list_releases
+from curation.release.selection import Selection, default_selection
 from db.engine import reading, writing
 from db.models import Release
 
@@ -28,17 +30,33 @@ def release_create(
     source: Annotated[
         list[str], typer.Option(help="Take this source only; repeat it for several.")
     ] = [],  # noqa: B006 - typer reads it and hands over a list of its own
+    any_distance: Annotated[
+        bool,
+        typer.Option(
+            "--any-distance", help="Also take variants over the project's Levenshtein threshold."
+        ),
+    ] = False,
+    complete: Annotated[
+        bool,
+        typer.Option(
+            "--complete", help="Take only anchors with all six types of the HedgeTriple paper."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Freeze every accepted variant under the next number."""
+    """Freeze the accepted variants under the next number."""
     settings, engine = open_home()
     with writing(engine) as session:
         author = asked_by(session, settings)
-        release, created = create_release(session, name=name, author_id=author, sources=source)
+        limit = None if any_distance else default_selection(session).max_distance
+        selection = Selection(tuple(sorted(set(source))), limit, complete)
+        release, created = create_release(session, name=name, author_id=author, selection=selection)
         result = release_facts(release) | {"created": created}
     said = "is new" if created else "holds the same already"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
-    show(result, as_json, f"Release {release.number} {said}.{kept}")
+    left_out = release.summary.get("left_out")
+    out = f" Left out: {counted(left_out, 'accepted variant')}." if left_out else ""
+    show(result, as_json, f"Release {release.number} {said}.{out}{kept}")
 
 
 def release_list(as_json: AsJson = False) -> None:

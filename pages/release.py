@@ -9,9 +9,10 @@ import streamlit as st
 
 from curation.anchors.sources import sources_in_use
 from curation.plurals import counted
-from curation.release.contents import Changes, Contents, contents_of, only_sources
+from curation.release.contents import Changes, Contents, contents_of, count_accepted
 from curation.release.export.table_rows import ExportFormat
 from curation.release.freezing import MAX_NAME, create_release
+from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import ReleaseState, contents_now, release_state
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
@@ -86,15 +87,14 @@ def _freeze(state: ReleaseState) -> None:
     """What a release would hold now, and the button that makes one."""
     st.header("Freeze a release", anchor=False)
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
-    names = list(open_project.ask(sources_in_use).values())
-    sources = tuple(_sources(names)) if len(names) > 1 and now.variants else ()
-    narrowed = only_sources(newest) if newest else ()
-    if sources:
-        now = open_project.ask(contents_now, sources)
-    if set(sources) != set(narrowed):
+    usual = open_project.ask(default_selection)
+    selection = _selection(usual) if now.variants else usual
+    if selection != usual:
+        now = open_project.ask(contents_now, selection)
+    if newest and selection != selection_of(newest):
         changes = None  # those are counted for what the newest release takes
-    if not now.variants and sources:
-        st.write("Nothing of these sources is accepted, so there is nothing to freeze yet.")
+    if not now.variants and selection != usual:
+        st.write("This choice leaves nothing of what is accepted, so there is nothing to freeze.")
         return
     if not now.variants:
         st.write("Nothing is accepted, so there is nothing to freeze yet.")
@@ -102,7 +102,7 @@ def _freeze(state: ReleaseState) -> None:
         return
     st.write(
         f"Accepted now: {counted(now.variants, 'variant')} of {now.anchors:,} anchors, which give "
-        f"{counted(now.triples, 'triple')}. {_since(newest, changes)}"
+        f"{counted(now.triples, 'triple')}. {_left_out(now, selection)}{_since(newest, changes)}"
     )
     if not now.triples:
         st.write(
@@ -112,41 +112,63 @@ def _freeze(state: ReleaseState) -> None:
         name = st.text_input("Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional")
         asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
-        _create(name, sources)
+        _create(name, selection)
     with st.expander("What it would hold, by type and split", expanded=newest is None):
         labels = {entry.id: entry.label for entry in open_project.types()}
         _show_counts(_counts(now, labels, changes), key="counts-now")
 
 
-def _sources(names: list[str]) -> list[str]:
-    """The sources to take; none for all."""
-    return st.multiselect(
-        "Sources",
-        names,
-        format_func=plain,
-        key="release-sources",
-        placeholder=ALL_SOURCES,
-        help="A release of some sources says so; its hash depends on its contents only.",
+def _selection(usual: Selection) -> Selection:
+    """What to take of what is accepted."""
+    names = list(open_project.ask(sources_in_use).values())
+    sources: list[str] = []
+    if len(names) > 1:
+        sources = st.multiselect(
+            "Sources",
+            names,
+            format_func=plain,
+            key="release-sources",
+            placeholder=ALL_SOURCES,
+            help="A release of some sources says so; its hash depends on its contents only.",
+        )
+    near = st.checkbox(
+        f"Leave out variants over the Levenshtein threshold ({usual.max_distance} characters)",
+        value=True,
+        key="release-near",
+        help="As in the paper (§3.1.3). Types in free words have no threshold. Diagnostics shows "
+        "the distances, and changes the threshold.",
     )
+    complete = st.checkbox(
+        "Leave out incomplete families",
+        key="release-complete",
+        help="Takes only anchors with all six types of the paper, four negations and two hedges.",
+    )
+    return Selection(tuple(sorted(sources)), usual.max_distance if near else None, complete)
+
+
+def _left_out(now: Contents, selection: Selection) -> str:
+    """How many accepted variants a choice leaves out, if any."""
+    accepted = open_project.ask(count_accepted, Selection(selection.sources))
+    return f"{accepted - now.variants:,} accepted stay out. " if accepted > now.variants else ""
 
 
 def _since(newest: Release | None, changes: Changes | None) -> str:
     if newest is None:
         return "There is no release yet."
     if changes is None:
-        return f"Release {newest.number} takes other sources."
+        return f"Release {newest.number} was made by another choice."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
         return f"No sentence has come or gone since release {newest.number}."
     return f"Since release {newest.number}: {added:,} new, {gone:,} gone."
 
 
-def _create(name: str, sources: tuple[str, ...]) -> None:
+def _create(name: str, selection: Selection) -> None:
     try:
         author = signin.reviewer_id()
         with st.spinner("Freezing what is accepted …"):
             release, created = open_project.tell(
-                create_release, name=name, author_id=author, sources=sources
+                create_release, name=name, author_id=author, selection=selection
             )
     except HedgerowError as error:
         error_messages.show(str(error))
@@ -198,8 +220,9 @@ def _contents(release: Release) -> None:
         f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
-    if sources := only_sources(release):
-        st.text(f"Sources: {', '.join(sources)}. Variants of other sources are left out.")
+    if told := selection_of(release).told():
+        left_out = summary.get("left_out")
+        st.text(f"{told} {'' if left_out is None else f'Left out: {left_out:,} accepted.'}")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]

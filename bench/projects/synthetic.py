@@ -13,10 +13,16 @@ from sqlalchemy.orm import Session
 
 from curation.content_uids import RANDOM_SALT, anchor_uid, bucket, split_of, variant_uid
 from curation.corpora.corpus import STARTER
-from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
+from curation.diagnostics.measures import (
+    LEVENSHTEIN_THRESHOLD,
+    MEASURES_VERSION,
+    Flag,
+    distance_flag,
+)
 from curation.generation.request import GenerationRequest
 from curation.project.opening import open_project
 from curation.review.people.reviewers import ensure_reviewer
+from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now
 from db.engine import writing
@@ -174,7 +180,8 @@ def _store(
 def _distance(anchor: str, variant: dict[str, Any]) -> dict[str, int]:
     """The true distance; of the other flags, each on one variant in sixteen."""
     distance = Levenshtein.distance(anchor, variant["text"])
-    flags = Flag.OVER_THRESHOLD if distance > LEVENSHTEIN_THRESHOLD else Flag(0)
+    check = variant_type(variant["type_id"]).surface_check
+    flags = distance_flag(distance, LEVENSHTEIN_THRESHOLD, check=check)
     others = list(Flag)[1:]
     drawn = int(bucket(variant["uid"], salt="f") * 16)
     return {

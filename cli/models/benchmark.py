@@ -232,7 +232,7 @@ def _request(
     split: Split,
 ) -> BenchmarkRequest:
     if not name.startswith(MTEB):
-        chosen = _data(settings, name, kept, release, split)
+        chosen = data_of(settings, name, kept, release, split)
         return BenchmarkRequest(models=(model,), benchmarks=(chosen,))
     wanted = name.removeprefix(MTEB)
     if wanted in SUITES:
@@ -240,8 +240,12 @@ def _request(
     return BenchmarkRequest(models=(model,), tasks=(wanted,))
 
 
-def _data(
-    settings: Settings, name: str, named: KeptData | None, release: int | None, split: Split
+def data_of(
+    settings: Settings,
+    name: str,
+    named: KeptData | None = None,
+    release: int | None = None,
+    split: Split = Split.TEST,
 ) -> DataChoice:
     """What to measure on: the file that was named now, or last, or what needs none."""
     kind = benchmark(name)

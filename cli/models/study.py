@@ -4,23 +4,32 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.models.benchmark import data_of
+from cli.models.score_rows import facts
+from cli.models.score_rows import table as score_table
 from cli.shared.home import asked_by, open_home
 from cli.shared.run_facts import located
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing
+from db.runs import get_run
 from db.settings import Settings
+from training.benchmarks.results.queries import of_run
+from training.benchmarks.tasks.general import SUITES
 from training.data.composition import composition
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.recipe.inputs import with_full_paths
+from training.recipe.presets import PAPER, PRESETS
 from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import Study
 from training.studies.outcomes import NAMES, FigureRow, figure_rows
 from training.studies.study_run import (
+    Measured,
     Trial,
-    default_recipe,
+    benchmark_run,
     expected_seconds,
+    recipe_of,
     request_study,
     trials,
 )
@@ -34,18 +43,44 @@ def study(
         typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of all trainings.")] = DEFAULT_SEED,
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"{', '.join(PRESETS)}; otherwise '{PAPER}' for the study '{Study.DATA}', and for "
+            "the others the one that fits the release.",
+        ),
+    ] = "",
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Then measure every model with this benchmark, on the data named last; may be "
+            "repeated.",
+        ),
+    ] = None,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help=f"Then run a suite of mteb's tasks ({', '.join(SUITES)})."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train several times, with parts of the data, and compare what each made of it."""
     settings, engine = open_home()
     with writing(engine) as session:
         data = composition(session, number)
+        base = recipe_of(session, name, data, preset)
         run = request_study(
             session,
             name,
             data=data,
             seed=seed,
-            base=with_full_paths(default_recipe(session, data).with_overrides(changes or [])),
+            base=with_full_paths(base.with_overrides(changes or [])),
+            measured=Measured(
+                tuple(data_of(settings, name) for name in benchmark or ()), tuple(suite or ())
+            ),
             requested_by=asked_by(session, settings),
         )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
@@ -53,6 +88,8 @@ def study(
     ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         members = trials(session, run)
+        number = benchmark_run(get_run(session, run.id))
+        scores = [] if number is None else of_run(session, number)
     values = {(row.run, row.figure): row for row in figure_rows(members)}
     table = table_of(
         "run",
@@ -76,10 +113,12 @@ def study(
         "release": data.release,
         "seed": seed,
         "members": [_as_json(settings, trial) for trial in members],
+        "benchmarks": [facts(row) for row in scores],
     }
     measured = {figure for _, figure in values}
     retrieval = [WHAT_IT_IS] if RETRIEVAL in measured else []
-    show(result, as_json, table, *retrieval, *run.parameters["told"])
+    benchmarks = [score_table(scores)] if scores else []
+    show(result, as_json, table, *retrieval, *benchmarks, *run.parameters["told"])
 
 
 def _shown(row: FigureRow | None) -> str:

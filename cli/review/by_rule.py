@@ -41,11 +41,12 @@ def apply(
     parsed = parse_rule(rule)
     if reject:
         reason, note = reason_and_note(reason, note)
+    types = () if type_id is None else (type_id,)
     settings, engine = open_home()
     action_id = None
     if dry_run:
         with reading(engine) as session:
-            matches = find_matches(session, parsed, type_id=type_id, reason=reason or None)
+            matches = find_matches(session, parsed, types=types, reason=reason or None)
     else:
         with writing(engine) as session:
             matches, action_id = apply_rule(
@@ -55,7 +56,7 @@ def apply(
                 reviewer_id=reviewer_id(session, settings, reviewer),
                 reason=reason,
                 note=note,
-                type_id=type_id,
+                types=types,
             )
     verb = "Would decide on" if dry_run else "Decided on"
     lines: list[str | Table] = [f"{verb} {counted(matches.total, 'variant')}."]

@@ -20,9 +20,10 @@ from curation.diagnostics.surface import surface_problems
 from curation.taxonomy.built_in import SurfaceCheck
 
 LEVENSHTEIN_THRESHOLD = 60
-"""Characters. A variant farther from its anchor is dropped (section 3.1.3: about ten words)."""
+"""Characters. A variant farther from its anchor is dropped (section 3.1.3: about ten words), unless
+its type is in free words."""
 
-MEASURES_VERSION = 3
+MEASURES_VERSION = 4
 """Raised with every change to a measure, a flag or a built-in surface check; stored with what is
 measured, so that the next diagnostics run measures older rows again."""
 
@@ -133,12 +134,12 @@ def measure(
         cue: the hedge cue that was asked for, if its type asks for one.
         check: the surface check of its type.
         siblings: texts of the *other* variants of the anchor.
-        threshold: Levenshtein distance in characters above which OVER_THRESHOLD is set.
+        threshold: as in `distance_flag`.
         english: whether the anchor is said to be English, as the checks of it know no other.
     """
     comparison = PairAnalysis(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
-    flags = distance_flag(levenshtein, threshold)
+    flags = distance_flag(levenshtein, threshold, check=check)
     if same_words(text, anchor):
         flags |= Flag.UNCHANGED
     if any(same_words(text, sibling) for sibling in siblings):
@@ -160,9 +161,11 @@ def measure(
     )
 
 
-def distance_flag(levenshtein: int, threshold: int) -> Flag:
-    """OVER_THRESHOLD for a distance above the threshold, else no flag."""
-    return Flag.OVER_THRESHOLD if levenshtein > threshold else Flag(0)
+def distance_flag(levenshtein: int, threshold: int, *, check: SurfaceCheck) -> Flag:
+    """OVER_THRESHOLD for a distance above the threshold, in characters; no flag below it, or where
+    the type is in free words."""
+    over = check.keeps_wording and levenshtein > threshold
+    return Flag.OVER_THRESHOLD if over else Flag(0)
 
 
 def same_words(one: str, other: str) -> bool:

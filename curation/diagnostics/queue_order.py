@@ -20,9 +20,10 @@ from curation.project.opening import (
     get_setting,
     put_setting,
 )
+from curation.taxonomy.project_types import all_types
 from db.engine import reading, writing
 from db.execution import RunContext
-from db.models import Diagnostic, Setting, TypeRow, Variant, VariantCosine
+from db.models import Diagnostic, Setting, Variant, VariantCosine
 
 KIND = "reorder"
 """The kind of run that carries this out."""
@@ -131,19 +132,19 @@ def reorder_block(engine: Engine) -> int | None:
 def _reorder(session: Session, *, first: int, last: int) -> None:
     """Flag and order the measured variants from one id to another."""
     threshold = int(get_setting(session, THRESHOLD))
+    types = all_types(session)
     query = (
         select(
             col(Diagnostic.variant_id),
             col(Diagnostic.levenshtein),
             col(Diagnostic.content_kept),
             col(Diagnostic.flags),
-            col(TypeRow.polarity),
+            col(Variant.type_id),
             col(Variant.hardness),
             col(Variant.suspicion),
             col(VariantCosine.cosine),
         )
         .join(Variant, col(Variant.id) == Diagnostic.variant_id)
-        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
         .outerjoin(
             VariantCosine,
             (col(VariantCosine.variant_id) == Variant.id)
@@ -154,8 +155,10 @@ def _reorder(session: Session, *, first: int, last: int) -> None:
     )
     flagged: list[dict[str, int]] = []
     keys: list[dict[str, Any]] = []
-    for key, levenshtein, kept, flags, polarity, hard, suspicious, cosine in session.execute(query):
-        now = (Flag(flags) & ~Flag.OVER_THRESHOLD) | distance_flag(levenshtein, threshold)
+    for key, levenshtein, kept, flags, type_id, hard, suspicious, cosine in session.execute(query):
+        entry = types[type_id]
+        over = distance_flag(levenshtein, threshold, check=entry.surface_check)
+        now = (Flag(flags) & ~Flag.OVER_THRESHOLD) | over
         if now != flags:
             flagged.append({"variant": key, "new_flags": int(now)})
         values = queue_keys(
@@ -164,7 +167,7 @@ def _reorder(session: Session, *, first: int, last: int) -> None:
             levenshtein=levenshtein,
             content_kept=kept,
             cosine=cosine,
-            polarity=polarity,
+            polarity=entry.polarity,
             threshold=threshold,
         )
         if (values["new_hardness"], values["new_suspicion"]) != (hard, suspicious):

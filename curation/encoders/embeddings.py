@@ -49,6 +49,18 @@ def encode_distinct(
     return embeddings[index]
 
 
+def retrieval_prompts(model: SentenceTransformer) -> tuple[str, str]:
+    """What the model's configuration puts in front of a query and of a document.
+
+    Both are "" where it has a default prompt, which is put in front of every text anyway.
+    """
+    prompts = model.prompts
+    if model.default_prompt_name:
+        return "", ""
+    document = next((prompts[n] for n in ("document", "passage") if prompts.get(n)), "")
+    return prompts.get("query") or "", document
+
+
 def pair_cosines(
     model: SentenceTransformer,
     pairs: Sequence[tuple[str, str]],

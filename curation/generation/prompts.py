@@ -1,10 +1,10 @@
 """Prompts: the paper's two and a third, as versioned templates that a person may edit a copy of.
 
 A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of what is asked for,
-one prompt line of the taxonomy each); everything else is sent as it stands. One call asks for all
-types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of the paper for the
-first two). The prompt of a second opinion (``judge``) has places of its own (``PLACES``); what
-fills them is in ``judging.question``.
+one prompt line of the taxonomy each), and maybe ``{count}``; everything else is sent as it stands.
+One call asks for all types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of
+the paper for the first two). The prompt of a second opinion (``judge``) has places of its own
+(``PLACES``); what fills them is in ``judging.question``.
 """
 
 import re
@@ -49,7 +49,13 @@ PLACES: dict[PromptName, dict[str, str]] = {
 }
 """By prompt, what each place that its template must have is for."""
 
-FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {JUDGE: ("{guideline}",)}
+COUNT = "{count}"
+"""Place for how many types are asked for: 'Two types', as the paper's prompt says of hedges."""
+
+FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {
+    **dict.fromkeys(ROLES, (COUNT,)),
+    JUDGE: ("{guideline}",),
+}
 """By prompt, the places that its template may have besides."""
 
 _PLACE = re.compile(r"\{[a-z]+\}")
@@ -86,12 +92,19 @@ def fill(template: str, *, text: str, types: Sequence[VariantType], cues: Mappin
         types: what is asked for, in the order of the numbered list.
         cues: by type id, the cue to ask for, in the spelling of the paper.
     """
-    return put_in(template, {"{text}": text, "{types}": _numbered(types, cues)})
+    values = {"{text}": text, "{types}": _numbered(types, cues), COUNT: _counted(len(types))}
+    return put_in(template, values)
 
 
 def put_in(template: str, values: Mapping[str, str]) -> str:
     """The template with these values in their places; what they hold is not read as a template."""
     return _PLACE.sub(lambda place: values.get(place[0], place[0]), template)
+
+
+def _counted(types: int) -> str:
+    words = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+    word = words[types] if types < len(words) else str(types)
+    return f"{word} {'type' if types == 1 else 'types'}"
 
 
 def _numbered(types: Sequence[VariantType], cues: Mapping[str, str]) -> str:

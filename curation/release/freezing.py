@@ -8,19 +8,32 @@ hash in every database.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, insert, inspect, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.anchors.sources import of_sources, source_in_use
+from curation.anchors.sources import source_in_use
 from curation.content_uids import canonical
-from curation.release.contents import LAST_DECISION, ONLY_SOURCES, last_decision
+from curation.diagnostics.measuring import measure_variants
+from curation.release.contents import LAST_DECISION, count_accepted, last_decision
+from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
 from curation.review.bulk import RULE
 from curation.review.decisions import counts_still
@@ -30,6 +43,7 @@ from db.models import (
     Anchor,
     AnchorRevision,
     Decision,
+    Diagnostic,
     PromptVersion,
     Release,
     ReleaseItem,
@@ -68,9 +82,9 @@ def create_release(
     *,
     name: str = "",
     author_id: int | None = None,
-    sources: Collection[str] = (),
+    selection: Selection | None = None,
 ) -> Created:
-    """Freeze every accepted variant of an anchor in use, as the newest release.
+    """Freeze the accepted variants of anchors in use, as the newest release.
 
     Where the newest release already holds the very same rows, provenance and taxonomy included,
     that one is given back unchanged, and the name is not stored. Equal texts with
@@ -79,11 +93,11 @@ def create_release(
     Args:
         session: a writing session; what it has not flushed yet counts too.
         name: for people, at most 200 characters; the number and the hash identify a release.
-        sources: names of the sources to take; none means all. The summary keeps them; the hash
-            changes with the contents only.
+        selection: which of them it takes, otherwise `default_selection`. The summary keeps it; the
+            hash changes with the contents only.
 
     Raises:
-        HedgerowError: there is no such source, nothing is accepted of them, or the name is too
+        HedgerowError: there is no such source, nothing accepted is left, or the name is too
             long or not plain text.
     """
     clean = canonical(name)
@@ -93,8 +107,12 @@ def create_release(
             "shorten it."
         )
     session.flush()
-    for source in sources:
+    selection = selection or default_selection(session)
+    for source in selection.sources:
         source_in_use(session, source)
+    if selection.max_distance is not None:
+        measure_variants(session, _unmeasured(session))
+        session.flush()
     connection = session.connection()
     _lock(connection)
     newest = session.execute(_newest()).scalar()
@@ -102,13 +120,27 @@ def create_release(
     head = {"number": number, "name": clean, "author_id": author_id}
     # A savepoint: what is written is taken back where it turns out to be the newest release again.
     with connection.begin_nested() as attempt:
-        release_id = _write(connection, head, sorted(set(sources)))
+        release_id = _write(session, head, selection)
         release = session.get_one(Release, release_id)
         if newest is None or not _same(connection, newest, release):
             return Created(release, True)
         session.expunge(release)
         attempt.rollback()
     return Created(newest, False)
+
+
+def _unmeasured(session: Session) -> list[int]:
+    """Ids of accepted variants whose distance from the anchor nobody has measured yet."""
+    query = (
+        select(col(Variant.id))
+        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Diagnostic.variant_id).is_(None),
+        )
+    )
+    return list(session.execute(query).scalars())
 
 
 def _lock(connection: Connection) -> None:
@@ -131,21 +163,22 @@ def _same(connection: Connection, one: Release, other: Release) -> bool:
     return connection.execute(rows[0].except_(rows[1]).limit(1)).first() is None
 
 
-def _write(connection: Connection, head: dict[str, Any], sources: list[str]) -> int:
+def _write(session: Session, head: dict[str, Any], selection: Selection) -> int:
     """Store the release and its items; its id."""
+    connection = session.connection()
     release_id = connection.execute(
         insert(Release).values(**head, content_hash="").returning(col(Release.id))
     ).scalar_one()
     seen = last_decision(connection)  # before freezing, which may take a while
-    digest, tally = _freeze(connection, release_id, sources)
+    digest, tally = _freeze(connection, release_id, selection.takes(session))
+    accepted = count_accepted(session, Selection(selection.sources))
     if not tally.variants:
-        raise HedgerowError(
-            "There is nothing to release: no variant is accepted; accept some on the Review page "
-            "or with 'hedgerow review accept'."
-        )
-    summary = release_summary(connection, tally, sources) | {LAST_DECISION: seen}
-    if sources:
-        summary[ONLY_SOURCES] = sources
+        raise HedgerowError(_nothing(selection, accepted))
+    summary = release_summary(connection, tally, selection.sources) | {
+        LAST_DECISION: seen,
+        SELECTION: selection.as_json(),
+        "left_out": accepted - tally.variants,
+    }
     values = {
         "content_hash": digest,
         "summary": summary,
@@ -155,8 +188,22 @@ def _write(connection: Connection, head: dict[str, Any], sources: list[str]) -> 
     return release_id
 
 
-def _accepted(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
-    """Every accepted variant with all it carries, once for each decision on its present state."""
+def _nothing(selection: Selection, accepted: int) -> str:
+    if not accepted:
+        return (
+            "There is nothing to release: no variant is accepted; accept some on the Review page "
+            "or with 'hedgerow review accept'."
+        )
+    left_out = "in an incomplete family" if selection.complete else "too far from its anchor"
+    return (
+        f"There is nothing to release: each of the {accepted:,} accepted variants is {left_out}; "
+        "leave out less, or accept more."
+    )
+
+
+def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Every accepted variant that a release takes, with all it carries, once for each decision on
+    its present state."""
     parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
     return (
         select(
@@ -206,15 +253,17 @@ def _accepted(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
             col(Variant.status) == Status.ACCEPTED,
             col(Variant.retired).is_(False),
             col(Anchor.retired_at).is_(None),
-            of_sources(sources),
+            takes,
         )
         .order_by(col(Variant.id), col(Decision.id))
     )
 
 
-def _freeze(connection: Connection, release_id: int, sources: Collection[str]) -> tuple[str, Tally]:
+def _freeze(
+    connection: Connection, release_id: int, takes: ColumnElement[bool]
+) -> tuple[str, Tally]:
     """Store the items; the content hash and what was counted on the way."""
-    rows = connection.execute(_accepted(sources), execution_options={"yield_per": BATCH})
+    rows = connection.execute(_accepted(takes), execution_options={"yield_per": BATCH})
     items = _items(rows, release_id)
     tally = Tally()
     lines: list[str] = []

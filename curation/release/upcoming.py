@@ -5,14 +5,13 @@ has happened to since then are counted anew, which takes a fraction of counting 
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.sources import of_sources
 from curation.release.contents import (
     Changes,
     Contents,
@@ -21,10 +20,10 @@ from curation.release.contents import (
     contents_of,
     in_release,
     number_of,
-    only_sources,
     touched_since,
 )
 from curation.release.freezing import list_releases
+from curation.release.selection import Selection, default_selection, selection_of
 from curation.review.people.reviewers import reviewer_names
 from db.models import Anchor, Polarity, Release, ReleaseItem, Status, TypeRow, Variant
 
@@ -61,41 +60,50 @@ def release_state(session: Session) -> ReleaseState:
     return ReleaseState(releases, reviewer_names(session), now, changes)
 
 
-def contents_now(session: Session, sources: Collection[str] = ()) -> Contents:
-    """What a release made now of these sources would hold; none means all."""
+def contents_now(session: Session, selection: Selection | None = None) -> Contents:
+    """What a release made now would hold; without a selection, by the default one."""
+    selection = selection or default_selection(session)
+    takes = selection.takes(session)
     polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).all())
     query = select(Release).order_by(col(Release.number).desc()).limit(1)
     newest = session.execute(query).scalar()
-    of_all = not sources and newest is not None and not only_sources(newest)
-    if newest is not None and of_all and newest.summary["variants"] > COUNTED_ANEW:
-        carried_on = _carried_on(session, newest, polarity)
+    if (
+        newest is not None
+        and newest.summary["variants"] > COUNTED_ANEW
+        and selection_of(newest) == selection
+        and not selection.complete  # one variant more or less changes what is taken of others
+    ):
+        carried_on = _carried_on(session, newest, polarity, takes)
         # A restored anchor or a model switched off leaves no trace but the numbers.
-        if carried_on and _by_type(carried_on) == accepted_by_type(session):
+        if carried_on and _by_type(carried_on) == accepted_by_type(session, selection):
             return carried_on
-    return _contents(session, polarity, _accepted_families(polarity, sources))
+    return _contents(session, polarity, _accepted_families(polarity, takes))
 
 
 def _carried_on(
-    session: Session, release: Release, polarity: Mapping[str, Polarity]
+    session: Session,
+    release: Release,
+    polarity: Mapping[str, Polarity],
+    takes: ColumnElement[bool],
 ) -> Contents | None:
     """The release's contents, those of every changed anchor replaced; None where many changed."""
-    changed = _changed_anchors(session, release)
+    changed = _changed_anchors(session, release, takes)
     if len(changed) > CARRIED_ON:
         return None
     gone, come = (
         _contents(session, polarity, families)
         for families in (
             _families_released(polarity, changed, release),
-            _families_of(polarity, changed),
+            _families_of(polarity, changed, takes),
         )
     )
     return _replaced(contents_of(release), gone, come)
 
 
-def _changed_anchors(session: Session, release: Release) -> list[int]:
+def _changed_anchors(session: Session, release: Release, takes: ColumnElement[bool]) -> list[int]:
     """Anchors of which more or less is accepted than the release holds."""
     touched = touched_since(session, release)
-    usable = and_(*_ACCEPTED, col(Anchor.retired_at).is_(None))
+    usable = and_(*_ACCEPTED, col(Anchor.retired_at).is_(None), takes)
     # No condition but the joins: SQLite would rather walk through everything that is accepted.
     query = (
         select(col(Anchor.id), number_of(usable != in_release(release)))
@@ -174,11 +182,11 @@ def _numbers(
     ]
 
 
-def _accepted_families(polarity: Mapping[str, Polarity], sources: Collection[str]) -> Subquery:
-    """All that is accepted of these sources, per anchor."""
+def _accepted_families(polarity: Mapping[str, Polarity], takes: ColumnElement[bool]) -> Subquery:
+    """All that is accepted and taken, per anchor."""
     families = (
         select(col(Variant.anchor_id), *_numbers(polarity, col(Variant.type_id), true()))
-        .where(*_ACCEPTED, of_sources(sources))
+        .where(*_ACCEPTED, takes)
         .group_by(col(Variant.anchor_id))
         .subquery()
     )
@@ -190,10 +198,12 @@ def _accepted_families(polarity: Mapping[str, Polarity], sources: Collection[str
     )
 
 
-def _families_of(polarity: Mapping[str, Polarity], anchors: Sequence[int]) -> Subquery:
+def _families_of(
+    polarity: Mapping[str, Polarity], anchors: Sequence[int], takes: ColumnElement[bool]
+) -> Subquery:
     """The same of some anchors."""
     # What is accepted is no condition: SQLite would rather walk through all of that.
-    accepted = and_(*_ACCEPTED, col(Anchor.retired_at).is_(None))
+    accepted = and_(*_ACCEPTED, col(Anchor.retired_at).is_(None), takes)
     return (
         select(col(Anchor.split), *_numbers(polarity, col(Variant.type_id), accepted))
         .join(Variant, col(Variant.anchor_id) == col(Anchor.id))

@@ -214,22 +214,23 @@ class Applied(NamedTuple):
 
 
 def find_matches(
-    session: Session, rule: BulkRule, *, type_id: str | None = None, reason: str | None = None
+    session: Session, rule: BulkRule, *, types: Collection[str] = (), reason: str | None = None
 ) -> Matches:
-    """Count what the rule matches, of one type or of all, and change nothing.
+    """Count what the rule matches and change nothing.
 
     Args:
+        types: ids of the types it is about; none means all.
         reason: that of the rejection this is to become.
 
     Raises:
         HedgerowError: as ``apply_rule``.
     """
-    _check_type(session, type_id)
-    query = _matching(session, rule, type_id, select(col(Variant.type_id), func.count()))
+    _check_types(session, types)
+    query = _matching(session, rule, types, select(col(Variant.type_id), func.count()))
     by_type = dict(session.execute(query.group_by(col(Variant.type_id))).all())
     if reason is not None:
         _check_reason(session, reason, by_type)
-    return Matches(by_type, _count_unmeasured(session, rule, type_id))
+    return Matches(by_type, _count_unmeasured(session, rule, types))
 
 
 def apply_rule(
@@ -240,23 +241,26 @@ def apply_rule(
     reviewer_id: int,
     reason: str = "",
     note: str = "",
-    type_id: str | None = None,
+    types: Collection[str] = (),
 ) -> Applied:
     """Accept or reject every pending variant that the rule matches, as one action.
 
     The note of each decision is the rule's text, followed by ``note``. All have one action id, so
     that one undo takes all of them back.
 
+    Args:
+        types: as in `find_matches`.
+
     Raises:
-        HedgerowError: the type is unknown, or the reason of a rejection is, or is not one for all
+        HedgerowError: a type is unknown, or the reason of a rejection is, or is not one for all
             types that match.
     """
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
-    _check_type(session, type_id)
-    unmeasured = _count_unmeasured(session, rule, type_id)
+    _check_types(session, types)
+    unmeasured = _count_unmeasured(session, rule, types)
     wanted = select(col(Variant.id), col(Variant.version), col(Variant.type_id))
-    query = _matching(session, rule, type_id, wanted).order_by(col(Variant.id))
+    query = _matching(session, rule, types, wanted).order_by(col(Variant.id))
     found = session.execute(query).all()
     if verdict == Verdict.REJECT:
         _check_reason(session, reason, {row[2] for row in found})
@@ -281,28 +285,28 @@ def apply_rule(
     return Applied(Matches(dict(Counter(row[2] for row in found)), unmeasured), action_id)
 
 
-def _check_type(session: Session, type_id: str | None) -> None:
-    if type_id is not None:
+def _check_types(session: Session, types: Collection[str]) -> None:
+    for type_id in types:
         known_type(list_types(session), type_id)
 
 
 def _check_reason(session: Session, reason: str, type_ids: Collection[str]) -> None:
     reject_reason(reason)
-    types = all_types(session)
+    known = all_types(session)
     for type_id in sorted(type_ids):
-        applicable_reason(reason, types[type_id])
+        applicable_reason(reason, known[type_id])
 
 
-def _pending(query: Select[*Columns], type_id: str | None) -> Select[*Columns]:
+def _pending(query: Select[*Columns], types: Collection[str]) -> Select[*Columns]:
     query = query.where(col(Variant.status) == Status.PENDING, col(Variant.retired).is_(False))
-    return query if type_id is None else query.where(col(Variant.type_id) == type_id)
+    return query.where(col(Variant.type_id).in_(types)) if types else query
 
 
 def _matching(
-    session: Session, rule: BulkRule, type_id: str | None, query: Select[*Columns]
+    session: Session, rule: BulkRule, types: Collection[str], query: Select[*Columns]
 ) -> Select[*Columns]:
     query = _with_measures(session, rule, query.select_from(Variant))
-    return _pending(query, type_id).where(*(clause.condition() for clause in rule.clauses))
+    return _pending(query, types).where(*(clause.condition() for clause in rule.clauses))
 
 
 def _with_measures(session: Session, rule: BulkRule, query: Select[*Columns]) -> Select[*Columns]:
@@ -316,9 +320,9 @@ def _with_measures(session: Session, rule: BulkRule, query: Select[*Columns]) ->
     )
 
 
-def _count_unmeasured(session: Session, rule: BulkRule, type_id: str | None) -> int:
+def _count_unmeasured(session: Session, rule: BulkRule, types: Collection[str]) -> int:
     query = _with_measures(session, rule, select(func.count()).select_from(Variant))
     missing = [col(Diagnostic.variant_id).is_(None)]
     if rule.needs_cosine:
         missing.append(col(VariantCosine.variant_id).is_(None))
-    return session.execute(_pending(query, type_id).where(or_(*missing))).scalar_one()
+    return session.execute(_pending(query, types).where(or_(*missing))).scalar_one()

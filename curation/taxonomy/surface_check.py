@@ -73,6 +73,12 @@ class SurfaceCheck(BaseModel):
         description="Content words of the anchor that may go without a replacement; None: any.",
     )
 
+    @property
+    def keeps_wording(self) -> bool:
+        """Whether a variant is its anchor with some words changed; otherwise it is in free words,
+        and no distance from the anchor is too great."""
+        return self.max_lost_content is not None
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if clash := set(self.require_new) & set(self.forbid_new):

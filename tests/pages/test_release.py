@@ -8,9 +8,9 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
-from curation.release.contents import only_sources
 from curation.release.export import export_run
 from curation.release.freezing import get_release, list_releases
+from curation.release.selection import selection_of
 from curation.review.actions import accept, reject, shown
 from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
@@ -320,5 +320,5 @@ def test_a_release_of_one_source_is_made(
     app.button(key="freeze-button").click().run()
     with reading(with_source) as session:
         release = get_release(session)
-        assert (release.summary["variants"], only_sources(release)) == (2, (HOSTILE,))
+        assert (release.summary["variants"], selection_of(release).sources) == (2, (HOSTILE,))
     assert HOSTILE not in unsafe_texts(app)

@@ -13,15 +13,16 @@ from sqlalchemy import Executable, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.release.contents import only_sources
+from curation.release.contents import count_accepted
 from curation.release.freezing import get_release
+from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.triples import BATCH, Family, FamilyVariant
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types
 from db.models import Anchor, Polarity, ReleaseItem, Source, Split, TypeRow, Variant
 from training.data.families import as_trained_on, is_usable
 from training.data.sampling import count_triples
-from training.recipe.plan import Amount, TrainingPlan, count_accepted, trained_on_now
+from training.recipe.plan import Amount, TrainingPlan, trained_on_now
 from training.recipe.schema import Recipe
 
 
@@ -46,7 +47,7 @@ class Composition(NamedTuple):
         shapes: of the families, and how many have each; a release has few different ones.
         roles: of all types.
         labels: what each type of the split is called, in the taxonomy's order.
-        sources: names of the sources that the release is narrowed to; none where it takes all.
+        selection: what the release takes of what is accepted.
         letters: of a variant, on average, by source.
     """
 
@@ -55,11 +56,11 @@ class Composition(NamedTuple):
     shapes: dict[Shape, int]
     roles: dict[str, str]
     labels: dict[str, str]
-    sources: tuple[str, ...] = ()
+    selection: Selection = Selection()
     letters: Mapping[str, float] = MappingProxyType({})
 
     def left_by(self, recipe: Recipe, providers: Collection[str] = ()) -> TrainingPlan:
-        """What a training by this recipe works on; without regard to `max_distance`.
+        """What a training by this recipe works on.
 
         Args:
             providers: whose variants alone take part; none means all.
@@ -79,7 +80,7 @@ class Composition(NamedTuple):
                     texts + count * taking_part,
                     letters,
                 )
-        return TrainingPlan(self.release, self.variants, amounts, self.sources)
+        return TrainingPlan(self.release, self.variants, amounts, self.selection)
 
     @property
     def providers(self) -> list[str]:
@@ -124,7 +125,7 @@ def composition(session: Session, release_number: int | None = None) -> Composit
         .order_by(col(ReleaseItem.anchor_uid))
     )
     found = _composition(session, release.number, release.summary["variants"], query)
-    return found._replace(sources=only_sources(release))
+    return found._replace(selection=selection_of(release))
 
 
 def composition_now(session: Session) -> Composition:
@@ -137,9 +138,13 @@ def composition_now(session: Session) -> Composition:
         col(Variant.provider),
         func.length(col(Variant.text)),
     )
-    query = trained_on_now(select(*columns)).join(Source, col(Source.id) == col(Anchor.source_id))
+    query = trained_on_now(session, select(*columns)).join(
+        Source, col(Source.id) == col(Anchor.source_id)
+    )
     query = query.order_by(col(Variant.anchor_id))
-    return _composition(session, None, count_accepted(session), query)
+    selection = default_selection(session)
+    found = _composition(session, None, count_accepted(session, selection), query)
+    return found._replace(selection=selection)
 
 
 def _composition(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Mapping, Sequence
 
-import Levenshtein
 from sqlalchemy.orm import Session
 
 from curation.release import triples
+from curation.release.selection import OF_PAPER
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types, list_types
@@ -91,28 +91,35 @@ def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
 
 
 def _passes(stored: triples.Family, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
-    if not recipe.sources.get(stored.source, 1.0) or not recipe.types.get(variant.type_id, 1.0):
-        return False
-    limit = recipe.max_distance
-    return limit is None or Levenshtein.distance(stored.anchor, variant.text) <= limit
+    of_source = recipe.sources.get(stored.source, 1.0)
+    return bool(of_source and recipe.types.get(variant.type_id, 1.0))
 
 
 def _of_mode(variants: Sequence[Member], mode: DataMode) -> list[Member]:
-    """The variants that take part in a data mode (the paper's Table 2).
-
-    'negation': the original entailment is the positive where there is one, else every paraphrase.
-    'hedging': the original contradiction is the only negative.
-    """
+    """The variants that take part in a data mode, as in `Recipe.data`."""
     if mode == "all":
         return list(variants)
+    of_paper = [v for v in variants if v.type_id in OF_PAPER]
+    if mode == "paper":
+        return of_paper
     if mode == "hedging":
-        return [v for v in variants if v.role == Role.HEDGE or v.type_id == CONTRADICTION]
+        hedges = [v for v in of_paper if v.role == Role.HEDGE]
+        return [*hedges, *(v for v in variants if v.type_id == CONTRADICTION)]
     entailed = any(v.type_id == ENTAILMENT for v in variants)
-    return [
+    positives = [
         v
         for v in variants
-        if (v.role == Role.NEGATION and v.type_id != CONTRADICTION)
-        or (v.role == Role.PARAPHRASE and (v.type_id == ENTAILMENT or not entailed))
+        if v.role == Role.PARAPHRASE and (v.type_id == ENTAILMENT or not entailed)
+    ]
+    return [*positives, *(v for v in of_paper if v.role == Role.NEGATION)]
+
+
+def with_prompts(family: Family, recipe: Recipe) -> Family:
+    """The family with the recipe's instructions in front of its texts."""
+    query, document = recipe.prompts
+    return [
+        member._replace(text=(query if member.role == Role.ANCHOR else document) + member.text)
+        for member in family
     ]
 
 

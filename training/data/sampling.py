@@ -16,9 +16,6 @@ from training.finetune.losses import POSITIVE, Family, Member, Role
 if TYPE_CHECKING:
     from datasets import Dataset
 
-SENTENCES = 3
-"""Neutral sentences that a family set into context is among, at most."""
-
 
 class Batches(Protocol):
     """The rows of each step."""
@@ -219,36 +216,3 @@ def _rows(family: Family) -> list[Family]:
     positives = [member for member in variants if member.role in POSITIVE]
     negatives = [[member] for member in variants if member.role == Role.NEGATION]
     return [(anchor, good, *bad) for good in positives for bad in negatives or [[]]]
-
-
-class InContext:
-    """Sets families into the same few neutral sentences: a negation inside a passage, as in NevIR.
-
-    The sentences are other families' anchors, so the passage says nothing for or against.
-    """
-
-    def __init__(self, families: Sequence[Family], *, probability: float, seed: int) -> None:
-        """Take the families whose anchors are the neutral sentences."""
-        self._sentences = sorted({family[0].text for family in families})
-        self._probability, self._seed = probability, seed
-
-    def __call__(self, rows: Sequence[Family], step: int) -> list[Family]:
-        """The rows of a step, some of them set into a passage; all members into the same one."""
-        chance = random.Random(f"{self._seed}:context:{step}")
-        return [
-            self._set(row, chance) if chance.random() < self._probability else row for row in rows
-        ]
-
-    def _set(self, family: Family, chance: random.Random) -> Family:
-        around = self._neutral(family, chance.randint(1, SENTENCES), chance)
-        place = chance.randint(0, len(around))
-        before, after = " ".join(around[:place]), " ".join(around[place:])
-        return [
-            member._replace(text=f"{before} {member.text} {after}".strip()) for member in family
-        ]
-
-    def _neutral(self, family: Family, count: int, chance: random.Random) -> list[str]:
-        """So many sentences that are none of the family's own, as far as there are."""
-        own = {member.text for member in family}
-        drawn = chance.sample(self._sentences, min(count + len(own), len(self._sentences)))
-        return [text for text in drawn if text not in own][:count]

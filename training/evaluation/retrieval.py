@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from curation.encoders.embeddings import encode_distinct
+from curation.encoders.embeddings import encode_distinct, retrieval_prompts
 from curation.encoders.reading_pace import characters
 
 if TYPE_CHECKING:
@@ -96,19 +96,20 @@ def mean_reciprocal_rank(
 ) -> float:
     """The mean of 1 / rank (0 from rank 11 on) of each question's own passage, in [0, 1].
 
-    The ranking is by cosine, among the passages and near misses of all items. A passage ranks
-    below all others that are equally near.
+    The ranking is by cosine, among the passages and near misses of all items, with the model's
+    prompts for queries and documents. A passage ranks below all others that are equally near.
 
     Args:
         items: at least one; no passage occurs twice.
         check: called several times meanwhile; may raise to stop.
     """
-    passages = [text for item in items for text in (item.passage, *item.near_misses)]
-    questions = [item.question for item in items]
+    query, document = retrieval_prompts(model)
+    passages = [document + text for item in items for text in (item.passage, *item.near_misses)]
+    questions = [query + item.question for item in items]
     rows = encode_distinct(model, questions + passages, on_progress=lambda *_: check())
     cosines = rows[: len(items)] @ rows[len(items) :].T  # (questions, passages)
     column = {text: number for number, text in enumerate(passages)}
-    own = [column[item.passage] for item in items]
+    own = [column[document + item.passage] for item in items]
     nearness = cosines[np.arange(len(items)), own]
     ranks = (cosines >= nearness[:, None]).sum(axis=1)
     return float(np.where(ranks <= DEPTH, 1 / ranks, 0.0).mean())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from db.errors import HedgerowError
+from training.data.families import with_prompts
 from training.finetune.course import Course
 from training.finetune.losses import Family, flatten
 from training.recipe.schema import Recipe
@@ -43,4 +44,4 @@ class FamilyCollator:
                 f"No batch of {recipe.batch_size} {recipe.rows} without a common text could be "
                 "made; lower batch_size."
             )
-        return course.in_context(rows, step) if course.in_context else rows
+        return [with_prompts(row, recipe) for row in rows]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from db.errors import HedgerowError
-from training.data.sampling import Batches, InContext
+from training.data.sampling import Batches
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation
 
@@ -27,7 +27,6 @@ class Course(NamedTuple):
         seed: of the dropout.
         bf16: whether to compute in bfloat16; the weights stay in float32.
         distillation: None without.
-        in_context: sets rows into passages; None: leaves them as they are.
         steps_per_epoch: whole batches of the rows that an epoch goes through.
         evaluate: measures the held-out part; None: nothing is measured.
         evaluate_every: steps between two evaluations; there is one at the end, too.
@@ -39,7 +38,6 @@ class Course(NamedTuple):
     seed: int = 0
     bf16: bool = False
     distillation: Distillation | None = None
-    in_context: InContext | None = None
     steps_per_epoch: int = 1
     evaluate: Evaluate | None = None
     evaluate_every: int = 0

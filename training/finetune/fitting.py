@@ -27,6 +27,7 @@ from training.finetune.setup import (
     rows_of,
     set_dropout,
     set_pooling,
+    set_prompts,
 )
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
@@ -116,10 +117,11 @@ def finetune(
         if group.leads:
             require_disk_space(model, folder)
         base = _copy(model) if recipe.interpolation < 1 else {}
-        set_pooling(model, recipe)
-        set_dropout(model, recipe)
+        set_prompts(model, recipe)
         held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
         before = _with_retrieval(held_out.before, model, progress) if held_out else {}
+        set_pooling(model, recipe)  # below what is measured of the encoder as it was published
+        set_dropout(model, recipe)
         course = course_of(model, rows, held_out, recipe, seed, progress)
         identity = identity_of(rows, data.held_out, recipe, seed=seed)
         outcome = _train(model, course, recipe, seed, folder, identity, progress, group)

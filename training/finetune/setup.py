@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from curation.encoders.loading import fingerprint
 from db.errors import HedgerowError
-from training.data.families import drawn
+from training.data.families import drawn, with_prompts
 from training.data.sampling import (
     Batches,
     Epochs,
     FamilyBatches,
-    InContext,
     TripleBatches,
     as_triples,
     rows_in_an_epoch,
@@ -109,6 +108,12 @@ def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
     model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
 
 
+def set_prompts(model: SentenceTransformer, recipe: Recipe) -> None:
+    """Give the model the instructions of the recipe, if it has any, in place of its own."""
+    if any(recipe.prompts):
+        model.prompts = dict(zip(("query", "document"), recipe.prompts, strict=True))
+
+
 def set_dropout(model: SentenceTransformer, recipe: Recipe) -> None:
     """Give the model the dropout that the recipe asks for, wherever it has one."""
     if recipe.dropout is None:
@@ -133,7 +138,8 @@ def held_out_of(
     found = None
     if families or recipe.sts_file:
         sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
-        found = HeldOut(model, families, sts=sts, check=progress.check)
+        shown = [with_prompts(family, recipe) for family in families]
+        found = HeldOut(model, shown, sts=sts, check=progress.check)
     watched = recipe.early_stopping
     if watched and (found is None or watched not in found.before):
         raise HedgerowError(
@@ -170,7 +176,6 @@ def course_of(
         seed=seed,
         bf16=devices.uses_bf16(model),
         distillation=_distillation(model, rows, recipe, seed, progress),
-        in_context=_in_context(rows, recipe, seed),
         steps_per_epoch=steps_per_epoch,
         # Another process than the leading one takes part only where that decides on the end.
         evaluate=evaluate if held_out or recipe.early_stopping else None,
@@ -191,12 +196,6 @@ def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
     if recipe.loss == "triples":
         return TripleBatches(rows, size=size, seed=seed, sources=sources)
     return FamilyBatches(rows, size=size, seed=seed, sources=sources, types=recipe.types)
-
-
-def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
-    if not recipe.context:
-        return None
-    return InContext(rows, probability=recipe.context, seed=seed)
 
 
 def _distillation(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Label, Select, Subquery, and_, case, func, select
+from sqlalchemy import Label, Select, Subquery, case, func, select
 from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
-from curation.anchors.sources import of_sources
 from curation.encoders import reading_pace
-from curation.release.contents import only_sources
+from curation.release.contents import count_accepted
 from curation.release.freezing import get_release, list_releases
+from curation.release.selection import Selection, default_selection, selection_of
 from db.columns import Columns
 from db.models import (
     Anchor,
@@ -24,7 +24,7 @@ from db.models import (
     TypeRow,
     Variant,
 )
-from training.data.sampling import SENTENCES, anchors_in_an_epoch
+from training.data.sampling import anchors_in_an_epoch
 from training.recipe.schema import Recipe
 
 KIND = "train"
@@ -54,13 +54,13 @@ class TrainingPlan(NamedTuple):
         release: its number; None where the training would make the first one.
         variants: accepted variants, in all splits.
         amounts: of the train split, by the names of its sources; one without a triple is missing.
-        sources: names of the sources that the release is narrowed to; none where it takes all.
+        selection: what the release takes of what is accepted.
     """
 
     release: int | None
     variants: int
     amounts: Mapping[str, Amount]
-    sources: tuple[str, ...] = ()
+    selection: Selection = Selection()
 
     @property
     def triples(self) -> int:
@@ -97,12 +97,11 @@ class TrainingPlan(NamedTuple):
 
     def characters_a_row(self, recipe: Recipe) -> float:
         """How much there is to read in one of a batch's rows, about."""
-        around = recipe.context * (1 + SENTENCES) / 2 * (self.letters + 1)
         read = 0.0
         for drawn, of in self._drawn(recipe):
             texts = 3.0 if recipe.loss == "triples" else of.texts / of.anchors
             longest = recipe.max_seq_length
-            read += drawn * texts * reading_pace.length(of.letters + around, longest=longest)
+            read += drawn * texts * reading_pace.length(of.letters, longest=longest)
         return read / max(1, self.families(recipe))
 
     def _drawn(self, recipe: Recipe) -> list[tuple[int, Amount]]:
@@ -121,33 +120,16 @@ def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
     """
     if release_number is None and not list_releases(session):
         names = dict(session.execute(select(col(Source.id), col(Source.name))).all())
-        now = _amounts(session, _accepted_families())
+        now = _amounts(session, _accepted_families(session))
         amounts = {names[source]: amount for source, amount in now.items()}
-        return TrainingPlan(None, count_accepted(session), amounts)
+        selection = default_selection(session)
+        return TrainingPlan(None, count_accepted(session, selection), amounts, selection)
     release = get_release(session, release_number)
     amounts = _amounts(session, _released_families(release.id))
-    return TrainingPlan(release.number, release.summary["variants"], amounts, only_sources(release))
+    return TrainingPlan(release.number, release.summary["variants"], amounts, selection_of(release))
 
 
-def count_accepted(session: Session, sources: Collection[str] = ()) -> int:
-    """How many variants a release made now of these sources would hold; none means all."""
-    accepted = (
-        col(Variant.status) == Status.ACCEPTED,
-        col(Variant.retired).is_(False),
-        of_sources(sources),
-    )
-    retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
-    # Looking up the anchor of each takes thirty times as long as those of the few retired ones.
-    out_of_use = (
-        select(func.sum(case((and_(*accepted), 1), else_=0)))
-        .select_from(Variant)
-        .where(col(Variant.anchor_id).in_(retired))
-    )
-    everything = select(func.count()).select_from(Variant).where(*accepted)
-    return session.execute(everything).scalar_one() - (session.execute(out_of_use).scalar() or 0)
-
-
-def trained_on_now(query: Select[*Columns]) -> Select[*Columns]:
+def trained_on_now(session: Session, query: Select[*Columns]) -> Select[*Columns]:
     """The query over `Variant`, narrowed to the train split of a release made now; with the anchor
     and the type of each."""
     return (
@@ -158,6 +140,7 @@ def trained_on_now(query: Select[*Columns]) -> Select[*Columns]:
             col(Variant.retired).is_(False),
             col(Anchor.retired_at).is_(None),
             col(Anchor.split) == Split.TRAIN,
+            default_selection(session).takes(session),
         )
     )
 
@@ -170,7 +153,7 @@ def _sides(polarity: Mapped[Polarity]) -> tuple[Label[int], Label[int]]:
     return positive, negative
 
 
-def _accepted_families() -> Subquery:
+def _accepted_families(session: Session) -> Subquery:
     """Positives, negatives, all variants with their letters, and the source's id of each anchor in
     the train split of a release made now."""
     columns = (
@@ -179,7 +162,7 @@ def _accepted_families() -> Subquery:
         func.sum(func.length(col(Variant.text))).label("letters"),
         func.max(col(Anchor.source_id)).label("source"),
     )
-    sides = trained_on_now(select(*columns).select_from(Variant))
+    sides = trained_on_now(session, select(*columns).select_from(Variant))
     return sides.group_by(col(Variant.anchor_id)).subquery()
 
 

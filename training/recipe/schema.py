@@ -26,10 +26,10 @@ from db.errors import HedgerowError
 from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
 from training.recipe.weights import weights_in
 
-RECIPE_VERSION = 11
+RECIPE_VERSION = 12
 
 Loss = Literal["family", "symmetric", "triples"]
-DataMode = Literal["all", "negation", "hedging"]
+DataMode = Literal["all", "paper", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
@@ -66,8 +66,9 @@ class Recipe(BaseModel):
     paper says 'cls' (§3.2), while its base model is published with 'mean'."""
 
     data: DataMode = "all"
-    """As in the paper's Table 2: 'all'; 'negation': negations, with the original entailment as the
-    positive, or with the paraphrases of an anchor that has none; 'hedging': hedges, with the
+    """'all': every type. The others are the portions of the paper's Table 2. 'paper': its four
+    negations and two hedges. 'negation': its negations, with the original entailment as the
+    positive, or with the paraphrases of an anchor that has none. 'hedging': its hedges, with the
     original contradiction as the negative, or with the hedges of other anchors where an anchor has
     none."""
 
@@ -79,9 +80,6 @@ class Recipe(BaseModel):
     types: Weights = Field(default_factory=dict)
     """Of a variant type, by its id, how often a variant takes part when its family does, 0 to 1.
     0: never. A type that is not named: always. With the loss 'triples', 0 or 1."""
-
-    max_distance: int | None = Field(default=None, ge=1)
-    """Variants at a greater Levenshtein distance (characters) from their anchor are left out."""
 
     max_triples: int | None = Field(default=None, ge=2)
     """Trains on about that many triples, drawn by the seed; whole families with the losses over
@@ -105,10 +103,6 @@ class Recipe(BaseModel):
     """Weight of the order of an anchor's variants: paraphrases nearest, then hedges, then what
     leaves the claim open, then negations. Not in 'triples'."""
 
-    context: float = Field(default=0.0, ge=0, le=1)
-    """Probability that a family is set into the same few neutral sentences, so that the encoder
-    sees a negation inside a passage."""
-
     epochs: float = Field(default=3.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
@@ -120,6 +114,13 @@ class Recipe(BaseModel):
 
     learning_rate: float = Field(default=1e-3, gt=0, lt=1)
     """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
+
+    query_prompt: str | None = Field(default=None, min_length=1, max_length=2000)
+    """Instruction in front of every anchor, for encoders that expect one ("query:"); a space
+    follows it. The trained encoder puts it in front of queries."""
+
+    document_prompt: str | None = Field(default=None, min_length=1, max_length=2000)
+    """Instruction in front of every variant, and of documents ("passage:")."""
 
     max_seq_length: int | None = Field(default=128, ge=8)
     """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
@@ -243,6 +244,14 @@ class Recipe(BaseModel):
         """How many trainings' weights are averaged: the best state is one training's, and a number
         of steps is one of all steps."""
         return 1 if self.early_stopping or self.max_steps is not None else self.soup
+
+    @property
+    def prompts(self) -> tuple[str, str]:
+        """What is put in front of an anchor and of a variant."""
+        query, document = (
+            f"{prompt} " if prompt else "" for prompt in (self.query_prompt, self.document_prompt)
+        )
+        return query, document
 
     @property
     def rows(self) -> str:

@@ -37,7 +37,7 @@ def require_enough(
     left = left_by(
         recipe, whole, composed=lambda: composition(session, whole.release), providers=providers
     )
-    if recipe.max_distance or _might_draw_too_few(left, recipe):
+    if _might_draw_too_few(left, recipe):
         key = get_release(session, whole.release).id
         families = training_families(
             session, key, split=Split.TRAIN, recipe=recipe, providers=providers
@@ -54,8 +54,8 @@ def left_by(
 ) -> TrainingPlan:
     """What a recipe leaves of the data, if a training can be made of that.
 
-    Not counted are what `max_distance` leaves out and what a small sample (`max_triples`) happens
-    to hold: `require_enough` looks at the texts for these.
+    What a small sample (`max_triples`) happens to hold is not counted: `require_enough` looks at
+    the texts for that.
 
     Args:
         whole: what a training without a recipe's limits would work on.

@@ -51,7 +51,11 @@ TELLING_STEPS = 20
 """A shorter training is mostly loading; its pace says nothing about that of others."""
 
 PREPARING = 10.0
-"""Seconds until the first step: reading, loading the encoder."""
+"""Seconds until a text is read: loading libraries and an encoder."""
+
+OVERHEAD = 20.0
+"""Further seconds of a training in which none is read: loading encoders again, comparing texts,
+saving."""
 
 _SETS_THE_PACE = ("lora_rank", "dropout")
 """What of a recipe, beside the encoder, decides how long a character takes: with dropout, one
@@ -75,7 +79,9 @@ def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstima
     of_a_step = STEP + recipe.batch_size * plan.characters_a_row(recipe) + held.a_step
     read = held.before + _evaluations(plan, recipe) + _measured_afterwards(session, plan, recipe)
     pace, run = _pace(session, recipe)
-    return TimeEstimate(PREPARING + (steps * of_a_step + read / FORWARD_ONLY) / pace, run)
+    return TimeEstimate(
+        PREPARING + OVERHEAD + (steps * of_a_step + read / FORWARD_ONLY) / pace, run
+    )
 
 
 def measuring_steps(pairs: int, texts_a_step: float) -> int:

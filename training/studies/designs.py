@@ -26,6 +26,8 @@ class Study(StrEnum):
     """One variant type left out at a time."""
     WRITERS = "writers"
     """What has written the variants: rules, or language models."""
+    SOURCES = "sources"
+    """Whose triples they are, as many of each: the paper's Figure 4."""
 
 
 class Arm(NamedTuple):
@@ -59,10 +61,13 @@ class Design(NamedTuple):
 
 
 SHARES = tuple(Fraction(1, 2**power) for power in range(6, 0, -1))
-"""Of the triples, beside all of them."""
+"""Of the triples, next to all of them."""
 
-MOST_SHARES = 4
-"""Beside all; the largest ones, so that a study has five trainings at most."""
+SIZES = (10_000, 50_000, 100_000, 150_000, 200_000)
+"""Numbers of triples in the paper's Figure 2, in place of shares where there are enough."""
+
+MOST_ARMS = 4
+"""Next to the one on all triples; the largest ones, so that a study has five trainings at most."""
 
 SPARE = 1.5
 """As many times the families of a batch a draw is expected to have at least: whole families are
@@ -71,6 +76,11 @@ drawn, some of them large."""
 EPOCHS_ALIKE = (
     "The recipe and the seed are the same throughout, the number of epochs too: as in the paper, "
     "less data also means fewer steps."
+)
+
+NOTHING_HELD = (
+    "Retention is off in all trainings: the paper held nothing in place, and text that holds the "
+    "encoder would hide what hedges alone keep."
 )
 
 ONCE_EACH = (
@@ -86,9 +96,21 @@ def design(study: Study, data: Composition, base: Recipe) -> Design:
     are averaged (`Recipe.soup`) are left out, too: a study has many as it is.
     """
     found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "soup": 1}))
-    if base.trainings == 1 or not found.arms:
+    if not found.arms:
         return found
-    return found._replace(told=[*found.told, ONCE_EACH])
+    told = [*found.told, _what_is_on(found.arms[0].recipe)]
+    return found._replace(told=told if base.trainings == 1 else [*told, ONCE_EACH])
+
+
+def _what_is_on(recipe: Recipe) -> str:
+    """What besides the release shapes every training."""
+    held = f"retention with weight {recipe.retention:g}" if recipe.retention else "no retention"
+    mean = (
+        f"interpolation with {recipe.interpolation:g} of the weights"
+        if recipe.interpolation < 1
+        else "no interpolation"
+    )
+    return f"Every training: loss {recipe.loss!r}, {held}, {mean}."
 
 
 def _arm(
@@ -137,11 +159,16 @@ def _too_few(arm: Arm) -> str:
 
 def _by_data(data: Composition, base: Recipe) -> Design:
     arms = [
-        _arm(data, base, "All", data="all"),
-        _arm(data, base, "Only negation", data="negation"),
-        _arm(data, base, "Only hedging", data="hedging"),
+        _arm(data, base, "All", data="paper", retention=0.0),
+        _arm(data, base, "Only negation", data="negation", retention=0.0),
+        _arm(data, base, "Only hedging", data="hedging", retention=0.0),
     ]
-    return _checked(arms, [EPOCHS_ALIKE, _originals(data)])
+    told = [
+        "'All' is the paper's four negations and two hedges; other types take no part.",
+        EPOCHS_ALIKE,
+        _originals(data),
+    ]
+    return _checked(arms, [*told, NOTHING_HELD] if base.retention else told)
 
 
 def _originals(data: Composition) -> str:
@@ -166,12 +193,15 @@ def _originals(data: Composition) -> str:
 def _by_triples(data: Composition, base: Recipe) -> Design:
     whole = data.left_by(base).triples
     most = min(whole, base.max_triples or whole)
-    able = []
-    for share in SHARES:
-        count = round(most * share)
-        if count >= base.batch_size:
-            arm = _arm(data, base, f"{count:,} triples", max_triples=count)
-            able += [arm] if _fills_a_batch(arm) else []
+    sizes = [size for size in SIZES if size < most]
+    if len(sizes) < 2:  # one point and the whole make no curve
+        sizes = [round(most * share) for share in SHARES]
+    arms = [
+        _arm(data, base, f"{size:,} triples", max_triples=size)
+        for size in sizes
+        if size >= base.batch_size
+    ]
+    able = [arm for arm in arms if _fills_a_batch(arm)]
     full = _arm(data, base, f"{most:,} triples")
     told = [
         EPOCHS_ALIKE,
@@ -185,7 +215,7 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
             f"Half of the {most:,} triples fill no batch of {base.batch_size} anchors; accept more "
             "variants, or lower batch_size.",
         )
-    return _checked([full, *reversed(able[-MOST_SHARES:])], told)
+    return _checked([full, *reversed(able[-MOST_ARMS:])], told)
 
 
 def _by_types(data: Composition, base: Recipe) -> Design:
@@ -231,11 +261,45 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
     return _checked(arms, told, least=len(arms))
 
 
+def _by_sources(data: Composition, base: Recipe) -> Design:
+    whole = _arm(data, base, "All sources", data="all", sources={})
+    names = sorted(
+        whole.plan.amounts, key=lambda name: whole.plan.amounts[name].triples, reverse=True
+    )[:MOST_ARMS]
+    if len(names) < 2:
+        return Design(
+            [],
+            [],
+            f"It takes triples of two sources; release {data.release} has them of {len(names)}. "
+            "Import triples of others on the Anchors page.",
+        )
+    limits = [whole.plan.amounts[name].triples for name in names]
+    equal = max(base.batch_size, min(limits, default=0))
+    arms = [
+        _arm(
+            data,
+            base,
+            name,
+            data="all",
+            sources={other: float(other == name) for other in whole.plan.amounts},
+            max_triples=equal,
+        )
+        for name in names
+    ]
+    told = [
+        f"Every source gives equally many triples, about {equal:,}, so that what they are is "
+        "compared, not how many there are.",
+        EPOCHS_ALIKE,
+    ]
+    return _checked([whole, *arms], told, least=3)
+
+
 _DESIGNS: Mapping[Study, Callable[[Composition, Recipe], Design]] = MappingProxyType(
     {
         Study.DATA: _by_data,
         Study.TRIPLES: _by_triples,
         Study.TYPES: _by_types,
         Study.WRITERS: _by_writers,
+        Study.SOURCES: _by_sources,
     }
 )

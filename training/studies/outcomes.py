@@ -33,6 +33,9 @@ SHORT: Mapping[str, str] = {
 """The same in a word, for the heads of tables."""
 
 
+TABLE_2 = "HedgeTriple, Table 2"
+"""The paper's table as lines of scores name it (`training.benchmarks.results.paper_tables`)."""
+
 _TABLE = "hedgetriple_table_2"
 """Of the paper: the same comparison; its Figure 3 draws the relative differences."""
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import HEARTBEAT_SECONDS, RunContext, execute
-from db.models import Run, RunState
+from db.models import Encoder, Run, RunState
 from db.runs import (
     UNFINISHED,
     create_run,
@@ -27,17 +27,27 @@ from db.runs import (
     requeue,
     under_way,
 )
+from db.settings import load_settings
+from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.runs import lifecycle as measuring
+from training.benchmarks.runs.cost_forecast import plan_benchmarks
+from training.benchmarks.runs.lifecycle import BenchmarkRequest, checked_request
+from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.tasks.general_names import require_tasks
 from training.data.composition import Composition
 from training.finetune.compute.devices import free_memory
 from training.recipe.plan import KIND as TRAINING
-from training.recipe.plan import plan
-from training.recipe.presets import fitting, recipe_for
+from training.recipe.plan import TrainingPlan, plan
+from training.recipe.presets import PAPER, PRESETS, Preset, fitting, named, recipe_for
 from training.recipe.schema import Recipe
 from training.recipe.time_estimate import estimate
 from training.runs import trainings
 from training.studies.designs import Arm, Design, Study, design
 
 KIND = "study"
+
+UNKNOWN_SECONDS = 60.0
+"""How long benchmarks are taken to need with a model where nobody knows."""
 
 
 class Trial(NamedTuple):
@@ -52,6 +62,18 @@ class Trial(NamedTuple):
     run: Run
 
 
+class Measured(NamedTuple):
+    """What the base encoder and the models of a study are measured with once they are trained.
+
+    Attributes:
+        data: benchmarks and their data.
+        suites: of mteb's tasks.
+    """
+
+    data: tuple[DataChoice, ...] = ()
+    suites: tuple[str, ...] = ()
+
+
 class Planned(NamedTuple):
     """A study that could be asked for, and about how long it takes, in seconds."""
 
@@ -60,10 +82,23 @@ class Planned(NamedTuple):
     """Of each training."""
 
 
-def default_recipe(session: Session, data: Composition) -> Recipe:
-    """What a study of this data goes by unless another recipe is given: the preset that fits."""
+def preset_for(study: Study, whole: TrainingPlan) -> Preset:
+    """What a study goes by unless somebody chooses otherwise: Table 2 by the paper's own preset,
+    the others by the one that fits the release."""
+    return PRESETS[PAPER] if study is Study.DATA else fitting(whole)
+
+
+def recipe_of(session: Session, study: Study, data: Composition, preset: str = "") -> Recipe:
+    """The recipe of a study of this data.
+
+    Args:
+        preset: the id of one; otherwise `preset_for`.
+
+    Raises:
+        HedgerowError: there is no such preset.
+    """
     whole = plan(session, data.release)
-    return recipe_for(fitting(whole), whole)
+    return recipe_for(named(preset) if preset else preset_for(study, whole), whole)
 
 
 def plan_study(session: Session, study: Study, *, data: Composition, base: Recipe) -> Planned:
@@ -79,13 +114,14 @@ def request_study(
     data: Composition,
     base: Recipe,
     seed: int = trainings.DEFAULT_SEED,
+    measured: Measured | None = None,
     requested_by: int | None = None,
 ) -> Run:
     """Store a study with all of its trainings.
 
     Raises:
-        HedgerowError: another study is under way, the release is too small for this one, or the
-            seed is out of range. Roll the session back then.
+        HedgerowError: another study is under way, the release is too small for this one, the seed
+            is out of range, or a benchmark's data are missing. Roll the session back then.
     """
     for other in under_way(session, KIND):
         raise HedgerowError(f"Run {other.id} is a study already; wait for its end.")
@@ -101,6 +137,7 @@ def request_study(
             "seed": seed,
             "recipe": base.model_dump(mode="json"),
             "told": planned.design.told,
+            **_afterwards(session, measured, base, trainings=len(planned.seconds)),
         },
         requested_by=requested_by,
     )
@@ -109,6 +146,25 @@ def request_study(
     run.parameters = run.parameters | {"members": members}
     session.flush()
     return run
+
+
+def _afterwards(
+    session: Session, measured: Measured | None, base: Recipe, *, trainings: int
+) -> dict[str, Any]:
+    """What a study keeps of the benchmarks that follow it: the request for the base encoder, and
+    about how many seconds it takes with all models; {} without any."""
+    if not measured or not any(measured):
+        return {}
+    settings, encoder = load_settings(), ModelChoice(name=base.base_encoder)
+    request = checked_request(
+        session,
+        settings,
+        BenchmarkRequest(models=(encoder,), benchmarks=measured.data, suites=measured.suites),
+    )
+    require_tasks(request.tasks)
+    (plan,) = plan_benchmarks(session, settings, request.models, request.benchmarks).models
+    seconds = round((plan.seconds or UNKNOWN_SECONDS) * (trainings + 1))
+    return {"benchmarks": request.model_dump(mode="json"), "benchmark_seconds": seconds}
 
 
 def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) -> dict[str, Any]:
@@ -138,7 +194,14 @@ def list_studies(session: Session, *, limit: int = 100) -> list[Run]:
 
 def expected_seconds(run: Run) -> int:
     """About how long a study takes, as it was expected when it was asked for."""
-    return sum(member["seconds"] for member in run.parameters["members"])
+    seconds: int = run.parameters.get("benchmark_seconds", 0)
+    return seconds + sum(member["seconds"] for member in run.parameters["members"])
+
+
+def benchmark_run(run: Run) -> int | None:
+    """The number of the run that measured a study's models with benchmarks, if there is one."""
+    number: int | None = run.parameters.get("benchmark_run")
+    return number
 
 
 def trials(session: Session, run: Run) -> list[Trial]:
@@ -147,13 +210,14 @@ def trials(session: Session, run: Run) -> list[Trial]:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Carry out the trainings that are not done yet, one after another (run kind ``study``).
+    """Carry out the trainings that are not done yet, one after another (run kind ``study``), and
+    then the benchmarks.
 
     One that fails, or is cancelled alone, is passed over. What ends the study ends the one at work;
     the others then wait for a further attempt, or are cancelled with the study.
 
     Raises:
-        HedgerowError: none of the trainings has come to its end.
+        HedgerowError: none of the trainings has come to its end, or a benchmark failed.
     """
     members: list[dict[str, Any]] = context.parameters["members"]
     if context.run.attempt > 1:
@@ -168,6 +232,8 @@ def work(context: RunContext) -> dict[str, Any]:
     if RunState.DONE not in states.values():
         last = _stored(context, members[-1])
         raise HedgerowError(f"None of the {len(members)} trainings has succeeded: {last.message}")
+    if "benchmarks" in context.parameters:
+        _measure(context, members)
     return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}
 
 
@@ -211,16 +277,68 @@ def _carry_out(context: RunContext, members: Sequence[Mapping[str, Any]], place:
     context.check()
 
 
+def _measure(context: RunContext, members: Sequence[Mapping[str, Any]]) -> None:
+    """Measure the base encoder and the trained ones with the benchmarks that were asked for."""
+    number = _benchmarks(context)
+    if number is None:
+        return
+    progress = _Progress(context, members, len(members))
+
+    def measure(own: RunContext) -> dict[str, Any]:
+        own.listener = progress
+        return measuring.work(own)
+
+    execute(context.engine, context.settings, number, {measuring.KIND: measure}, context)
+
+
+def trained_names(session: Session, found: Sequence[Trial]) -> dict[str, str]:
+    """The name of each encoder that a study has trained → what sets its training apart."""
+    return {
+        session.get_one(Encoder, trial.run.result["encoder_id"]).name: trial.label
+        for trial in found
+        if trial.run.state == RunState.DONE
+    }
+
+
+def _benchmarks(context: RunContext) -> int | None:
+    """The number of the study's run of benchmarks, which waits; None where it is done."""
+    with writing(context.engine) as session:
+        study = get_run(session, context.run.id)
+        number = benchmark_run(study)
+        if number is not None:
+            state = get_run(session, number).state
+            if state not in (*UNFINISHED, RunState.DONE):
+                requeue(session, number)
+            return None if state == RunState.DONE else number
+        request = BenchmarkRequest.model_validate(study.parameters["benchmarks"])
+        trained = tuple(
+            ModelChoice(name=name) for name in trained_names(session, trials(session, study))
+        )
+        run = measuring.request_benchmarks(
+            session,
+            context.settings,
+            request.model_copy(update={"models": request.models + trained}),
+            requested_by=study.requested_by,
+            group=parts_of(study),
+        )
+        study.parameters = study.parameters | {"benchmark_run": run.id}
+        return int(run.id or 0)
+
+
 class _Progress:
-    """A training's progress as a part of its study's, which goes by the expected seconds."""
+    """The progress of a training, or of the benchmarks, as a part of its study's, which goes by the
+    expected seconds."""
 
     def __init__(
         self, context: RunContext, members: Sequence[Mapping[str, Any]], place: int
     ) -> None:
         expected = [max(1, member["seconds"]) for member in members]
+        expected.append(context.parameters.get("benchmark_seconds", 0))
         self._context = context
         self._before, self._own, self._total = sum(expected[:place]), expected[place], sum(expected)
-        self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
+        self._name = "Benchmarks"
+        if place < len(members):
+            self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
 
     def __call__(self, step: int, total: int, message: str) -> None:
         """So many of the training's steps are done; of none while it is being prepared."""

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from curation.markdown import escape, markdown_table, one_line, percent
+from curation.plurals import counted
 from curation.release.export.contributors import (
     WRITERS,
     Writer,
@@ -34,6 +35,7 @@ from curation.release.export.data_card_text import (
 from curation.release.export.overlap_section import overlap_section
 from curation.release.export.table_rows import TABLES, ExportFormat, Rows, Table
 from curation.release.overlap_results import OverlapWithTest
+from curation.release.selection import selection_of
 from curation.release.summary import OUTCOMES
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.models import Release, Split
@@ -85,13 +87,14 @@ def _identity(release: Release) -> str:
 
 
 def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str) -> str:
-    summary = release.summary
+    summary, told = release.summary, selection_of(release).told()
     filled = filled_tables(rows)
     parts = [
         f"{summary['anchors']:,} anchors with {summary['variants']:,} accepted variants, which "
         f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "
         f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
         "of a positive or a negative. All variants of an anchor are in the same split.",
+        *([escape(f"{told} {_left_out(summary)}".strip())] if told else []),
         *_use(format, filled, place),
     ]
     if format == "hf" and "triples" not in filled:
@@ -103,6 +106,11 @@ def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str)
             f"### Columns of {name}\n\n" + markdown_table(["column", "meaning"], described)
         )
     return "\n\n".join([*parts, f"### Lengths\n\n{_lengths(release)}"])
+
+
+def _left_out(summary: Mapping[str, Any]) -> str:
+    left_out = summary.get("left_out", 0)
+    return f"{counted(left_out, 'accepted variant')} stayed out." if left_out else ""
 
 
 def _use(format: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
@@ -119,10 +127,10 @@ def _splits(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _split_counts(summary: Mapping[str, Any]) -> str:
-    counted = ("anchors", "variants", "triples")
+    columns = ("anchors", "variants", "triples")
     return markdown_table(
-        ["split", *counted],
-        [[s, *(summary["splits"][s][key] for key in counted)] for s in _splits(summary)],
+        ["split", *columns],
+        [[s, *(summary["splits"][s][key] for key in columns)] for s in _splits(summary)],
     )
 
 

@@ -94,6 +94,25 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
     return choice
 
 
+def known_data() -> dict[str, DataChoice]:
+    """Every benchmark with the data that the project or the model hub has for it, by a name for
+    people."""
+    folder = open_project.settings().data_folder
+    public = {
+        f"{kind.title}: {name}": choice
+        for kind in BENCHMARKS
+        if kind is not Hedgerow
+        for name, choice in _names(kind, kept_data(folder, kind.id)).items()
+    }
+    own = {
+        f"{Hedgerow.title}: release {number}": DataChoice(
+            benchmark=Hedgerow.id, release=number, split=Split.TEST
+        )
+        for number in _releases()
+    }
+    return own | public
+
+
 def _names(kind: type[Benchmark[Any]], kept: Sequence[KeptData]) -> dict[str, DataChoice]:
     """What can be chosen; of files that are called alike, each with a part of its hash."""
     found: dict[str, DataChoice] = {}

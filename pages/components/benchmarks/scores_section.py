@@ -97,15 +97,27 @@ def _paper(line: Line) -> str:
 
 
 def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
-    names = titles(found)
-    heads = {column.key: Head(column.title, _below(column)) for column in found}
-    scores_grid.show(made, heads)
+    scores_grid.show(made, heads(found))
     said = scores_grid.LEGEND
     if any(line.intervals for line in made):
         said += " Below a score: its 95% bootstrap interval."
     if any(line.base for line in made):
         said += " Beside it: the difference to the model that it was trained from."
     st.caption(said)
+    downloads(made, found, name="hedgerow-benchmarks")
+
+
+def heads(found: Sequence[ScoreColumn]) -> dict[str, Head]:
+    """The heads of the columns, by key."""
+    return {column.key: Head(column.title, _below(column)) for column in found}
+
+
+def downloads(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> None:
+    """The table as files, and a note where its published numbers are of other data.
+
+    Args:
+        name: of the files, without an ending.
+    """
     note = _note(made, found)
     if note:
         st.caption(note)
@@ -113,7 +125,7 @@ def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
         st.download_button(
             "CSV",
             lambda: csv_bytes(*as_table(made, found)),
-            "hedgerow-benchmarks.csv",
+            f"{name}.csv",
             "text/csv",
             key="bench-csv",
             type="tertiary",
@@ -123,8 +135,8 @@ def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
         )
         st.download_button(
             "LaTeX",
-            lambda: latex(made, names, caption=note).encode(),
-            "hedgerow-benchmarks.tex",
+            lambda: latex(made, titles(found), caption=note).encode(),
+            f"{name}.tex",
             "application/x-tex",
             key="bench-latex",
             type="tertiary",

@@ -41,12 +41,23 @@ def draw(view: PageView) -> None:
     if measured < in_use:
         measure_button(in_use - measured, what="distance")
     if measured:
-        _distances(view, distances)
+        _distances(_keeping_wording(view), distances)
         _cosines(view, in_use)
+
+
+def _keeping_wording(view: PageView) -> PageView:
+    """The view of those types that the threshold is for; maybe none."""
+    known = open_project.every_type()
+    wanted = view.scope.types or view.labels
+    kept = tuple(t for t in wanted if known[t].surface_check.keeps_wording)
+    return replace(view, scope=replace(view.scope, types=kept))
 
 
 def _distances(view: PageView, rows: Sequence[Count]) -> None:
     st.header("Distance from the anchor", anchor=False)
+    if not view.scope.types:
+        st.text("These types are in free words, for which no distance is too great.")
+        return
     present = int(open_project.ask(get_setting, THRESHOLD))
     threshold = _slider(rows, present)
     counts = by_type(rows, view.scope)
@@ -62,7 +73,10 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
         alt_text="Histograms of the Levenshtein distance, one row a type; the table below has the "
         "numbers the threshold cuts",
     )
-    st.caption("Each row is scaled to its own highest bar; a pointer on a bar shows its number.")
+    st.caption(
+        "Each row is scaled to its own highest bar. Point at a bar to see its number. Types in "
+        "free words are left out: no distance is too great for them."
+    )
     _acts(view, rows, threshold, present)
     _by_type(view, rows, threshold, labels)
 
@@ -170,11 +184,8 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
         st.write("Decisions are stored under a name, so that they can be taken back.")
         signin.name_form("Your name", key="signin-diagnostics")
         return
-    if len(scope.types) > 1:
-        st.write("One action rejects one type or all: choose so above.")
-        return
     types = open_project.every_type()
-    wanted = [types[type_id] for type_id in scope.types or types]
+    wanted = [types[type_id] for type_id in scope.types]
     reasons = {
         reason.id: reason.label
         for reason in REJECT_REASONS
@@ -210,7 +221,7 @@ def _reject(scope: Scope, threshold: int, reason: str) -> None:
         verdict=Verdict.REJECT,
         reviewer_id=reviewer_id,
         reason=reason,
-        type_id=scope.types[0] if scope.types else None,
+        types=scope.types,
     )
     count_cache.forget()
     st.session_state[TOLD] = f"Rejected {done.matches.total:,} variants."

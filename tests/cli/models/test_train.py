@@ -135,7 +135,7 @@ def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path:
     both = complaint("train", "--preset", "quick", "--recipe", str(recipe), "--queue")
     assert "Expected --preset or --recipe, found both; leave one of them out." in both
     unknown = complaint("train", "--preset", "fast", "--queue")
-    assert "Expected a preset (quick, standard, thorough), found 'fast'." in unknown
+    assert "Expected a preset (quick, standard, thorough, paper), found 'fast'." in unknown
     assert ask("status")["runs"] == []
 
 

@@ -46,8 +46,14 @@ def test_length_is_counted_in_words_and_distance_in_characters() -> None:
 @pytest.mark.parametrize(("threshold", "over"), [(8, True), (9, False)])
 def test_the_threshold_itself_is_still_allowed(threshold: int, over: bool) -> None:
     text = "The old ferry doesn't leave the harbour at nine, and its bar serves hot soup."
-    found = measure(anchor=ANCHOR, text=text, cue=None, check=ANY, siblings=[], threshold=threshold)
-    assert (Flag.OVER_THRESHOLD in found.flags) is over
+    flags = [
+        measure(
+            anchor=ANCHOR, text=text, cue=None, check=check, siblings=[], threshold=threshold
+        ).flags
+        for check in (SurfaceCheck(max_lost_content=5), ANY)
+    ]
+    assert (Flag.OVER_THRESHOLD in flags[0]) is over
+    assert Flag.OVER_THRESHOLD not in flags[1]  # in free words, nothing is too far
 
 
 def test_case_and_punctuation_do_not_make_a_change() -> None:

@@ -34,11 +34,16 @@ def test_the_hedging_prompt_is_the_papers() -> None:
     prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES, cues=cues)
     assert prompt.splitlines() == [
         f"Text: {PLANE}",
-        "Add hedging to the text. The types of hedging:",
+        "Add hedging to the text. Two types of hedging:",
         '1. "word": single-word cue such as reportedly',
         '2. "phrase": multi-word cue such as not entirely clear',
         "Modified text:",
     ]
+
+
+def test_the_hedging_prompt_says_how_many_types_it_asks_for() -> None:
+    prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES[:1], cues={"word": "maybe"})
+    assert "One type of hedging:" in prompt
 
 
 def test_a_misspelt_cue_is_asked_for_in_its_right_spelling() -> None:

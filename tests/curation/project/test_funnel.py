@@ -14,6 +14,7 @@ from curation.project.next_steps import NextStep, StepKind, next_steps
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.contents import count_triples_by_type, triples_by_type
 from curation.release.freezing import create_release
+from curation.release.selection import Selection
 from curation.release.triples import triple_rows
 from curation.review import actions
 from curation.taxonomy.project_types import seed_taxonomy
@@ -282,7 +283,7 @@ def test_a_source_that_the_newest_release_leaves_out_is_to_be_released(engine: E
         ada = person(session)
         accept(session, add_family(session)["verbal"], ada)
         accept(session, add_family(session, "It is safe.", source="Other")["word"], ada)
-        create_release(session, sources=["test"])
+        create_release(session, selection=Selection(("test",)))
         steps = next_steps(session, funnel(session, source_id=2), source_id=2)
         assert NextStep(StepKind.RELEASE, 1, release=1) in steps
         assert StepKind.EXPORT not in [step.kind for step in steps]

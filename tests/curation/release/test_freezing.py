@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.measuring import measure_variants
-from curation.release.contents import ONLY_SOURCES, Changes, changes_since, contents_of
+from curation.release.contents import Changes, changes_since, contents_of
 from curation.release.export.contributors import review_statement
 from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import contents_now
 from curation.review.bulk import apply_rule, parse_rule
 from curation.taxonomy.built_in import TAXONOMY_VERSION
@@ -463,17 +464,18 @@ def test_a_release_of_some_sources_says_so_and_holds_nothing_else(engine: Engine
         other = add_anchor(session, "It rains.", source="Another")
         decide(session, add_variant(session, other, "verbal", "It does not rain."), person(session))
         whole = create_release(session).release
-        part, created = create_release(session, sources=["Another"])
+        part, created = create_release(session, selection=Selection(("Another",)))
         assert created and set(items(session, part)) == {"It does not rain."}
-        assert part.summary[ONLY_SOURCES] == ["Another"] and ONLY_SOURCES not in whole.summary
+        assert selection_of(part) == Selection(("Another",))
+        assert selection_of(whole) == default_selection(session)
         assert set(part.summary["review"]) == {"verbal"}
         assert changes_since(session, part) == Changes({}, {})
-        assert contents_now(session, ["Another"]) == contents_of(part)
+        assert contents_now(session, Selection(("Another",))) == contents_of(part)
         assert contents_now(session).variants == whole.summary["variants"] == 4
-        assert not create_release(session, sources=["Another"]).created
-        again = create_release(session, sources=["A corpus", "Another"]).release
+        assert not create_release(session, selection=Selection(("Another",))).created
+        again = create_release(session, selection=Selection(("A corpus", "Another"))).release
         assert again.content_hash == whole.content_hash != part.content_hash
         decide(session, add_variant(session, other, "word", "Maybe it rains."), person(session))
         assert changes_since(session, part) == Changes({"word": 1}, {})
         with pytest.raises(HedgerowError, match=r"Expected a source .*found Nowhere"):
-            create_release(session, sources=["Nowhere"])
+            create_release(session, selection=Selection(("Nowhere",)))

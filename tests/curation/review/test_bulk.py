@@ -172,9 +172,9 @@ class TestMatching:
         with writing(engine) as session:
             measure(session, add_variants(session, 5))
         with reading(engine) as session:
-            assert find_matches(session, rule, type_id="verbal").by_type == {"verbal": 3}
+            assert find_matches(session, rule, types=("verbal",)).by_type == {"verbal": 3}
             with pytest.raises(HedgerowError, match="verbal.*found 'verbl'"):
-                find_matches(session, rule, type_id="verbl")
+                find_matches(session, rule, types=("verbl",))
 
 
 class TestApplying:
@@ -245,14 +245,14 @@ class TestApplying:
             reviewer_id = ensure_reviewer(session, "Ann").id
             with pytest.raises(HedgerowError, match="for hedges"):
                 find_matches(session, rule, reason="not_a_hedge")
-            for type_id in (None, "verbal"):
+            for types in ((), ("verbal",)):
                 with pytest.raises(HedgerowError, match="for hedges"):
                     apply_rule(
                         session,
                         rule,
                         verdict=Verdict.REJECT,
                         reason="not_a_hedge",
-                        type_id=type_id,
+                        types=types,
                         reviewer_id=reviewer_id,
                     )
             assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
@@ -261,7 +261,7 @@ class TestApplying:
                 rule,
                 verdict=Verdict.REJECT,
                 reason="not_a_hedge",
-                type_id="word",
+                types=("word",),
                 reviewer_id=reviewer_id,
             )
         assert done.matches.by_type == {"word": 2}

@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.anchors.sources import sources_in_use
-from curation.release.contents import only_sources
 from curation.release.freezing import create_release, list_releases
+from curation.release.selection import Selection, selection_of
 from curation.review.actions import accept, shown
 from db import run_process
 from db.columns import now
@@ -153,7 +153,7 @@ def test_the_first_release_takes_all_sources_and_says_so(
     test.button("train-click").click().run()
     with reading(project) as session:
         (release,) = list_releases(session)
-        assert (release.summary["variants"], only_sources(release)) == (28, ())
+        assert (release.summary["variants"], selection_of(release).sources) == (28, ())
 
 
 def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
@@ -162,7 +162,7 @@ def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
     with writing(project) as session:
         add_tiny_family(session, source=HOSTILE)
         first = next(name for name in sources_in_use(session).values() if name != HOSTILE)
-        create_release(session, sources=[first])
+        create_release(session, selection=Selection((first,)))
     test = page()
     assert f"release 1, which takes only {first}:" in told(test)
     assert not test.get("page_link")  # the other source has more, but this release leaves it out

@@ -36,7 +36,6 @@ def test_other_anchors_are_negatives_enough_to_learn_from(
         max_steps=12,
         learning_rate=5e-3,
         retention=0,
-        context=0,
     )
     told = Recorder()
     trained = finetune(Data(families), recipe=recipe, seed=1, folder=tmp_path, progress=told)

@@ -3,16 +3,14 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.support.trainings import FAMILIES
 from training.data.sampling import (
-    SENTENCES,
     Batches,
     Epochs,
     FamilyBatches,
-    InContext,
     TripleBatches,
     as_triples,
     count_triples,
@@ -199,45 +197,3 @@ def test_flat_triples_are_every_positive_with_every_negative(
     assert sum(map(count_triples, families)) == len(found)
     assert all(count_triples(row) == 1 for row in found)
     assert as_triples([*families, *families]) == found
-
-
-class TestInContext:
-    def set(self, *, probability: float = 1.0, step: int = 1, seed: int = 0) -> list[Family]:
-        return InContext(FAMILIES, probability=probability, seed=seed)(FAMILIES, step)
-
-    @settings(max_examples=30)
-    @given(st.integers(1, 1000))
-    def test_the_same_foreign_sentences_surround_all_of_a_family(self, step: int) -> None:
-        anchors = {family[0].text for family in FAMILIES}
-        for before, after in zip(FAMILIES, self.set(step=step), strict=True):
-            start, end = after[0].text.split(before[0].text)
-            assert texts(after) == [f"{start}{member.text}{end}" for member in before]
-            assert [m[1:] for m in after] == [m[1:] for m in before]  # roles and types
-            around = [f"{s.strip()}." for s in f"{start}{end}".split(".") if s.strip()]
-            assert 1 <= len(around) == len(set(around)) <= SENTENCES
-            assert set(around) <= anchors - {member.text for member in before}
-
-    def test_a_sentence_that_another_family_has_as_its_anchor_is_not_set_around_it(self) -> None:
-        """What is an anchor in one family may be a variant in another."""
-        one = [Member("A.", Role.ANCHOR), Member("B.", Role.HEDGE), Member("C.", Role.NEGATION)]
-        families = [one, [Member("B.", Role.ANCHOR)], [Member("D.", Role.ANCHOR)]]
-        set_ = InContext(families, probability=1.0, seed=0)
-        for step in range(1, 20):
-            assert texts(set_([one], step)[0])[0] in {"A. D.", "D. A."}
-
-    def test_the_draws_depend_on_seed_and_step_alone(self) -> None:
-        assert self.set(step=7) == self.set(step=7)
-        assert self.set(step=7) != self.set(step=8)
-        assert self.set(step=7) != self.set(step=7, seed=1)
-
-    def test_the_probability_says_how_many_are_set(self) -> None:
-        assert self.set(probability=0.0) == FAMILIES
-        share = sum(
-            before != after
-            for step in range(100)
-            for before, after in zip(FAMILIES, self.set(probability=0.3, step=step), strict=True)
-        ) / (100 * len(FAMILIES))
-        assert share == pytest.approx(0.3, abs=0.05)
-
-    def test_the_only_family_stays_as_it_is(self) -> None:
-        assert InContext(FAMILIES[:1], probability=1.0, seed=0)(FAMILIES[:1], 1) == FAMILIES[:1]

@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from curation.encoders.reading_pace import MARKS, PER_TOKEN
 from curation.release.freezing import create_release
+from curation.release.selection import Selection
 from db.engine import reading, writing
 from db.models import Split
 from tests.curation.support.families import add_family, add_plain_family
@@ -29,8 +30,8 @@ def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
     amount = before.amounts["A corpus"]
     assert amount[:3] == (18, 9, 36)
     assert amount.letters == pytest.approx(58 / 3)  # of three variants a door
-    assert before == (None, 30, {"A corpus": amount}, ())
-    assert after == (1, 30, {"A corpus": amount}, ())
+    assert before == (None, 30, {"A corpus": amount}, Selection(max_distance=60))
+    assert after == (1, 30, {"A corpus": amount}, Selection(max_distance=60))
 
 
 @both_databases
@@ -41,13 +42,13 @@ def test_the_plan_counts_each_source(engine: Engine) -> None:
         add_family(session, "It rains.", {"word": ["It may rain."]}, split=Split.TRAIN)
         add_plain_family(session, 9, split=Split.TEST, source="Held out")
         before = plan(session)
-        create_release(session, sources=["Source 0", "A corpus"])
+        create_release(session, selection=Selection(("A corpus", "Source 0")))
         after = plan(session)
     counts = {source: amount[:3] for source, amount in before.amounts.items()}
     assert counts == {"Source 0": (6, 3, 12), "Source 1": (4, 2, 8)}
     assert (before.triples, before.anchors, before.texts) == (10, 5, 20)
     assert after.amounts == {"Source 0": before.amounts["Source 0"]}
-    assert after.sources == ("A corpus", "Source 0")
+    assert after.selection.sources == ("A corpus", "Source 0")
 
 
 def test_rows_and_what_there_is_to_read_in_them_are_those_of_the_loss() -> None:
@@ -60,8 +61,6 @@ def test_rows_and_what_there_is_to_read_in_them_are_those_of_the_loss() -> None:
 
 
 def test_passages_are_longer_and_long_texts_are_cut() -> None:
-    in_context = RECIPE.with_overrides(["context=0.5"])
-    assert PLAN.characters_a_row(in_context) == 8 * (OF_A_TEXT + 0.5 * 2 * 42)
     cut = RECIPE.with_overrides(["max_seq_length=8"])
     assert PLAN.characters_a_row(cut) == pytest.approx(8 * 8 * PER_TOKEN)
 

@@ -8,6 +8,7 @@ from curation.corpora import source_names
 from db.errors import HedgerowError
 from training.recipe.plan import Amount, TrainingPlan
 from training.recipe.presets import (
+    PAPER,
     PRESETS,
     QUICK,
     STANDARD,
@@ -30,7 +31,7 @@ def plan_with(release: int | None = 3, **amounts: Amount) -> TrainingPlan:
 
 
 def test_each_preset_says_what_it_is_for_in_one_sentence() -> None:
-    assert list(PRESETS) == [QUICK, STANDARD, THOROUGH]
+    assert list(PRESETS) == [QUICK, STANDARD, THOROUGH, PAPER]
     for preset_id, preset in PRESETS.items():
         assert (preset.id, preset.label.lower()) == (preset_id, preset_id)
         assert preset.purpose.startswith("For ") and preset.purpose.endswith(".")
@@ -71,7 +72,8 @@ def test_a_tiny_release_has_batches_that_an_epoch_can_fill(anchors: int, batch: 
         tiny = plan_with()
     for preset in PRESETS.values():
         found = recipe_for(preset, tiny)
-        assert found == Recipe(**{**preset.recipe.model_dump(), "batch_size": batch})
+        assert found.batch_size == (64 if preset.id == PAPER and anchors == 900 else batch)
+        assert found == preset.recipe.model_copy(update={"batch_size": found.batch_size})
         assert preset_of(found, tiny) == preset
 
 
@@ -86,6 +88,6 @@ def test_a_recipe_that_differs_from_every_preset_is_none() -> None:
 def test_a_name_that_is_no_preset_is_refused_in_one_sentence() -> None:
     assert named(THOROUGH) == PRESETS[THOROUGH]
     with pytest.raises(
-        HedgerowError, match=r"a preset \(quick, standard, thorough\), found 'fast'"
+        HedgerowError, match=r"a preset \(quick, standard, thorough, paper\), found 'fast'"
     ):
         named("fast")

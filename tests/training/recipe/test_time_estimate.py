@@ -23,6 +23,7 @@ from training.recipe.schema import Recipe
 from training.recipe.time_estimate import (
     CHARACTERS_PER_SECOND,
     FORWARD_ONLY,
+    OVERHEAD,
     PREPARING,
     TELLING_STEPS,
     estimate,
@@ -54,7 +55,7 @@ def no_retrieval(monkeypatch: pytest.MonkeyPatch) -> None:
 def seconds(engine: Engine, plan: TrainingPlan = PLAN, recipe: Recipe = RECIPE) -> float:
     """Without the preparation."""
     with reading(engine) as session:
-        return estimate(session, plan, recipe).seconds - PREPARING
+        return estimate(session, plan, recipe).seconds - PREPARING - OVERHEAD
 
 
 def add_pace(session: Session, kind: str, *paces: float, host: str = "", **result: object) -> int:

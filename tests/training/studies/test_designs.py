@@ -12,14 +12,14 @@ from sqlmodel import col
 from curation.release.freezing import create_release, get_release
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from db.engine import reading, writing
-from db.models import Split, Variant
+from db.models import Polarity, Split, Variant
 from tests.curation.support.families import add_family
 from tests.support.databases import both_databases, one_database
 from training.data.composition import Composition, Shape, composition
 from training.data.families import training_families
 from training.data.sampling import count_triples
 from training.recipe.schema import Recipe
-from training.studies.designs import ONCE_EACH, Design, Study, design
+from training.studies.designs import NOTHING_HELD, ONCE_EACH, SIZES, Design, Study, design
 
 pytestmark = both_databases
 
@@ -100,7 +100,11 @@ def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
 ) -> None:
     found, _ = a_design(engine, Study.DATA)
     assert [arm.label for arm in found.arms] == ["All", "Only negation", "Only hedging"]
-    assert [arm.recipe.data for arm in found.arms] == ["all", "negation", "hedging"]
+    assert [arm.recipe.data for arm in found.arms] == ["paper", "negation", "hedging"]
+    assert {arm.recipe.retention for arm in found.arms} == {0.0} and NOTHING_HELD in found.told
+    assert found.told[-1] == (
+        "Every training: loss 'symmetric', no retention, interpolation with 0.75 of the weights."
+    )
     assert [arm.plan.anchors for arm in found.arms] == [24, 12, 24]
     assert any("No anchor came with an original entailment" in told for told in found.told)
 
@@ -153,6 +157,40 @@ def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
     assert data.providers == ["openai", "rules"]
 
 
+def composed(shapes: dict[Shape, int]) -> Composition:
+    roles = {
+        "verbal": "negation",
+        "lexical": "negation",
+        "word": "hedge",
+        "phrase": "hedge",
+        "negated_antonym": "paraphrase",
+    }
+    return Composition(1, 1, shapes, roles, {kind: kind for kind in roles})
+
+
+PAIR = ((Polarity.NEGATIVE, "verbal", "rules"), (Polarity.POSITIVE, "word", "rules"))
+
+
+def test_large_releases_are_compared_by_the_papers_numbers_of_triples() -> None:
+    shape = Shape("Mine", (*PAIR, (Polarity.POSITIVE, "phrase", "rules")))
+    found = design(Study.TRIPLES, composed({shape: 60_000}), BASE)
+    assert [arm.recipe.max_triples for arm in found.arms] == [None, 100_000, 50_000, 10_000]
+    assert set(SIZES) > {100_000, 50_000, 10_000}
+
+
+def test_sources_get_equally_many_triples() -> None:
+    found = design(
+        Study.SOURCES, composed({Shape("Mine", PAIR): 90, Shape("Theirs", PAIR): 40}), BASE
+    )
+    whole, mine, theirs = found.arms
+    assert whole.recipe.max_triples is None and whole.plan.triples == 130
+    assert [arm.label for arm in found.arms] == ["All sources", "Mine", "Theirs"]
+    assert mine.recipe.max_triples == theirs.recipe.max_triples == 40
+    assert list(mine.plan.amounts) == ["Mine"] and list(theirs.plan.amounts) == ["Theirs"]
+    alone = design(Study.SOURCES, composed({Shape("Mine", PAIR): 90}), BASE)
+    assert "triples of two sources" in alone.obstacle
+
+
 @one_database
 @pytest.mark.parametrize(
     ("study", "base", "obstacle"),
@@ -179,24 +217,17 @@ def test_every_training_of_a_study_fills_its_batches(
     counts: list[int], batch: int, study: Study, share: float
 ) -> None:
     kinds = [
-        (False, "verbal", "rules"),
-        (True, "word", "rules"),
-        (False, "lexical", "openai"),
-        (True, "phrase", "openai"),
-        (True, "negated_antonym", "openai"),
+        (Polarity.NEGATIVE, "verbal", "rules"),
+        (Polarity.POSITIVE, "word", "rules"),
+        (Polarity.NEGATIVE, "lexical", "openai"),
+        (Polarity.POSITIVE, "phrase", "openai"),
+        (Polarity.POSITIVE, "negated_antonym", "openai"),
     ]
     shapes = {
         Shape(f"source {place}", tuple(kinds[: 2 + place])): count
         for place, count in enumerate(counts)
     }
-    roles = {
-        "verbal": "negation",
-        "lexical": "negation",
-        "word": "hedge",
-        "phrase": "hedge",
-        "negated_antonym": "paraphrase",
-    }
-    data = Composition(1, 1, shapes, roles, {kind: kind for kind in roles})  # type: ignore[arg-type]
+    data = composed(shapes)
     base = Recipe(batch_size=batch, sources={"source 0": share})
     found = design(study, data, base)
     assert bool(found.arms) != bool(found.obstacle)

@@ -62,14 +62,44 @@ class BenchmarkRequest(BaseModel):
 
 
 def request_benchmarks(
-    session: Session, settings: Settings, request: BenchmarkRequest, *, requested_by: int | None
+    session: Session,
+    settings: Settings,
+    request: BenchmarkRequest,
+    *,
+    requested_by: int | None,
+    group: str = "",
 ) -> Run:
     """Store a run that measures each model with each benchmark and each task.
+
+    Args:
+        group: of the run that it is a part of.
+
+    Raises:
+        HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
+            then.
+    """
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=checked_request(session, settings, request).model_dump(mode="json"),
+        requested_by=requested_by,
+        group=group,
+    )
+    for other in under_way(session, KIND):
+        if other.id != run.id and other.parameters == run.parameters:
+            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")
+    return run
+
+
+def checked_request(
+    session: Session, settings: Settings, request: BenchmarkRequest
+) -> BenchmarkRequest:
+    """The request as a run keeps it, if it can be carried out.
 
     Raises:
         HedgerowError: no model or nothing to measure, no such model folder, a model of another
             architecture, no such benchmark, suite, task, file or release, or none of the models can
-            do mteb's tasks; or just this run is under way. Roll the session back then.
+            do mteb's tasks.
     """
     models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
     for model in models:
@@ -89,19 +119,9 @@ def request_benchmarks(
             "model, or leave them out."
         )
     models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
-    whole = request.model_copy(
+    return request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
-    run = create_run(
-        session,
-        kind=KIND,
-        parameters=whole.model_dump(mode="json"),
-        requested_by=requested_by,
-    )
-    for other in under_way(session, KIND):
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")
-    return run
 
 
 def _require_suite(name: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from curation.encoders.embeddings import encode_distinct
+from curation.encoders.embeddings import encode_distinct, retrieval_prompts
 from db.errors import HedgerowError
 from training.benchmarks.definition import Asks
 from training.benchmarks.scorers.interface import (
@@ -45,7 +45,7 @@ class BiEncoder(Scorer):
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
         """Cosines in [-1, 1]; each distinct text is encoded once."""
-        query, document = self._prompts(asks)
+        query, document = ("", "") if asks == "similarity" else retrieval_prompts(self.model)
         sides = [query + first for first, _ in pairs] + [document + second for _, second in pairs]
         texts, rows = distinct(sides)
         embeddings = self._embeddings(texts, on_progress)
@@ -64,14 +64,6 @@ class BiEncoder(Scorer):
             self._known.update(zip(new, found, strict=True))
         self._known = {text: self._known[text] for text in texts}
         return np.stack(list(self._known.values()))
-
-    def _prompts(self, asks: Asks) -> tuple[str, str]:
-        """What stands before a query and a document; a default prompt is put there anyway."""
-        prompts = self.model.prompts
-        if asks == "similarity" or self.model.default_prompt_name:
-            return "", ""
-        document = next((prompts[n] for n in ("document", "passage") if prompts.get(n)), "")
-        return prompts.get("query") or "", document
 
 
 class Sparse(Scorer):

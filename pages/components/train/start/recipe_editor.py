@@ -45,6 +45,7 @@ LABELS = {
     "symmetric": "symmetric: negations, too",
     "family": "family: all variants at once",
     "triples": "triples: the paper's",
+    "paper": "paper: four negations, two hedges",
     "negation": "only negation",
     "hedging": "only hedging",
     "ranked": "triples ranked right",

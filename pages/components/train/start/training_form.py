@@ -4,6 +4,7 @@ import streamlit as st
 
 from curation.anchors.sources import sources_in_use
 from curation.plurals import counted
+from curation.release.contents import count_accepted
 from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
@@ -17,7 +18,7 @@ from pages.components.train.start import (
 )
 from training.data.composition import Composition, composition_now
 from training.finetune.fitting import LARGEST_SEED
-from training.recipe.plan import TrainingPlan, count_accepted, plan
+from training.recipe.plan import TrainingPlan, plan
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import left_by
 from training.recipe.time_estimate import estimate
@@ -116,8 +117,8 @@ def _source(wanted: TrainingPlan) -> str:
         return f"a first release, made from the {wanted.variants:,} accepted variants" + (
             " of all sources" if _has_several_sources() else ""
         )
-    if wanted.sources:
-        return f"release {wanted.release}, which takes only {', '.join(wanted.sources)}"
+    if sources := wanted.selection.sources:
+        return f"release {wanted.release}, which takes only {', '.join(sources)}"
     return f"release {wanted.release}"
 
 
@@ -141,8 +142,6 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
         triples = f"{count:,} {what} left of {wanted.triples:,} triples"
     if recipe.max_triples is not None and recipe.max_triples < left.triples:
         triples = f"about {recipe.max_triples:,} drawn of {triples}"
-    if recipe.max_distance is not None:
-        triples += f", without variants farther than {recipe.max_distance} characters"
     return f"{said} ({triples})"
 
 
@@ -155,9 +154,9 @@ def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
         )
     if not numbers or wanted.release != numbers[0]:
         return
-    accepted = open_project.ask(count_accepted, wanted.sources)
+    accepted = open_project.ask(count_accepted, wanted.selection)
     if accepted != wanted.variants:
-        whose = " of these sources" if wanted.sources else ""
+        whose = " of these sources" if wanted.selection.sources else ""
         st.page_link(
             "pages/release.py",
             label=f"{counted(accepted, 'variant')}{whose} {'is' if accepted == 1 else 'are'} "

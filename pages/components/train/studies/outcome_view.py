@@ -1,6 +1,7 @@
 """What came out of a study: a chart in the manner of the paper's, and its trainings as a table."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,10 +10,13 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from db.models import Run, RunState
 from db.runs import UNFINISHED
+from pages.components.benchmarks import scores_grid, scores_section
 from pages.components.shared.charts import save
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.train.studies import difference_charts
+from training.benchmarks.results.queries import of_run
+from training.benchmarks.results.score_table import columns, lines
 from training.evaluation.held_out import DRIFT
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.runs.curves import GENERAL, SHARES
@@ -20,6 +24,7 @@ from training.studies.designs import Study
 from training.studies.outcomes import (
     NAMES,
     SHORT,
+    TABLE_2,
     Against,
     FigureRow,
     differences,
@@ -27,7 +32,7 @@ from training.studies.outcomes import (
     published_rows,
     trade_off,
 )
-from training.studies.study_run import Trial, trials
+from training.studies.study_run import Trial, benchmark_run, trained_names, trials
 
 RELATIVE, POINTS = "percent", "points"
 
@@ -55,6 +60,7 @@ def draw(run: Run) -> None:
     _table(run, found)
     if rows:
         _download(run, rows)
+    _benchmarks(study, run, found)
     for sentence in run.parameters["told"]:
         st.text(sentence)
     _rests_on(rows)
@@ -183,6 +189,24 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     for trial in found:
         if trial.run.state == RunState.FAILED:
             st.text(f"Run {trial.run.id} ({trial.label}) failed: {trial.run.message}")
+
+
+def _benchmarks(study: Study, run: Run, found: Sequence[Trial]) -> None:
+    """What benchmarks came to, and below it what the paper published for the same comparison."""
+    number = benchmark_run(run)
+    rows = [] if number is None else open_project.ask(of_run, number)
+    if not rows:
+        return
+    st.header("Benchmarks", anchor=False)
+    arms = open_project.ask(trained_names, found)
+    shown = columns(rows)
+    made = [
+        replace(line, model=arms.get(line.model, line.model))
+        for line in lines(rows, trained_from={})
+        if not line.published or (study is Study.DATA and line.source == TABLE_2)
+    ]
+    scores_grid.show(made, scores_section.heads(shown))
+    scores_section.downloads(made, shown, name=f"hedgerow-study-{run.id}-benchmarks")
 
 
 def _state(study: Run, run: Run) -> str:

@@ -9,23 +9,27 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
+from pages.components.benchmarks.data_choice import known_data
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.train import section_choice
-from pages.components.train.start import preset_choice, recipe_editor, release_facts
+from pages.components.train.start import recipe_editor, release_facts
 from pages.components.train.studies import outcome_view
+from training.benchmarks.tasks.general import SUITES
 from training.data.composition import Composition
 from training.finetune.fitting import LARGEST_SEED
-from training.recipe.presets import recipe_for
+from training.recipe.presets import PRESETS, recipe_for
 from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import Study
 from training.studies.study_run import (
+    Measured,
     Planned,
     list_studies,
     plan_study,
+    preset_for,
     request_study,
     trials,
 )
@@ -36,6 +40,7 @@ HEADINGS: Mapping[Study, str] = MappingProxyType(
         Study.TRIPLES: "Number of triples",
         Study.TYPES: "One type left out",
         Study.WRITERS: "Rules and language models",
+        Study.SOURCES: "Triples of others",
     }
 )
 """What the studies are called."""
@@ -49,6 +54,8 @@ _QUESTIONS: Mapping[Study, str] = MappingProxyType(
         Study.TYPES: "What is each variant type good for? All types, then each one left out.",
         Study.WRITERS: "Are variants by rule as good as those by a language model? As many of "
         "either, and all of them.",
+        Study.SOURCES: "Are your triples better than those of others, or only more? Equally many "
+        "of each source, as in the paper's Figure 4.",
     }
 )
 
@@ -56,6 +63,7 @@ PLANNED_SECONDS = 60.0
 """How long an estimate is kept: in a large project, 20 of them take a second."""
 
 _RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
+_BENCHMARKS, _SUITES = "study-benchmarks", "study-suites"
 
 
 def show() -> None:
@@ -123,25 +131,26 @@ def _ask(numbers: list[int]) -> None:
     number = st.session_state.get(_RELEASE)
     data = release_facts.composition_of(number if number in numbers else numbers[0])
     try:
-        base, called = _base(data.release or 0)
+        bases = {study: _base(study, data.release or 0) for study in Study}
     except HedgerowError as error:
         error_messages.show(
             f"The recipe of the section Train can't be used yet. {error}", key="base"
         )
         return
-    for study in Study:
-        _card(study, data, base)
-    with st.expander("Advanced: release, seed, recipe", icon=":material/tune:"):
-        _advanced(numbers, called)
+    for study, (base, called) in bases.items():
+        _card(study, data, base, called)
+    with st.expander("Advanced: release, seed, benchmarks", icon=":material/tune:"):
+        _advanced(numbers)
 
 
-def _base(number: int) -> tuple[Recipe, str]:
-    """The recipe that the studies of a release go by, and what it is."""
+def _base(study: Study, number: int) -> tuple[Recipe, str]:
+    """The recipe that a study of a release goes by, and what it is."""
     if text := recipe_editor.text(""):
-        return parse_recipe(text), "the recipe as it was edited in the section Train"
+        return parse_recipe(text), "the recipe as you edited it in the section Train"
     wanted = release_facts.plan_of(number)
-    preset = preset_choice.default(wanted)
-    return recipe_for(preset, wanted), f"the preset {preset.id}, as in the section Train"
+    chosen = PRESETS.get(recipe_editor.chosen_preset())
+    preset = chosen or preset_for(study, wanted)
+    return recipe_for(preset, wanted), f"the preset {preset.id}"
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
@@ -150,7 +159,7 @@ def _planned(study: Study, number: int, recipe: str) -> Planned:
     return open_project.ask(plan_study, study, data=data, base=base)
 
 
-def _card(study: Study, data: Composition, base: Recipe) -> None:
+def _card(study: Study, data: Composition, base: Recipe, called: str) -> None:
     planned = _planned(study, data.release or 0, base.model_dump_json())
     possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
@@ -168,7 +177,9 @@ def _card(study: Study, data: Composition, base: Recipe) -> None:
                 on_click=_start,
                 args=(study, data, base),
             )
-        told = _promise(planned) if possible else f"Not possible here. {planned.design.obstacle}"
+        told = f"Not possible here. {planned.design.obstacle}"
+        if possible:
+            told = f"{_promise(planned)} By {called}, except for what the study varies."
         st.text(f"{_QUESTIONS[study]}\n{told}")
 
 
@@ -181,7 +192,7 @@ def _promise(planned: Planned) -> str:
     )
 
 
-def _advanced(numbers: list[int], called: str) -> None:
+def _advanced(numbers: list[int]) -> None:
     with st.container(horizontal=True):
         st.selectbox("Release", numbers, key=_RELEASE, persist_state="session")
         st.number_input(
@@ -193,7 +204,32 @@ def _advanced(numbers: list[int], called: str) -> None:
             persist_state="session",
             help="Of all trainings of a study.",
         )
-    st.text(f"The trainings go by {called}, except for what a study varies.")
+    with st.container(horizontal=True):
+        st.multiselect(
+            "Benchmarks",
+            list(known_data()),
+            key=_BENCHMARKS,
+            placeholder="None",
+            persist_state="session",
+            help="Measured with the base encoder and every model once all are trained. Add files "
+            "on the Benchmarks page.",
+        )
+        st.multiselect(
+            "Tasks of general ability",
+            list(SUITES),
+            key=_SUITES,
+            placeholder="None",
+            persist_state="session",
+            help="Suites of mteb's tasks; 'lite' is that of the paper's Table 2, which takes hours "
+            "for each model.",
+        )
+
+
+def _measured() -> Measured:
+    """What is measured after the trainings."""
+    state, known = st.session_state, known_data()
+    data = tuple(known[name] for name in state.get(_BENCHMARKS, ()) if name in known)
+    return Measured(data, tuple(state.get(_SUITES, ())))
 
 
 def _start(study: Study, data: Composition, base: Recipe) -> None:
@@ -204,6 +240,7 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
             study,
             data=data,
             base=base,
+            measured=_measured(),
             requested_by=signin.reviewer_id(),
             seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
         )

@@ -10,7 +10,7 @@ from curation.encoders.embeddings import token_counts
 from curation.encoders.loading import load_encoder
 from tests.training.support.starter import starter_families
 from tests.training.support.trainings import FAMILIES
-from training.data.sampling import FamilyBatches, InContext
+from training.data.sampling import FamilyBatches
 from training.finetune.compute.text_encoding import (
     FEWEST,
     MOST,
@@ -38,18 +38,25 @@ def test_chunks_cover_all_texts_in_order_with_little_padding(lengths: list[int])
     assert all(len(lengths[chunk]) >= FEWEST for chunk in chunks[:-1])
 
 
-@pytest.mark.parametrize("context", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("passages", [0.0, 0.3, 1.0])
 def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(
-    tiny_encoder: Path, context: float
+    tiny_encoder: Path, passages: float
 ) -> None:
-    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer."""
+    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer; of some of them, each
+    text with two more sentences."""
     model = load_encoder(str(tiny_encoder), device="cpu")
     model.max_seq_length = 128
     families = starter_families()
-    batches = FamilyBatches(families, size=32, seed=1)
-    in_context = InContext(families, probability=context, seed=1)
+    around = [family[0].text for family in families]
+    longer = [
+        [m._replace(text=f"{around[n - 1]} {m.text} {around[n - 2]}") for m in family]
+        if n < passages * len(families)
+        else family
+        for n, family in enumerate(families)
+    ]
+    batches = FamilyBatches(longer, size=32, seed=1)
     for step in range(1, 6):
-        texts = flatten(in_context(batches.of(step), step)).texts
+        texts = flatten(batches.of(step)).texts
         lengths = sorted(token_counts(model, texts).tolist())
         chunks = chunks_of_one_length(lengths)
         assert padding(lengths, chunks) < 0.1
