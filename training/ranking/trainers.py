@@ -30,6 +30,7 @@ from sentence_transformers.sentence_transformer.losses import (  # noqa: TID253
 )
 from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
 
+from curation.encoders.embeddings import retrieval_prompts
 from db.errors import HedgerowError
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
@@ -101,6 +102,7 @@ class PairTrainer(BaseTrainer):
                 warmup_steps=WARM_UP,
                 seed=request.seed,
                 batch_sampler=self.sampler,
+                prompts=self.prompts(model),
                 save_strategy="epoch",
                 logging_steps=0.01,
                 logging_nan_inf_filter=False,
@@ -119,6 +121,11 @@ class PairTrainer(BaseTrainer):
     def rows(pairs: Sequence[DocumentPair]) -> dict[str, list[Any]]:
         """The columns of the training data, in the order in which the loss takes them."""
         raise NotImplementedError
+
+    @staticmethod
+    def prompts(model: Any) -> dict[str, str] | None:
+        """What stands in front of the texts of a column; None where nothing does."""
+        return None
 
     def finish(self) -> int:
         """Train to the end, from the newest checkpoint if there is one; the steps done.
@@ -197,6 +204,15 @@ class _Triples(PairTrainer):
             "positive": [document for pair in pairs for document in pair.documents],
             "negative": [document for pair in pairs for document in reversed(pair.documents)],
         }
+
+    @staticmethod
+    def prompts(model: Any) -> dict[str, str] | None:
+        """The model's own for queries and documents, with which it is measured, too."""
+        default = model.prompts.get(model.default_prompt_name) or ""
+        query, document = (default or prompt for prompt in retrieval_prompts(model))
+        if not query and not document:
+            return None
+        return {"query": query, "positive": document, "negative": document}
 
 
 class BiEncoderTrainer(_Triples, SentenceTransformerTrainer):
