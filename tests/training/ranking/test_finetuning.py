@@ -16,7 +16,9 @@ from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Run, RunState
 from db.runs import get_run, request_cancel
-from db.settings import Settings
+from db.settings import Settings, load_settings
+from tests.support.publishing import hub as hub
+from tests.support.servers.hub_server import OWNER, HubServer
 from tests.training.benchmarks.support.running import ran
 from tests.training.ranking.support.finetunings import (
     ENTRIES,
@@ -31,6 +33,8 @@ from training.benchmarks.results.queries import newest
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
 from training.benchmarks.tasks.nevir import NevIR
+from training.hub import push_run
+from training.hub.push_run import Subject, request_push
 from training.models.known import list_encoders, list_models, require_known_encoder
 from training.ranking.epochs import as_table, epochs_of, with_epochs
 from training.ranking.figures import DOCUMENTS, NEVIR, RankingFigures
@@ -288,6 +292,19 @@ def test_figures_of_several_runs_are_one_table(
     assert [row[:2] for row in rows] == [[1, 0], [1, 1], [2, 0], [2, 1]]
     assert all(len(row) == len(header) for row in rows)
     assert None not in rows[0] and rows[2][-1] is None
+
+
+def test_a_reranker_is_published_with_its_card(
+    engine: Engine, settings: Settings, tiny_cross: Path, hub: HubServer
+) -> None:
+    run = carry_out(engine, settings, ask(engine, settings, base=str(tiny_cross), epochs=1))
+    (settings.data_folder / run.result["model"] / "README.md").unlink()
+    with writing(engine) as session:
+        asked = request_push(session, Subject(run=run.id), repo=f"{OWNER}/reranker")
+    execution.execute(engine, load_settings(), asked.id, {push_run.KIND: push_run.work})
+    files = hub.repos[("model", f"{OWNER}/reranker")].files
+    assert "model.safetensors" in files
+    assert f'CrossEncoder("{OWNER}/reranker")' in files["README.md"].decode()
 
 
 def test_a_deleted_run_takes_its_model_along(
