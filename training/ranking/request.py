@@ -112,7 +112,7 @@ def files_of(data_folder: Path, request: RankingRequest) -> tuple[PairsFile, Pai
 
 
 def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
-    """The pairs that a request trains on, drawn from by its seed only later, and measures on.
+    """The pairs that a request trains on, before `max_pairs` of them are drawn, and measures on.
 
     Raises:
         HedgerowError: as `files_of` and `parts_of`.

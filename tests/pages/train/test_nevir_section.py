@@ -82,6 +82,24 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     assert "It waits until the one under way has ended." in told(test.run())
 
 
+def test_the_pairs_can_be_seen_with_the_part_of_each(app_engine: Engine) -> None:
+    hostile = [ENTRIES[0] | {"q1": HOSTILE}, *ENTRIES[1:]]
+    keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(hostile))
+    test = page(NEVIR)
+    test.toggle("nevir-show-pairs").set_value(True).run()
+    shown = test.dataframe[0].value
+    assert shown["Part"].value_counts().to_dict() == {"trained on": 16, "measured": 4}
+    assert set(shown["doc1"]) == {one["doc1"] for one in ENTRIES}
+    assert HOSTILE in set(shown["q1"]) and HOSTILE not in unsafe_texts(test)
+
+
+def test_a_file_of_one_passage_says_why_it_cannot_be_divided(app_engine: Engine) -> None:
+    keep_pairs(load_settings().data_folder, "one.jsonl", lines(ENTRIES[:1]))
+    test = page(NEVIR)
+    test.toggle("nevir-show-pairs").set_value(True).run()
+    assert "at least 2 passages in 'one.jsonl', found one" in told(test)
+
+
 def test_pairs_of_a_test_are_refused_beside_the_button(
     app_engine: Engine, started: list[int]
 ) -> None:

@@ -1,15 +1,18 @@
 """Choosing the pairs that a model is trained on, and those that it is measured on."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.data.file_reading import HUB, LARGEST_FILE
 from training.benchmarks.data.sources import KeptData
 from training.benchmarks.tasks.nevir import NevIR
 from training.ranking.pairs import PUBLISHED, keep_pairs, keep_pairs_of, kept_pairs
+from training.ranking.request import RankingRequest, parts_asked
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
@@ -38,10 +41,34 @@ def choose() -> dict[str, Any]:
         if measured in names:
             found = names[measured]
             chosen |= {"validation": found.file, "validation_name": found.name}
+        if st.toggle("Show the pairs", key="nevir-show-pairs"):
+            _show(RankingRequest(**chosen))
     with st.expander("Add a file of pairs", icon=":material/upload_file:", expanded=not names):
         _add()
     error_messages.show_kept(_PROBLEM)
     return chosen
+
+
+def _show(request: RankingRequest) -> None:
+    """Every pair, and whether it is trained on or measured."""
+    try:
+        rows = _rows(str(open_project.settings().data_folder), request.model_dump_json())
+    except HedgerowError as error:
+        st.text(str(error))
+        return
+    st.dataframe(rows, hide_index=True, key="nevir-pairs")
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def _rows(data_folder: str, request: str) -> list[dict[str, str]]:
+    """A line a pair. A file is known by its name, which holds its hash, and never changes."""
+    parts = parts_asked(Path(data_folder), RankingRequest.model_validate_json(request))
+    return [
+        {"Part": part, "Id": pair.key}
+        | dict(zip(("q1", "q2", "doc1", "doc2"), pair.queries + pair.documents, strict=True))
+        for part, pairs in (("trained on", parts.train), ("measured", parts.held_out))
+        for pair in pairs
+    ]
 
 
 def _names(kept: Sequence[KeptData]) -> dict[str, KeptData]:
