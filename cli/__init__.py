@@ -51,6 +51,13 @@ COMMANDS: dict[str, str | Group] = {
     "push": "cli.models.push:push_to_hub",
     "study": "cli.models.study:study",
     "tradeoff": "cli.models.tradeoff_commands:tradeoff",
+    "nevir": Group(
+        "Finetune models on NevIR's pairs, and see what each epoch changed.",
+        {
+            "train": "cli.models.nevir_training:train_on_pairs",
+            "show": "cli.models.nevir_figures:show_finetuning",
+        },
+    ),
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",
     "benchmarks": Group(

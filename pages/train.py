@@ -4,6 +4,7 @@ from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
 from pages.components.train import live, own_pairs, section_choice
+from pages.components.train.ranking import section as nevir
 from pages.components.train.results import runs_table, summary_section
 from pages.components.train.section_choice import SECTION, SECTIONS
 from pages.components.train.start import bundled_texts, training_form
@@ -42,5 +43,7 @@ match section:
         request_form.show()
     case section_choice.RUNS:
         runs_table.show()
+    case section_choice.NEVIR:
+        nevir.show()
     case _:
         _train(found)

@@ -35,6 +35,8 @@ ONLY_HELP = {
     "benchmarks suite",
     "diagnose",
     "generate",
+    "nevir show",
+    "nevir train",
     "push",
     "review judge",
     "similarity",

@@ -275,8 +275,8 @@ def _unmeasured(session: Session, variants: CountsByType, source_id: int | None)
 
 
 def _models(session: Session) -> tuple[int, int | None]:
-    """How many encoders were trained here, and the id of the release of the newest one."""
-    ours = col(Encoder.run_id).is_not(None)
+    """How many encoders were trained on releases here, and the id of the newest one's release."""
+    ours = col(Encoder.release_id).is_not(None)
     count = session.execute(select(func.count()).select_from(Encoder).where(ours)).scalar_one()
     newest = select(col(Encoder.release_id)).where(ours).order_by(col(Encoder.id).desc()).limit(1)
     return count, session.execute(newest).scalar()

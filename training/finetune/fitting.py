@@ -135,7 +135,7 @@ def finetune(
             if not keep_checkpoint:
                 checkpoints.remove(folder)
     except (MemoryError, RuntimeError) as error:
-        if not _is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         raise HedgerowError(
             f"The memory is not enough for batches of {recipe.batch_size} {recipe.rows}; lower "
@@ -220,7 +220,7 @@ def _train(
     return outcome
 
 
-def _is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: Exception) -> bool:
     """Whether an error means that: CUDA has a class for it, the CPU and MPS only a message."""
     import torch
 

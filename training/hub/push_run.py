@@ -25,6 +25,8 @@ from training.benchmarks.contamination import compare
 from training.hub.model_card import CARD, card_of, published
 from training.hub.publishing import Repo, checked_repo, push, require_token
 from training.models.known import ModelLocation
+from training.models.rankers import KIND as RANKERS
+from training.ranking.card import ranking_card
 from training.runs.kinds import kind_of
 
 KIND = "push"
@@ -107,7 +109,8 @@ def model_run(session: Session, number: int) -> Run:
         HedgerowError: there is none, or it has made none.
     """
     run = get_run(session, number)
-    if run.state != RunState.DONE or "encoder_id" not in run.result or "model" not in run.result:
+    known = "encoder_id" in run.result or "fingerprint" in run.result  # the latter of a reranker
+    if run.state != RunState.DONE or not known or "model" not in run.result:
         raise HedgerowError(
             f"Expected a finished training, but run {number} ({kind_of(run.kind).title}, "
             f"{run.state}) has made no model; name another run."
@@ -129,6 +132,8 @@ def card_to_publish(session: Session, run: Run, folder: Path) -> str:
     except FileNotFoundError as error:
         if "recipe" in run.parameters:
             return card_of(session, run, run.result)
+        if run.kind == RANKERS:
+            return ranking_card(run, run.result)
         raise HedgerowError(  # a point of a trade-off: its run alone doesn't know its card
             f"The model's card {str(folder / CARD)!r} is gone; save this point again."
         ) from error
@@ -187,6 +192,8 @@ def _hidden(name: str) -> bool:
 
 def _fingerprint(session: Session, run: Run) -> str:
     """That of the model a run has made; '' where its row is gone."""
+    if "encoder_id" not in run.result:
+        return str(run.result["fingerprint"])
     row = session.get(Encoder, run.result["encoder_id"])
     return row.fingerprint if row is not None else ""
 

@@ -25,6 +25,7 @@ from curation.encoders.model_folders import (
 from db.errors import HedgerowError
 from db.models import Encoder
 from db.settings import Settings
+from training.models.rankers import find_ranker, trained_rankers
 
 MAX_ENCODER_NAME = 300
 """Characters that the database has room for."""
@@ -44,6 +45,13 @@ def list_encoders(session: Session) -> list[str]:
     trained = [row.name for row in rows if row.path]
     others = [row.name for row in rows if not row.path]
     return list(dict.fromkeys([DEFAULT_ENCODER, *trained, TRAINED_ENCODER, *others]))
+
+
+def list_models(session: Session) -> list[str]:
+    """The same for what ranks documents, which need not be an encoder: rerankers of ours, too."""
+    rankers = [ranker.name for ranker in trained_rankers(session)[:SHOWN]]
+    default, *others = list_encoders(session)
+    return [default, *rankers, *others]
 
 
 def newest_trained(session: Session) -> str | None:
@@ -71,6 +79,11 @@ def encoder_choice(session: Session) -> EncoderChoice:
     return EncoderChoice(list_encoders(session), newest_trained(session))
 
 
+def model_choice(session: Session) -> EncoderChoice:
+    """The same with the models that are no encoders."""
+    return EncoderChoice(list_models(session), newest_trained(session))
+
+
 def clean_name(session: Session, name: str) -> str:
     """The name as it is looked up and stored: a folder becomes its absolute path.
 
@@ -79,7 +92,7 @@ def clean_name(session: Session, name: str) -> str:
             one without a model in it.
     """
     name = name.strip()
-    if _trained(session, name) is not None:
+    if _trained(session, name) is not None or find_ranker(session, name) is not None:
         return name
     found = resolve_encoder(name)
     if isinstance(found, Path) and name not in BUILT_IN:
@@ -94,7 +107,7 @@ def clean_name(session: Session, name: str) -> str:
 
 
 def require_known_encoder(session: Session, name: str) -> None:
-    """Refuse a model that is no text encoder; one that was trained here is.
+    """Refuse a model that is no text encoder; one that was trained on a release is.
 
     Args:
         name: as `clean_name` gives it.
@@ -102,6 +115,11 @@ def require_known_encoder(session: Session, name: str) -> None:
     Raises:
         HedgerowError: as in `check_encoder`.
     """
+    if find_ranker(session, name) is not None:
+        raise HedgerowError(
+            f"Expected a text encoder, found {name!r}, which reads a query and a document "
+            "together or compares their tokens; choose an encoder."
+        )
     if _trained(session, name) is None:
         check_encoder(name)
 
@@ -216,9 +234,9 @@ def location_of(session: Session, settings: Settings, name: str) -> ModelLocatio
     """Where the model of this name lies.
 
     Raises:
-        HedgerowError: the folder of a trained encoder is gone.
+        HedgerowError: the folder of a model that was trained here is gone.
     """
-    trained = _trained(session, name)
+    trained = _trained(session, name) or find_ranker(session, name)
     if trained is None:
         return ModelLocation(name, "")
     folder = settings.data_folder / trained.path

@@ -169,6 +169,17 @@ def _trained(result: Result) -> str:
     )
 
 
+def _finetuned(result: Result) -> str:
+    before, after = result["before"], result["after"]
+    taught = counted(result["data"]["trained_on"], "pair")
+    return (
+        f"Finetuned a {result['architecture']} on {taught} of {result['data']['name']}: it ranks "
+        f"{after['nevir']:.1%} of {counted(result['data']['held_out'], 'held-out pair')} right, "
+        f"before {before['nevir']:.1%}; retrieval (MRR) {after['reranking']:.3f}, before "
+        f"{before['reranking']:.3f}."
+    )
+
+
 def _study(result: Result) -> str:
     members = result["members"]
     done = sum(state == RunState.DONE for state in members.values())
@@ -274,6 +285,14 @@ KINDS = (
         address=_training,
         summary=_trained,
         step=StepKind.TRAIN,
+    ),
+    RunKind(
+        id="finetune-ranker",
+        title="Finetune on NevIR's pairs",
+        work="training.ranking.finetuning:work",
+        address=lambda run: _page("train", step="NevIR"),
+        summary=_finetuned,
+        command="hedgerow nevir show {run}",
     ),
     RunKind(
         id="study",

@@ -30,6 +30,7 @@ from db.models import (
 )
 from db.runs import UNFINISHED, get_run, parts_of
 from db.settings import Settings
+from training.models.rankers import KIND as RANKERS
 from training.runs.kinds import kind_of
 from training.studies.study_run import study_of
 
@@ -86,6 +87,7 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
             )
         _check_base(session, run, encoder, together)
     named = [*([run.folder] if run.folder else []), *(e.name for e in _encoders(session, run))]
+    named += [run.result["name"]] if run.kind == RANKERS and run.result else []
     for other in _others(session, together):
         named_other = f"Run {other.id} ({kind_of(other.kind).title})"
         if other.parameters.get("training") == run.id:

@@ -19,7 +19,7 @@ from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.benchmarks.tasks.suites import EXPECTS, of_release, written
 from training.evaluation.semantoneg_questions import Forms
 
-FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
+FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
 _PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
 

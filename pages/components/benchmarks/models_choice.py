@@ -13,7 +13,7 @@ from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.runs.measured_models import BASELINES, CHAT, MAX_PROMPT
 from training.benchmarks.scorers.architecture import SCORERS, installed_plug_ins
 from training.benchmarks.scorers.interface import Prompts
-from training.models.known import encoder_choice
+from training.models.known import model_choice as known_models
 
 AS_ITS_FILES_SAY = "as its files say"
 
@@ -39,7 +39,7 @@ class ChosenModels(NamedTuple):
 
 def choose() -> ChosenModels:
     """Draw the boxes."""
-    choice = open_project.ask(encoder_choice)
+    choice = open_project.ask(known_models)
     chosen = st.multiselect(
         "Models",
         choice.names,

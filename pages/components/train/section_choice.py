@@ -12,7 +12,7 @@ from pages.components.shared.runs import progress_view
 SECTION = "step"
 """Key of the choice of a section, and its name in the address."""
 
-TRAIN, RESULTS, STUDIES, RUNS = SECTIONS = ("Train", "Results", "Studies", "Runs")
+TRAIN, RESULTS, STUDIES, RUNS, NEVIR = SECTIONS = ("Train", "Results", "Studies", "Runs", "NevIR")
 
 RUN = "run"
 """Name of the chosen run in the address."""

@@ -1,4 +1,4 @@
-"""Reading the files of benchmarks: JSON, JSON Lines, CSV and TSV, here or on the model hub."""
+"""Reading the files of benchmarks: JSON, JSON Lines, CSV, TSV, Parquet; here or on the hub."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from curation.anchors.importing.delimited import read_csv, read_tsv
+from curation.anchors.importing.file_table import FileTable
+from curation.anchors.importing.records import read_parquet
 from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError
-from db.named_files import expanded, read_text
+from db.named_files import expanded, read_bytes, read_text
 from training.hub.offline import asked_once
 
 HUB = "hf:"
@@ -101,7 +103,7 @@ def _quoted(names: Any) -> str:
 
 
 def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
-    """The rows of a file: of a JSON list, of JSON Lines, or of a table with a header.
+    """The rows of a file: of a JSON list, of JSON Lines, of a table with a header, of Parquet.
 
     Args:
         source: a path, or `HUB` and a place on the model hub.
@@ -112,11 +114,16 @@ def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
     """
     path = local(source)
     name = repr(path.name[:_TOLD])
+    if path.suffix.lower() == ".parquet":
+        content = read_bytes(path, kind="a benchmark", largest=LARGEST_FILE)
+        yield from _rows(lambda: read_parquet(content, name=name), name, expects)
+        return
     text = decoded(path)
     if not text.strip("\ufeff \t\r\n"):
         raise nothing_in(source, expects=expects)
     if path.suffix.lower() in (".tsv", ".tab", ".csv"):
-        yield from _tabular(text, path, name, expects)
+        read: Callable[..., FileTable] = read_csv if path.suffix.lower() == ".csv" else read_tsv
+        yield from _rows(lambda: read(text, name=name), name, expects)
         return
     for where, value in _json(text, name, expects):
         if not isinstance(value, dict):
@@ -124,15 +131,15 @@ def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
         yield FileRecord(where, value)
 
 
-def _tabular(text: str, path: Path, name: str, expects: str) -> Iterator[FileRecord]:
-    read: Callable[..., Any] = read_csv if path.suffix.lower() == ".csv" else read_tsv
+def _rows(read: Callable[[], FileTable], name: str, expects: str) -> Iterator[FileRecord]:
+    """The rows of a table; of one in Parquet, the columns of texts."""
     try:
-        table = read(text, name=name)
+        table = read()
     except HedgerowError as error:
         raise HedgerowError(f"Expected {expects}: {error}") from error
     for number, line in enumerate(table.lines):
         values = {column: cells[number] for column, cells in table.cells.items()}
-        yield FileRecord(f"line {line:,} of {name}", values)
+        yield FileRecord(f"{table.unit} {line:,} of {name}", values)
 
 
 def json_list(path: Path, *, expects: str) -> list[Any]:

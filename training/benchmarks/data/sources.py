@@ -91,7 +91,9 @@ class OpenData(NamedTuple):
     origin: dict[str, Any]
 
 
-def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptData:
+def keep_data(
+    data_folder: Path, name: str, files: Mapping[str, bytes], *, folder: str = FOLDER
+) -> KeptData:
     """Store the file of a benchmark, or both of ExcluIR's; the same content is stored once.
 
     One's own sentences in four forms a line are stored as the suite of SemAntoNeg's kind that they
@@ -101,6 +103,7 @@ def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptD
         data_folder: of the project.
         name: id of the benchmark.
         files: content by name.
+        folder: below the data folder; another than `FOLDER` for data that nobody is tested on.
 
     Raises:
         HedgerowError: it is not this benchmark's, or can't be stored; nothing is left.
@@ -108,7 +111,7 @@ def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptD
     kind = benchmark(name)
     named = _named(kind, files)
     shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))
-    target = data_folder / FOLDER / name / f"{_digest(named)}-{shown}"
+    target = data_folder / folder / name / f"{_digest(named)}-{shown}"
     if target.exists():
         os.utime(target)  # it is the one named last
     else:
@@ -116,12 +119,12 @@ def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptD
         try:
             _store(kind, named, shown, target)
         except HedgerowError:
-            _remove_if_empty(target.parent, data_folder / FOLDER, data_folder)
+            _remove_if_empty(target.parent, data_folder / folder, data_folder)
             raise
     return KeptData(name, target.relative_to(data_folder).as_posix(), shown)
 
 
-def keep_file_here(data_folder: Path, name: str, path: Path) -> KeptData:
+def keep_file_here(data_folder: Path, name: str, path: Path, *, folder: str = FOLDER) -> KeptData:
     """Store a file of this machine, as `keep_data`; of ExcluIR its folder, or either file of it.
 
     Raises:
@@ -135,7 +138,7 @@ def keep_file_here(data_folder: Path, name: str, path: Path) -> KeptData:
         paths = [queries, queries.with_name(CORPUS)]
     largest = LARGEST_FILE
     files = {path.name: read_bytes(path, kind="a benchmark", largest=largest) for path in paths}
-    return keep_data(data_folder, name, files)
+    return keep_data(data_folder, name, files, folder=folder)
 
 
 @contextmanager
@@ -156,13 +159,17 @@ def _remove_if_empty(*folders: Path) -> None:
             folder.rmdir()
 
 
-def kept_data(data_folder: Path, name: str = "") -> list[KeptData]:
-    """What is kept, benchmark by benchmark, what was named last first; of one, or of all."""
+def kept_data(data_folder: Path, name: str = "", *, folder: str = FOLDER) -> list[KeptData]:
+    """What is kept, benchmark by benchmark, what was named last first; of one, or of all.
+
+    Args:
+        folder: as in `keep_data`.
+    """
     found = []
     for kind in BENCHMARKS:
-        folder = data_folder / FOLDER / kind.id
-        if name in ("", kind.id) and folder.is_dir():
-            entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+        place = data_folder / folder / kind.id
+        if name in ("", kind.id) and place.is_dir():
+            entries = [entry for entry in place.iterdir() if not entry.name.startswith(".")]
             for entry in sorted(entries, key=lambda path: -path.stat().st_mtime_ns):
                 file = entry.relative_to(data_folder).as_posix()
                 found.append(KeptData(kind.id, file, entry.name[_HASH_DIGITS + 1 :]))

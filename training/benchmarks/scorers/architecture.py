@@ -7,6 +7,7 @@ are missing; here such a model is refused.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from curation.encoders.adapter_folders import base_folder
 from curation.encoders.checkpoint_kind import (
@@ -173,6 +174,20 @@ def _require_score(folder: Path) -> None:
         score_label({int(number): str(name) for number, name in named.items()})
     elif not named and isinstance(count := config.get("num_labels", 2), int):
         score_label(default_classes(count))  # transformers leaves its default of two out
+
+
+def scorer_for(model: Any, architecture: str) -> Scorer:
+    """The scorer of a loaded model.
+
+    Args:
+        model: of the class in `KINDS`.
+
+    Raises:
+        HedgerowError: it is a classifier that gives no score.
+    """
+    kind: Any = SCORERS[architecture]
+    scorer: Scorer = kind(model)
+    return scorer
 
 
 def architecture_of(folder: Path) -> str:

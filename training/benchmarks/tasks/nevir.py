@@ -84,8 +84,8 @@ class NevIR(Benchmark[DocumentPair]):
         tied = whole and (one_tied or two_tied)
         outcome = UNANSWERED if not whole else TIED if tied else _outcome(own, other, item)
         right = outcome == CORRECT
-        passage, _, number_of_edit = item.key.rpartition("-")
-        edit = EDITS.get(number_of_edit, "") if passage else ""
+        passage = passage_of(item)
+        edit = EDITS.get(item.key[len(passage) + 1 :], "")
         return ItemResult(
             key=item.key,
             outcome=outcome,
@@ -93,7 +93,7 @@ class NevIR(Benchmark[DocumentPair]):
             tied=tied,
             answered=whole,
             scores=(*map(float, first), *map(float, second)),
-            group=passage or item.key,
+            group=passage,
             marks=(PartMark("edit", edit, right),) if edit else (),
             texts=dict(
                 zip(("q1", "q2", "doc1", "doc2"), item.queries + item.documents, strict=True)
@@ -109,6 +109,11 @@ class NevIR(Benchmark[DocumentPair]):
         if not len(aside):
             return {}
         return {"documents": float(aside.mean()), "documents:sd": float(aside.std())}
+
+
+def passage_of(item: DocumentPair) -> str:
+    """What the id of a pair calls the passage that both of its documents were made from."""
+    return item.key.rpartition("-")[0] or item.key
 
 
 def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> DocumentPair:

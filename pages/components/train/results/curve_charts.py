@@ -52,7 +52,7 @@ def shares(points: Sequence[CurvePoint], *, dark: bool) -> alt.LayerChart:
     """What was got right of the held-out part, by epoch."""
     colours = palette(dark=dark)
     ranges = [colours.after, colours.before, colours.good]
-    return _lines(
+    return lines(
         points,
         names=list(SHARES.values()),
         colours=ranges,
@@ -67,7 +67,7 @@ def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.Layer
     Args:
         zero: whether its axis begins at 0.
     """
-    return _lines(
+    return lines(
         points,
         names=[],
         colours=[palette(dark=dark).after],
@@ -76,9 +76,10 @@ def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.Layer
     )
 
 
-def _lines(
+def lines(
     points: Sequence[CurvePoint], *, names: list[str], colours: list[str], y: alt.Y, format_: str
 ) -> alt.LayerChart:
+    """Lines by epoch, with a legend where they have names."""
     base = alt.Chart(_data(points)).encode(
         x=_epochs(),
         y=y,

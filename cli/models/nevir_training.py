@@ -1,0 +1,99 @@
+"""Finetuning on NevIR's pairs, carried out in this process."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cli.models.nevir_figures import EXPLAINED, epochs_table
+from cli.shared.home import asked_by, open_home
+from cli.shared.options import as_option
+from cli.shared.run_facts import sentences
+from cli.shared.run_here import carry_out_run
+from cli.shared.terminal import AsJson, show
+from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.validation import checked
+from db.engine import reading, writing
+from db.runs import get_run
+from db.settings import Settings
+from training.models.rankers import KIND
+from training.ranking.epochs import epochs_of
+from training.ranking.pairs import PUBLISHED, keep_pairs_of, kept_pairs
+from training.ranking.request import ARCHITECTURES, RankingRequest, request_finetuning
+
+DEFAULT = RankingRequest(data="-")
+
+
+def train_on_pairs(
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Pairs as NevIR's, or hf:owner/name/file; otherwise the file named last, or "
+            "NevIR's train split on the model hub.",
+        ),
+    ] = "",
+    validation: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE", help="Pairs to measure on; otherwise a fifth of the others is held out."
+        ),
+    ] = "",
+    base: Annotated[
+        str, typer.Option(metavar="MODEL", help="A model's folder or name to start from.")
+    ] = DEFAULT_ENCODER,
+    architecture: Annotated[
+        str, typer.Option(help=f"One of {', '.join(ARCHITECTURES)}; otherwise the base's own.")
+    ] = "",
+    epochs: Annotated[int, typer.Option(help="Passes over the pairs.")] = DEFAULT.epochs,
+    learning_rate: Annotated[float, typer.Option(help="Its peak.")] = DEFAULT.learning_rate,
+    batch_size: Annotated[
+        int, typer.Option(help="Triples a step; for a cross-encoder, queries with a document.")
+    ] = DEFAULT.batch_size,
+    max_length: Annotated[
+        int, typer.Option(help="Tokens of a text in training.")
+    ] = DEFAULT.max_length,
+    seed: Annotated[
+        int, typer.Option(help="Decides order, dropout and new weights.")
+    ] = DEFAULT.seed,
+    max_pairs: Annotated[
+        int | None, typer.Option(help="Draw so many pairs to train on; otherwise all.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune a model on NevIR's pairs, and measure it after each epoch."""
+    settings, engine = open_home()
+    values = {
+        "base": base.strip(),
+        "architecture": architecture,
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "batch_size": batch_size,
+        "max_length": max_length,
+        "seed": seed,
+        "max_pairs": max_pairs,
+    }
+    checked(RankingRequest, {"data": "-", **values}, called=as_option)  # before a download
+    files = _kept(settings, data, validation)
+    request = checked(RankingRequest, files | values, called=as_option)
+    with writing(engine) as session:
+        run = request_finetuning(
+            session, settings, request, requested_by=asked_by(session, settings)
+        )
+    result = carry_out_run(settings, engine, run.id)
+    with reading(engine) as session:
+        table = epochs_table(epochs_of(session, get_run(session, run.id)))
+    where = f"The model is in {result['model']}, and is called {result['name']!r}."
+    show(result, as_json, *sentences(KIND, result), table, EXPLAINED, where)
+
+
+def _kept(settings: Settings, data: str, validation: str) -> dict[str, Any]:
+    """The files, kept with the project."""
+    known = [] if data else kept_pairs(settings.data_folder)
+    train = known[0] if known else keep_pairs_of(settings.data_folder, data or PUBLISHED)
+    files = {"data": train.file, "data_name": train.name}
+    if validation:
+        held_out = keep_pairs_of(settings.data_folder, validation)
+        files |= {"validation": held_out.file, "validation_name": held_out.name}
+    return files

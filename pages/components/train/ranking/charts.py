@@ -1,0 +1,93 @@
+"""NevIR's Figures 5 and 8, as pure functions of what was measured after each epoch."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from pages.components.shared.charts.palette import palette
+from pages.components.train.results.curve_charts import DASHES, HEIGHT, lines
+from training.ranking.epochs import SPREAD, EpochFigures
+from training.ranking.figures import DOCUMENTS, NEVIR, quantile
+from training.runs.curves import CurvePoint
+
+MOST = len(DASHES)
+"""Runs in a chart."""
+
+_BOX = {0: "lowest", 25: "lower", 50: "median", 75: "upper", 100: "highest"}
+
+
+def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool) -> alt.LayerChart:
+    """A figure by epoch, a line a run (Figure 5).
+
+    Args:
+        runs: the epochs of at most `MOST` runs, by what each is called.
+        name: of a figure in [0, 1].
+    """
+    colours = palette(dark=dark)
+    points = [
+        CurvePoint(epoch.epoch, epoch.step, label, epoch.figures[name])
+        for label, epochs in runs.items()
+        for epoch in epochs
+        if name in epoch.figures
+    ]
+    return lines(
+        points,
+        names=list(runs),
+        colours=[colours.after, colours.before, colours.good][: len(runs)],
+        y=alt.Y(
+            "value:Q",
+            title=None,
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format=".0%" if name == NEVIR else ".1f"),
+        ),
+        format_=".1%" if name == NEVIR else ".3f",
+    )
+
+
+def has_documents(epochs: Sequence[EpochFigures]) -> bool:
+    """Whether there is something to draw in `documents`: an encoder was measured."""
+    return any(DOCUMENTS in epoch.figures for epoch in epochs)
+
+
+def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
+    """The cosines of the two documents of each held-out pair by epoch, as boxes (Figure 8).
+
+    A box goes from the lower to the upper quartile and has a line at the median and a point at the
+    mean; the line through it goes from the lowest to the highest.
+    """
+    colours = palette(dark=dark)
+    rows = [
+        {"epoch": epoch.epoch, "mean": epoch.figures[DOCUMENTS], "sd": epoch.figures[SPREAD]}
+        | {said: epoch.figures[quantile(percent)] for percent, said in _BOX.items()}
+        for epoch in epochs
+        if DOCUMENTS in epoch.figures
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("epoch:O", title="epochs", axis=alt.Axis(labelAngle=0)),
+        tooltip=[
+            alt.Tooltip("epoch:O", title="Epoch"),
+            alt.Tooltip("mean:Q", title="Mean", format=".3f"),
+            alt.Tooltip("sd:Q", title="Standard deviation", format=".3f"),
+            *(
+                alt.Tooltip(f"{said}:Q", title=said.capitalize(), format=".3f")
+                for said in _BOX.values()
+            ),
+        ],
+    )
+    scale = alt.Scale(zero=False)
+    chart: Any = alt.layer(
+        base.mark_rule(color=colours.quiet).encode(
+            y=alt.Y("lowest:Q", title=None, scale=scale), y2="highest:Q"
+        ),
+        base.mark_bar(color=colours.sequential[4], width={"band": 0.6}).encode(
+            y=alt.Y("lower:Q"), y2="upper:Q"
+        ),
+        base.mark_tick(color=colours.ink, thickness=2, width={"band": 0.6}).encode(
+            y=alt.Y("median:Q")
+        ),
+        base.mark_point(filled=True, size=36, opacity=1, color=colours.before).encode(
+            y=alt.Y("mean:Q")
+        ),
+    ).properties(height=HEIGHT)
+    return chart

@@ -1,0 +1,90 @@
+"""What was measured after each epoch: Figures 5 and 8 of NevIR's paper, and the numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from db.models import Run
+from pages.components.shared.charts import plot, save
+from pages.components.shared.shell import open_project
+from pages.components.train.ranking import charts
+from training.ranking.epochs import EpochFigures, Finetuning, as_table, epochs_of
+from training.ranking.figures import NEVIR
+from training.ranking.reranking import RERANKING, WHAT_IT_IS
+
+Panel = Callable[[Callable[..., Any], str, str], None]
+"""Draws a chart: how, under which name, and what is in it."""
+
+_NEVIR = (
+    "Share of the held-out pairs of which both queries rank their own document first; by chance "
+    "it is 25%. Epoch 0 is the base model."
+)
+
+_DOCUMENTS = (
+    "Cosine of the two documents of each held-out pair: quartiles and median, the mean as a point, "
+    "and the lowest and highest. They should move apart."
+)
+
+
+def live(run: Run) -> None:
+    """The charts so far of a run under way."""
+    epochs = open_project.ask(epochs_of, run)
+    if not epochs:
+        st.caption("The base model is measured first, then the model after each epoch.")
+        return
+
+    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
+        dark = st.context.theme.type == "dark"
+        plot.chart(draw(dark=dark), alt=alt_text, key=f"live-{name}-{run.id}")
+
+    _draw({f"run {run.id}": epochs}, panel)
+
+
+def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
+    """The charts of some runs together, to be saved, and their numbers.
+
+    Args:
+        labels: what each run is called, by its number.
+    """
+
+    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
+        save.chart(draw, name=f"nevir-{name}", alt_text=alt_text)
+
+    _draw({labels[run.id]: epochs for run, epochs in found}, panel)
+    header, lines = as_table(found)
+    with st.expander("As numbers", icon=":material/table:", key="nevir-numbers"):
+        st.dataframe([dict(zip(header, line, strict=True)) for line in lines], hide_index=True)
+        st.download_button(
+            "Save the numbers as CSV",
+            lambda: csv_bytes(header, lines),
+            "hedgerow-nevir-epochs.csv",
+            "text/csv",
+            key="nevir-csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel) -> None:
+    with st.container(horizontal=True):
+        for name, title, said in (
+            (NEVIR, "NevIR pairwise accuracy", _NEVIR),
+            (RERANKING, "Retrieval", WHAT_IT_IS),
+        ):
+            with st.container():
+                st.markdown(f"**{title}**")
+                panel(partial(charts.curves, runs, name), name, f"{title} by epoch")
+                st.caption(said)
+    for number, (label, epochs) in enumerate(runs.items()):
+        if charts.has_documents(epochs):
+            st.markdown("**The two documents of a pair**")
+            st.text(label)
+            panel(
+                partial(charts.documents, epochs),
+                f"documents-{number}",
+                "Cosine of the two documents of a held-out pair by epoch, as boxes",
+            )
+            st.caption(_DOCUMENTS)

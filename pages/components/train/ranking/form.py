@@ -1,0 +1,151 @@
+"""Asking for a finetuning on NevIR's pairs."""
+
+from typing import Any
+
+import streamlit as st
+
+from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.validation import checked
+from pages.components.shared.runs import background
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.train.ranking import pairs_choice
+from training.finetune.fitting import LARGEST_SEED
+from training.models.known import list_models
+from training.ranking.request import ARCHITECTURES, RankingRequest, request_finetuning
+
+AS_ITS_FILES_SAY = "as its files say"
+
+_PROBLEM = "nevir_problem"
+
+_DEFAULT = RankingRequest(data="-")
+
+_MODEL_HELP = (
+    "A model of this project, or any other: type the folder of a sentence-transformers model, or "
+    "its name on the model hub, and press Enter."
+)
+
+_ARCHITECTURE_HELP = (
+    "An encoder can be trained as a cross-encoder or for late interaction, too: its new layer "
+    "begins with random weights."
+)
+
+
+def box(*, busy: bool) -> None:
+    """The pairs, the model, the settings and the button.
+
+    Args:
+        busy: whether a finetuning is under way, for which another one waits.
+    """
+    with st.container(border=True, key="nevir-start-box"):
+        files = pairs_choice.choose()
+        _model()
+        with st.expander("Settings", icon=":material/tune:", key="nevir-settings"):
+            _settings()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                "Finetune",
+                key="nevir-start",
+                type="primary",
+                icon=":material/model_training:",
+                disabled=not files,
+                on_click=_start,
+                args=(files,),
+            )
+            st.text(_promise(files, busy=busy), width="stretch")
+        error_messages.show_kept(_PROBLEM)
+
+
+def _promise(files: dict[str, Any], *, busy: bool) -> str:
+    if not files:
+        return "Add a file of pairs first."
+    wait = " It waits until the one under way has ended." if busy else ""
+    return (
+        "Measures NevIR and retrieval before the training and after each epoch; you can close the "
+        f"browser meanwhile.{wait}"
+    )
+
+
+def _model() -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Model to start from",
+            open_project.ask(list_models),
+            key=_key("base"),
+            accept_new_options=True,
+            help=_MODEL_HELP,
+            persist_state="session",
+        )
+        st.selectbox(
+            "Architecture",
+            [AS_ITS_FILES_SAY, *ARCHITECTURES],
+            key=_key("architecture"),
+            help=_ARCHITECTURE_HELP,
+            persist_state="session",
+        )
+
+
+def _settings() -> None:
+    with st.container(horizontal=True):
+        _number("Epochs", "epochs", 1, 200, "The paper takes 20.")
+        st.number_input(
+            "Learning rate",
+            1e-7,
+            1.0,
+            _DEFAULT.learning_rate,
+            1e-6,
+            format="%.1e",
+            key=_key("learning_rate"),
+            persist_state="session",
+            help="Its peak: it rises in the first tenth of the steps and then falls in a line.",
+        )
+        _number(
+            "Batch size",
+            "batch_size",
+            1,
+            1024,
+            "Triples a step; for a cross-encoder, queries with a document.",
+        )
+    with st.container(horizontal=True):
+        _number("Longest text (tokens)", "max_length", 8, 8192, "In training.")
+        _number("Seed", "seed", 0, LARGEST_SEED, "Decides order, dropout and new weights.")
+        st.number_input(
+            "Pairs at most",
+            min_value=1,
+            value=None,
+            placeholder="all",
+            key=_key("max_pairs"),
+            persist_state="session",
+            help="Draws so many of the pairs to train on.",
+        )
+
+
+def _number(label: str, field: str, least: int, most: int, said: str) -> None:
+    value = int(getattr(_DEFAULT, field))
+    st.number_input(label, least, most, value, key=_key(field), help=said, persist_state="session")
+
+
+def _key(field: str) -> str:
+    """Of the box for a field of the request."""
+    return f"nevir-{field}"
+
+
+def _chosen() -> dict[str, Any]:
+    """What the boxes hold now: the page may not have been drawn since the last was changed."""
+    fields = ("base", "architecture", "epochs", "learning_rate", "batch_size", "max_length")
+    found = {name: st.session_state[_key(name)] for name in (*fields, "seed", "max_pairs")}
+    found["base"] = found["base"] or DEFAULT_ENCODER
+    if found["architecture"] == AS_ITS_FILES_SAY:
+        found["architecture"] = ""
+    return found
+
+
+def _start(files: dict[str, Any]) -> None:
+    """Store the run and start its process; a problem is told beside the button."""
+    with error_messages.kept_for(_PROBLEM):
+        run = open_project.tell(
+            request_finetuning,
+            open_project.settings(),
+            checked(RankingRequest, files | _chosen()),
+            requested_by=signin.reviewer_id(),
+        )
+        background.start_process_of(run)

@@ -1,0 +1,117 @@
+"""Choosing the pairs that a model is trained on, and those that it is measured on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from db.errors import HedgerowError
+from pages.components.shared.shell import error_messages, open_project
+from training.benchmarks.data.file_reading import HUB, LARGEST_FILE
+from training.benchmarks.data.sources import KeptData
+from training.benchmarks.tasks.nevir import NevIR
+from training.ranking.pairs import PUBLISHED, keep_pairs, keep_pairs_of, kept_pairs
+from training.ranking.request import RankingRequest, parts_asked
+
+FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
+
+A_FIFTH = "a fifth of them, whole passages"
+
+_PROBLEM, _ADDED = "nevir_file_problem", "nevir_files_added"
+
+
+def choose() -> dict[str, Any]:
+    """Draw the choice; the values of a `RankingRequest`, none of them without a file."""
+    kept = kept_pairs(open_project.settings().data_folder)
+    names = _names(kept)
+    chosen: dict[str, Any] = {}
+    if names:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            number = len(kept)  # drawn anew where a file has been added, which then comes first
+            train = st.selectbox("Pairs to train on", list(names), key=f"nevir-data-{number}")
+            others = [name for name in names if name != train]
+            measured = st.selectbox(
+                "Measured on",
+                [A_FIFTH, *others],
+                key=f"nevir-validation-{number}-{train}",
+                help="No passage is both trained on and measured.",
+            )
+        chosen = {"data": names[train].file, "data_name": names[train].name}
+        if measured in names:
+            found = names[measured]
+            chosen |= {"validation": found.file, "validation_name": found.name}
+        if st.toggle("Show the pairs", key="nevir-show-pairs"):
+            _show(RankingRequest(**chosen))
+    with st.expander("Add a file of pairs", icon=":material/upload_file:", expanded=not names):
+        _add()
+    error_messages.show_kept(_PROBLEM)
+    return chosen
+
+
+def _show(request: RankingRequest) -> None:
+    """Every pair, and whether it is trained on or measured."""
+    try:
+        rows = _rows(str(open_project.settings().data_folder), request.model_dump_json())
+    except HedgerowError as error:
+        st.text(str(error))
+        return
+    st.dataframe(rows, hide_index=True, key="nevir-pairs")
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def _rows(data_folder: str, request: str) -> list[dict[str, str]]:
+    """A line a pair. A file is known by its name, which holds its hash, and never changes."""
+    parts = parts_asked(Path(data_folder), RankingRequest.model_validate_json(request))
+    return [
+        {"Part": part, "Id": pair.key}
+        | dict(zip(("q1", "q2", "doc1", "doc2"), pair.queries + pair.documents, strict=True))
+        for part, pairs in (("trained on", parts.train), ("measured", parts.held_out))
+        for pair in pairs
+    ]
+
+
+def _names(kept: Sequence[KeptData]) -> dict[str, KeptData]:
+    """By name; of files that are called alike, each with a part of its hash."""
+    found: dict[str, KeptData] = {}
+    for entry in kept:
+        name = entry.name
+        if name in found or name == A_FIFTH:
+            name = f"{name} ({entry.file.rpartition('/')[2][:6]})"
+        found[name] = entry
+    return found
+
+
+def _add() -> None:
+    key = f"nevir-file-{st.session_state.get(_ADDED, 0)}"
+    st.file_uploader(
+        "File",
+        type=FILE_TYPES,
+        key=key,
+        on_change=_keep,
+        args=(key,),
+        max_upload_size=LARGEST_FILE >> 20,
+        help=f"Expected: {NevIR.expects}; CSV and Parquet with these columns, too.",
+    )
+    st.button(
+        "Get NevIR's train split",
+        key="nevir-published",
+        icon=":material/cloud_download:",
+        on_click=_download,
+        help=f"948 pairs, from {PUBLISHED.removeprefix(HUB)} on the model hub.",
+    )
+
+
+def _keep(key: str) -> None:
+    """Store what was uploaded; a wrong file is refused and nothing is kept of it."""
+    uploaded = st.session_state.get(key)
+    if uploaded is None:
+        return
+    with error_messages.kept_for(_PROBLEM):
+        keep_pairs(open_project.settings().data_folder, uploaded.name, uploaded.getvalue())
+    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # an empty box again
+
+
+def _download() -> None:
+    with error_messages.kept_for(_PROBLEM):
+        keep_pairs_of(open_project.settings().data_folder, PUBLISHED)

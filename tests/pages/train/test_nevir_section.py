@@ -1,0 +1,144 @@
+"""The section NevIR of the Train page, from rows alone: nothing is trained by the page."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from db.engine import reading, writing
+from db.models import RunMetric, RunState
+from db.runs import list_runs
+from db.settings import load_settings
+from pages.components.train.section_choice import NEVIR
+from tests.pages.conftest import unsafe_texts
+from tests.pages.train.support.states import HOSTILE, page, told
+from tests.training.ranking.support.finetunings import ENTRIES, lines
+from training.benchmarks.data.sources import keep_data
+from training.models.rankers import KIND
+from training.ranking.figures import QUANTILES, quantile
+from training.ranking.pairs import keep_pairs
+from training.ranking.request import RankingRequest, request_finetuning
+
+
+def store(engine: Engine, *, state: RunState, encoder: bool = True, **values: object) -> int:
+    """A finetuning with figures of two epochs."""
+    settings = load_settings()
+    kept = keep_pairs(settings.data_folder, "pairs.jsonl", lines(ENTRIES))
+    with writing(engine) as session:
+        request = RankingRequest(data=kept.file, data_name=HOSTILE[:200], **values)
+        run = request_finetuning(session, settings, request, requested_by=None)
+        run.state, run.message = state, f"Measuring {HOSTILE}"
+        figures = {"nevir": 0.25, "reranking": 0.9}
+        if encoder:
+            figures |= {"documents": 0.9, "documents:sd": 0.1}
+            figures |= {quantile(percent): percent / 100 for percent in QUANTILES}
+        for step in (0, 10):
+            session.add(RunMetric(run_id=run.id, name="epoch", step=step, value=step / 10))
+            for name, value in figures.items():
+                session.add(RunMetric(run_id=run.id, name=name, step=step, value=value))
+        if state == RunState.DONE:
+            run.result = {
+                "model": f"{run.folder}/model",
+                "name": f"run {run.id}: {HOSTILE}",
+                "architecture": "bi-encoder" if encoder else "cross-encoder",
+                "fingerprint": f"f{run.id}",
+                "loss": "MultipleNegativesRankingLoss",
+                "data": {
+                    "name": HOSTILE,
+                    "hash": kept.file[:64],
+                    "trained_on": 16,
+                    "passages": 16,
+                    "held_out": 4,
+                },
+                "validation": {},
+            }
+        return run.id
+
+
+def charts(test: AppTest) -> int:
+    return len(test.get("vega_lite_chart"))
+
+
+def test_an_empty_project_says_what_to_add(app_engine: Engine) -> None:
+    test = page(NEVIR)
+    assert "Add a file of pairs first." in told(test)
+    assert test.button("nevir-start").disabled and not charts(test)
+
+
+def test_one_click_stores_a_finetuning_with_the_settings_shown(
+    app_engine: Engine, started: list[int]
+) -> None:
+    keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(ENTRIES))
+    test = page(NEVIR)
+    test.number_input("nevir-epochs").set_value(3)
+    test.selectbox("nevir-architecture").set_value("cross-encoder")
+    test.button("nevir-start").click().run()
+    assert started == [1]
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["data_name"] == "pairs.jsonl"
+    assert (run.parameters["epochs"], run.parameters["architecture"]) == (3, "cross-encoder")
+    assert "It waits until the one under way has ended." in told(test.run())
+
+
+def test_the_pairs_can_be_seen_with_the_part_of_each(app_engine: Engine) -> None:
+    hostile = [ENTRIES[0] | {"q1": HOSTILE}, *ENTRIES[1:]]
+    keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(hostile))
+    test = page(NEVIR)
+    test.toggle("nevir-show-pairs").set_value(True).run()
+    shown = test.dataframe[0].value
+    assert shown["Part"].value_counts().to_dict() == {"trained on": 16, "measured": 4}
+    assert set(shown["doc1"]) == {one["doc1"] for one in ENTRIES}
+    assert HOSTILE in set(shown["q1"]) and HOSTILE not in unsafe_texts(test)
+
+
+def test_a_file_of_one_passage_says_why_it_cannot_be_divided(app_engine: Engine) -> None:
+    keep_pairs(load_settings().data_folder, "one.jsonl", lines(ENTRIES[:1]))
+    test = page(NEVIR)
+    test.toggle("nevir-show-pairs").set_value(True).run()
+    assert "at least 2 passages in 'one.jsonl', found one" in told(test)
+
+
+def test_pairs_of_a_test_are_refused_beside_the_button(
+    app_engine: Engine, started: list[int]
+) -> None:
+    folder = load_settings().data_folder
+    keep_pairs(folder, "pairs.jsonl", lines(ENTRIES))
+    keep_data(folder, "nevir", {"test.jsonl": lines(ENTRIES[:1])})
+    test = page(NEVIR)
+    test.button("nevir-start").click().run()
+    assert started == [] and not test.exception
+    assert "shares 1 passage with 'test.jsonl'" in told(test)
+
+
+def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) -> None:
+    encoder = store(app_engine, state=RunState.DONE)
+    reranker = store(app_engine, state=RunState.DONE, encoder=False, seed=7)
+    test = page(NEVIR)
+    assert charts(test) == 2, "the newest is no encoder"
+    test.multiselect(f"nevir-runs-{reranker}").set_value([encoder, reranker]).run()
+    assert charts(test) == 3
+    taught = test.dataframe[-1].value
+    assert taught["Trained on"].tolist() == [HOSTILE, HOSTILE]
+    assert taught["Pairs"].tolist() == [16, 16]
+    numbers = test.dataframe[0].value
+    assert numbers["epoch"].tolist() == [0, 1, 0, 1]
+    assert HOSTILE not in unsafe_texts(test)
+
+
+def test_a_run_under_way_shows_its_curves_so_far(app_engine: Engine) -> None:
+    run_id = store(app_engine, state=RunState.QUEUED)
+    test = page(NEVIR)
+    assert charts(test) == 3
+    assert f"Run {run_id}: all-MiniLM-L6-v2" in told(test)
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.CANCELLED])
+def test_a_stopped_run_can_be_started_again(
+    app_engine: Engine, started: list[int], state: RunState
+) -> None:
+    run_id = store(app_engine, state=state)
+    test = page(NEVIR)
+    test.button(f"again-{run_id}").click().run()
+    assert started == [run_id] and not test.exception

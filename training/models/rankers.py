@@ -1,0 +1,47 @@
+"""Models other than encoders that runs of ours have finetuned: cross-encoders and ColBERTs.
+
+The table of encoders holds what embeds single texts. These are in the results of their runs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from db.models import Run, RunState
+
+KIND = "finetune-ranker"
+"""Of the runs that finetune on NevIR's pairs."""
+
+
+class TrainedRanker(NamedTuple):
+    """A finetuned model that is no encoder.
+
+    Attributes:
+        name: by which it can be chosen wherever models rank documents.
+        path: of its folder, relative to the data folder.
+        fingerprint: of its files.
+    """
+
+    name: str
+    path: str
+    fingerprint: str
+
+
+def trained_rankers(session: Session) -> list[TrainedRanker]:
+    """All of them, the newest first."""
+    query = select(Run).where(col(Run.kind) == KIND, col(Run.state) == RunState.DONE)
+    runs = session.execute(query.order_by(col(Run.id).desc())).scalars()
+    return [
+        TrainedRanker(run.result["name"], run.result["model"], run.result["fingerprint"])
+        for run in runs
+        if "fingerprint" in run.result and "encoder_id" not in run.result
+    ]
+
+
+def find_ranker(session: Session, name: str) -> TrainedRanker | None:
+    """The one with this name; None where there is none."""
+    return next((ranker for ranker in trained_rankers(session) if ranker.name == name), None)

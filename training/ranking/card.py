@@ -1,0 +1,145 @@
+"""The card of a model that was finetuned on NevIR's pairs: what it is, and all that it was taught.
+
+Names of models and files are somebody's: they reach Markdown through ``escape``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from curation.markdown import escape, markdown_table, one_line
+from db.models import Run
+from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
+from training.benchmarks.scorers.late_interaction import LateInteraction
+from training.hub.model_card import LICENCES, LOCAL_MODEL, VERSIONS, public_base
+from training.hub.model_card_text import PLACE
+from training.ranking.epochs import NAMES
+from training.ranking.request import request_of
+from training.ranking.reranking import WHAT_IT_IS
+
+_USE = {
+    BiEncoder.architecture: f"""\
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer("{PLACE}")
+queries = model.encode(["Which lighthouse is not open to visitors?"])
+documents = model.encode(["The tower is open.", "The tower is closed to visitors."])
+print(model.similarity(queries, documents))""",
+    Cross.architecture: f"""\
+from sentence_transformers import CrossEncoder
+model = CrossEncoder("{PLACE}")
+query = "Which lighthouse is not open to visitors?"
+print(model.predict([(query, "The tower is open."), (query, "It is closed to visitors.")]))""",
+    LateInteraction.architecture: f"""\
+from sentence_transformers import MultiVectorEncoder
+model = MultiVectorEncoder("{PLACE}")
+queries = model.encode_query(["Which lighthouse is not open to visitors?"])
+documents = model.encode_document(["The tower is open.", "It is closed to visitors."])
+print(model.similarity(queries, documents))""",
+}
+
+_TASKS = {
+    BiEncoder.architecture: "sentence-similarity",
+    Cross.architecture: "text-ranking",
+    LateInteraction.architecture: "feature-extraction",
+}
+
+_SUMMARY = (
+    "Ranks documents by a query in which *not* counts. Finetuned with Hedgerow as in *NevIR: "
+    "Negation in Neural Information Retrieval* (section 6): on pairs of passages that differ in a "
+    "negation, each with a query that only it answers."
+)
+
+_LIMITS = (
+    "Finetuning on such pairs costs general retrieval: measure it on your own task before you "
+    "replace the base model.",
+    "It was taught on the pairs named above. A score on a test that shares passages with them "
+    "says nothing.",
+    "English only, unless its pairs are in another language.",
+)
+
+
+def ranking_card(run: Run, result: Mapping[str, Any]) -> str:
+    """The card of a finished finetuning.
+
+    Args:
+        result: of the run, as `training.ranking.finetuning` stores it.
+    """
+    base = public_base(request_of(run).base)
+    architecture = str(result["architecture"])
+    sections = [
+        f"# {escape(base or 'A local model')}, finetuned on NevIR's pairs ({architecture})",
+        _SUMMARY,
+        f"## How to use\n\n```python\n{_USE[architecture]}\n```",
+        f"## Figures before and after\n\n{_figures(result)}\n\n{WHAT_IT_IS}",
+        f"## What it was taught\n\n{_taught(result)}",
+        f"## Training\n\n{_training(run, result, base)}",
+        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _LIMITS),
+    ]
+    return f"---\n{_header(base, architecture)}---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def _figures(result: Mapping[str, Any]) -> str:
+    before, after = result["before"], result["after"]
+    pairs = f"NevIR is measured on {result['data']['held_out']:,} held-out pairs."
+    rows = [
+        (said, f"{before[name]:.3f}", f"{after[name]:.3f}")
+        for name, said in NAMES.items()
+        if name in before and name in after
+    ]
+    return f"{markdown_table(['', 'before', 'after'], rows)}\n\n{pairs}"
+
+
+def _taught(result: Mapping[str, Any]) -> str:
+    facts = dict[str, Any]()
+    for title, file in (("trained on", result["data"]), ("measured on", result["validation"])):
+        if file:
+            facts |= {
+                title: one_line(file["name"]),
+                f"{title}, content (SHA-256)": file["hash"],
+                f"{title}, pairs in the file": file["pairs"],
+            }
+    facts |= {
+        "pairs trained on": result["data"]["trained_on"],
+        "passages trained on": result["data"]["passages"],
+        "pairs held out": result["data"]["held_out"],
+    }
+    told = "No pair of a passage that was measured was trained on."
+    return f"{markdown_table(['', ''], list(facts.items()))}\n\n{told}"
+
+
+def _training(run: Run, result: Mapping[str, Any], base: str) -> str:
+    request = request_of(run)
+    versions = ", ".join(
+        f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
+    )
+    facts = {
+        "base": base or LOCAL_MODEL,
+        "licence of the base": LICENCES.get(base) or "see the base model",
+        "architecture": result["architecture"],
+        "loss": result["loss"],
+        "epochs": request.epochs,
+        "steps": result["steps"],
+        "learning rate": f"{request.learning_rate:g}",
+        "batch size": request.batch_size,
+        "longest text (tokens)": request.max_length,
+        "seed": str(request.seed),
+        "versions": versions,
+    }
+    return markdown_table(["", ""], list(facts.items()))
+
+
+def _header(base: str, architecture: str) -> str:
+    """The YAML that the Hub reads."""
+    # Loading the hub's client takes half a second, and only the end of a training needs it.
+    from huggingface_hub import ModelCardData  # noqa: PLC0415
+
+    data = ModelCardData(
+        library_name="sentence-transformers",
+        pipeline_tag=_TASKS[architecture],
+        tags=["sentence-transformers", "negation", "reranking", architecture],
+        base_model=base or None,
+        base_model_relation="finetune" if base else None,
+        license=LICENCES.get(base),
+    )
+    return f"{data.to_yaml()}\n"

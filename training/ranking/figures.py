@@ -1,0 +1,64 @@
+"""What is measured before a finetuning on NevIR's pairs and after each of its epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from training.benchmarks.results.measure import measure
+from training.benchmarks.scorers.interface import Scorer
+from training.benchmarks.tasks.nevir import DocumentPair, NevIR
+from training.ranking.reranking import RERANKING, reciprocal_rank, reranking_questions
+
+NEVIR = "nevir"
+"""Pairwise accuracy on the held-out pairs, in [0, 1] (Figure 5)."""
+
+DOCUMENTS = "documents"
+"""Mean cosine of the two documents of a held-out pair (Figure 8). The standard deviation is at the
+name with ":sd" behind it, a quantile at the name with its percentage."""
+
+QUANTILES = (0, 25, 50, 75, 100)
+"""Percentages; those of a box plot."""
+
+
+def quantile(percent: int) -> str:
+    """The name of a quantile of the documents' cosines."""
+    return f"{DOCUMENTS}:{percent}"
+
+
+class RankingFigures:
+    """Measures a model, whatever its architecture."""
+
+    def __init__(
+        self, held_out: Sequence[DocumentPair], *, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Take the pairs to measure on.
+
+        Args:
+            check: called several times meanwhile; may raise to stop.
+        """
+        self._nevir, self._check = NevIR(held_out), check
+
+    def of(self, scorer: Scorer) -> dict[str, float]:
+        """The figures by their names; those of the documents for encoders alone.
+
+        Args:
+            scorer: a fresh one: it may remember embeddings of texts.
+
+        Raises:
+            HedgerowError: the model gives no usable numbers.
+        """
+        result = measure(self._nevir, scorer, on_progress=self._on_progress)
+        found = {NEVIR: result.score / 100, **result.figures}
+        if scorer.compares_any:
+            cosines = scorer.answer(self._nevir.asides(), asks="similarity")  # remembered
+            values = np.percentile(np.concatenate(cosines), QUANTILES)
+            found |= dict(zip(map(quantile, QUANTILES), map(float, values), strict=True))
+        ranked = scorer.answer(
+            reranking_questions(), asks="relevance", on_progress=self._on_progress
+        )
+        return found | {RERANKING: reciprocal_rank(ranked)}
+
+    def _on_progress(self, done: int, total: int) -> None:
+        self._check()

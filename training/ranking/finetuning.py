@@ -1,0 +1,215 @@
+"""Finetuning on NevIR's pairs as a stored run: trained, measured after each epoch, saved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.encoders.loading import fingerprint
+from curation.encoders.model_folders import encoder_folder
+from curation.encoders.registered import register_encoder
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Encoder
+from training.benchmarks.scorers.architecture import scorer_for
+from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.tasks.nevir import DocumentPair
+from training.finetune import checkpoints
+from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.fitting import is_out_of_memory
+from training.finetune.saving import (
+    MODEL_FOLDER,
+    remove_partial,
+    require_disk_space,
+    save_model,
+)
+from training.hub.model_card import write_card
+from training.models.known import MAX_ENCODER_NAME, location_of
+from training.ranking.base_models import load_base
+from training.ranking.card import ranking_card
+from training.ranking.epochs import EpochFigures, epochs_of
+from training.ranking.figures import RankingFigures
+from training.ranking.pairs import PairsFile, Parts, parts_of, passages
+from training.ranking.request import RankingRequest, files_of, request_of, require_trainable
+
+
+class _Task(NamedTuple):
+    """What a run trains, on what.
+
+    Attributes:
+        place: of the base model, as `load_encoder` takes it.
+        base_hash: fingerprint of its files.
+        parts: the pairs; those to train on are drawn already.
+    """
+
+    request: RankingRequest
+    place: str
+    base_hash: str
+    architecture: str
+    train: PairsFile
+    validation: PairsFile | None
+    parts: Parts
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that determines the training."""
+        content = [self.request.model_dump(mode="json"), self.base_hash, self.architecture]
+        return hashlib.sha256(json.dumps([*content, self.train.hash]).encode()).hexdigest()
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Finetune a model on pairs of passages (run kind ``finetune-ranker``).
+
+    Parameters of the run: those of `RankingRequest`. A run that is carried out again goes on after
+    its last whole epoch.
+
+    Returns:
+        ``run``, ``model`` (its folder), ``name``, ``architecture``, ``fingerprint``, ``base``,
+        ``loss``, ``steps``, ``seconds``; ``data`` and ``validation``: what was trained on and
+        measured on; ``epochs``: the figures of each; ``before``, ``after``: those of the first and
+        the last; of an encoder ``encoder_id``.
+
+    Raises:
+        HedgerowError: a file or the base model is gone, the training diverged, no memory or no
+            disk space left.
+    """
+    share_the_processor()
+
+    def wait() -> None:
+        context.update(0, 0, "Waiting for another training on this machine to end.")
+
+    since, lock = context.run.created_at, context.settings.training_lock
+    with device_to_oneself(wait, lock=lock, since=since):
+        return _work(context)
+
+
+def _work(context: RunContext) -> dict[str, Any]:
+    started = time.monotonic()
+    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)  # of an earlier attempt
+    context.update(0, 0, "Reading the pairs.")
+    task = _task(context)
+    context.update(0, 0, "Loading the model.")
+    try:
+        steps, loss = _train(context, task)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise HedgerowError(
+            f"The memory is not enough for batches of {task.request.batch_size}; lower the batch "
+            "size or the longest text."
+        ) from error
+    finally:
+        remove_partial(context.folder)
+    context.beat()  # what was measured last is stored now
+    with reading(context.engine) as session:
+        epochs = epochs_of(session, context.run)
+    result = _result(context, task, epochs) | {"steps": steps, "loss": loss}
+    write_card(context.folder / MODEL_FOLDER, ranking_card(context.run, result))
+    if task.architecture == BiEncoder.architecture:
+        with writing(context.engine) as session:
+            row = _store_encoder(session, context, task, result)
+            result |= {"encoder_id": row.id, "name": row.name}
+    checkpoints.remove(context.folder)
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _task(context: RunContext) -> _Task:
+    request = request_of(context.run)
+    with reading(context.engine) as session:
+        place = location_of(session, context.settings, request.base)
+    base_hash = place.checked()
+    folder = encoder_folder(place.name)
+    train, validation = files_of(context.settings.data_folder, request)
+    parts = parts_of(train, validation)
+    return _Task(
+        request=request,
+        place=place.name,
+        base_hash=base_hash,
+        architecture=require_trainable(folder, request.architecture, name=request.base),
+        train=train,
+        validation=validation,
+        parts=parts._replace(train=drawn(parts.train, request)),
+    )
+
+
+def drawn(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
+    """At most as many pairs as are asked for, drawn by the seed, in the file's order."""
+    if request.max_pairs is None or request.max_pairs >= len(pairs):
+        return list(pairs)
+    places = random.Random(request.seed).sample(range(len(pairs)), request.max_pairs)
+    return [pairs[place] for place in sorted(places)]
+
+
+def _train(context: RunContext, task: _Task) -> tuple[int, str]:
+    """Train and save the model: the steps done, and the library's name of the loss."""
+    from training.finetune.progress import RunProgress
+    from training.ranking.trainers import TRAINERS, Fit
+
+    model = load_base(task.place, task.architecture, seed=task.request.seed)
+    require_disk_space(model, context.folder)
+    progress = RunProgress(context)
+    figures = RankingFigures(task.parts.held_out, check=progress.check)
+
+    def measure() -> Mapping[str, float]:
+        return figures.of(scorer_for(model, task.architecture))
+
+    fit = Fit(task.parts.train, task.request, measure, context.folder, task.identity, progress)
+    trainer = TRAINERS[task.architecture](model, fit)
+    steps = trainer.finish()
+    context.check()
+    save_model(model, context.folder)
+    return steps, type(trainer).loss_class.__name__
+
+
+def _result(context: RunContext, task: _Task, epochs: Sequence[EpochFigures]) -> dict[str, Any]:
+    folder = context.folder / MODEL_FOLDER
+    return {
+        "run": context.run.id,
+        "model": f"{context.run.folder}/{MODEL_FOLDER}",
+        "name": f"run {context.run.id}: {task.request.base}, NevIR pairs"[:MAX_ENCODER_NAME],
+        "architecture": task.architecture,
+        "fingerprint": fingerprint(folder),
+        "base": task.request.base,
+        "data": _facts(task.train)
+        | {
+            "trained_on": len(task.parts.train),
+            "passages": len(passages(task.parts.train)),
+            "held_out": len(task.parts.held_out),
+        },
+        "validation": _facts(task.validation) if task.validation else {},
+        "epochs": [{"epoch": e.epoch, "step": e.step, **e.figures} for e in epochs],
+        "before": epochs[0].figures,
+        "after": epochs[-1].figures,
+    }
+
+
+def _facts(file: PairsFile) -> dict[str, Any]:
+    return {"name": file.name, "hash": file.hash, "pairs": len(file.pairs), "file": file.file}
+
+
+def _store_encoder(
+    session: Session, context: RunContext, task: _Task, result: Mapping[str, Any]
+) -> Encoder:
+    """The row of the finetuned encoder; that of an attempt before, or of an equal one, is taken."""
+    base_id = register_encoder(session, name=task.request.base, hash_=task.base_hash).id
+    same = col(Encoder.fingerprint) == result["fingerprint"]
+    query = select(Encoder).where(same | (col(Encoder.run_id) == context.run.id))
+    row: Encoder | None = session.execute(query.order_by(~same)).scalars().first()
+    if row is not None and row.run_id != context.run.id:
+        return row
+    if row is None:
+        session.add(row := Encoder(name=result["name"], fingerprint=result["fingerprint"]))
+    row.fingerprint, row.path = result["fingerprint"], result["model"]
+    row.base_id, row.run_id = base_id, context.run.id
+    session.flush()
+    return row

@@ -1,0 +1,205 @@
+"""NevIR's pairs as training data: kept with the project, divided by passage, apart from tests.
+
+A file is kept below the data folder under the hash of its content, in a folder of its own: what is
+in `training.benchmarks.data.sources.FOLDER` is for tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.content_uids import words_of
+from curation.plurals import counted
+from db.errors import HedgerowError
+from training.benchmarks.data.file_reading import HUB, local
+from training.benchmarks.data.sources import KeptData, keep_data, keep_file_here, kept_data
+from training.benchmarks.tasks.nevir import DocumentPair, NevIR, passage_of
+
+FOLDER = "ranking_pairs"
+
+PUBLISHED = NevIR.hub.replace("test.jsonl", "train.jsonl")
+"""NevIR's train split on the model hub: 948 pairs."""
+
+HELD_OUT = 0.2
+"""Share of the pairs that is measured and not trained on, where no other file is given for that."""
+
+FEWEST_PASSAGES = 2
+"""In a file that is divided."""
+
+
+class PairsFile(NamedTuple):
+    """A file of pairs that is kept with the project.
+
+    Attributes:
+        file: relative to the data folder.
+        name: what it was called.
+        hash: SHA-256 of its content, 64 hex digits.
+    """
+
+    file: str
+    name: str
+    hash: str
+    pairs: tuple[DocumentPair, ...]
+
+
+class Parts(NamedTuple):
+    """What a model is trained on, and what it is measured on; no passage is in both."""
+
+    train: list[DocumentPair]
+    held_out: list[DocumentPair]
+
+
+def keep_pairs(data_folder: Path, name: str, content: bytes) -> KeptData:
+    """Store an uploaded file of pairs; the same content is stored once.
+
+    Raises:
+        HedgerowError: it is no file of NevIR's, or can't be stored.
+    """
+    return keep_data(data_folder, NevIR.id, {name: content}, folder=FOLDER)
+
+
+def keep_pairs_of(data_folder: Path, source: str) -> KeptData:
+    """Store a file of this machine or of the model hub, which is named ``hf:owner/name/file``.
+
+    Raises:
+        HedgerowError: as `keep_pairs`, or it can't be read or downloaded.
+    """
+    path = local(source)
+    if not source.startswith(HUB):
+        return keep_file_here(data_folder, NevIR.id, path, folder=FOLDER)
+    name = f"{source.split('/')[1]}-{path.name}"
+    return keep_pairs(data_folder, name, path.read_bytes())
+
+
+def kept_pairs(data_folder: Path) -> list[KeptData]:
+    """The files of pairs that are kept with the project; what was named last comes first."""
+    return kept_data(data_folder, NevIR.id, folder=FOLDER)
+
+
+def read_pairs(data_folder: Path, file: str, *, name: str = "") -> PairsFile:
+    """A kept file.
+
+    Args:
+        file: relative to the data folder.
+        name: what people call it; '' for its own name.
+
+    Raises:
+        HedgerowError: it is not there, or damaged.
+    """
+    path = data_folder / file
+    if not path.resolve().is_relative_to((data_folder / FOLDER).resolve()) or not path.is_file():
+        raise HedgerowError(
+            f"Expected the pairs {file[:200]!r} in the data folder, found none; choose the file "
+            "again."
+        )
+    pairs = NevIR.read(path).items
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return PairsFile(file, name or path.name, digest, pairs)
+
+
+def passages(pairs: Sequence[DocumentPair]) -> list[list[DocumentPair]]:
+    """The pairs by passage: those of which an id names the same one, or that share a document.
+
+    The passages are in the order of their first pairs.
+    """
+    owner: dict[Hashable, list[DocumentPair]] = {}
+    for pair in pairs:
+        found = (owner[key] for key in _keys(pair) if key in owner)
+        groups = {id(group): group for group in found}
+        together = [other for group in groups.values() for other in group] + [pair]
+        for other in together:
+            for key in _keys(other):
+                owner[key] = together
+    return list({id(group): group for group in owner.values()}.values())
+
+
+def _keys(pair: DocumentPair) -> Iterator[Hashable]:
+    yield passage_of(pair)
+    for document in pair.documents:
+        yield ("document", _same(document))
+
+
+def _same(document: str) -> str:
+    """What two documents share that differ in case or punctuation alone."""
+    return " ".join(words_of(document)) or document
+
+
+def divided(pairs: Sequence[DocumentPair], *, name: str) -> Parts:
+    """A fifth of the pairs held out, whole passages, chosen by their texts alone.
+
+    So every model that is trained on the same file is measured on the same pairs.
+
+    Args:
+        name: of the file, for messages.
+
+    Raises:
+        HedgerowError: they are all of one passage.
+    """
+    groups = sorted(passages(pairs), key=_place)
+    if len(groups) < FEWEST_PASSAGES:
+        raise HedgerowError(
+            f"Expected pairs of at least {FEWEST_PASSAGES} passages in {name!r}, found one; add "
+            "pairs of others, or name a second file to measure on."
+        )
+    wanted, held_out = HELD_OUT * len(pairs), list[DocumentPair]()
+    while len(held_out) < wanted and len(groups) > 1:
+        held_out += groups.pop(0)
+    return Parts([pair for group in groups for pair in group], held_out)
+
+
+def _place(group: Sequence[DocumentPair]) -> str:
+    texts = sorted(_same(document) for pair in group for document in pair.documents)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def require_apart(train: PairsFile, other: Sequence[DocumentPair], *, other_name: str) -> None:
+    """Refuse training data that share a passage with what models are measured on.
+
+    Args:
+        other_name: what the latter are, such as "'test.jsonl', which …"; the message ends so.
+
+    Raises:
+        HedgerowError: they do.
+    """
+    known = {_same(document) for pair in other for document in pair.documents}
+    shared = sum(
+        any(_same(document) in known for pair in group for document in pair.documents)
+        for group in passages(train.pairs)
+    )
+    if shared:
+        raise HedgerowError(
+            f"Expected training pairs of passages that no model is tested on, but {train.name!r} "
+            f"shares {counted(shared, 'passage')} with {other_name}."
+        )
+
+
+def require_untested(data_folder: Path, train: PairsFile) -> None:
+    """Refuse training data that share a passage with a test of NevIR's that the project keeps.
+
+    Raises:
+        HedgerowError: they do.
+    """
+    for kept in kept_data(data_folder, NevIR.id):
+        test = NevIR.read(data_folder / kept.file).items
+        named = f"{kept.name!r}, which this project keeps as data of the benchmark NevIR; train "
+        require_apart(train, test, other_name=f"{named}on other pairs, such as its train split")
+
+
+def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:
+    """What is trained on and what is measured.
+
+    Args:
+        held_out: a file to measure on; None to hold out a part of the other.
+
+    Raises:
+        HedgerowError: as `divided`, or the two share a passage.
+    """
+    if held_out is None:
+        return divided(train.pairs, name=train.name)
+    require_apart(
+        train, held_out.pairs, other_name=f"{held_out.name!r}, to measure on; name another file"
+    )
+    return Parts(list(train.pairs), list(held_out.pairs))

@@ -1,0 +1,153 @@
+"""What a finetuning on NevIR's pairs is asked for, and the checks of that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from sqlalchemy.orm import Session
+
+from curation.encoders.loading import check_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import create_run, list_runs, under_way
+from db.settings import Settings
+from training.benchmarks.scorers.architecture import architecture_of, fitting
+from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
+from training.benchmarks.scorers.late_interaction import LateInteraction
+from training.finetune.fitting import LARGEST_SEED
+from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of
+from training.models.rankers import KIND
+from training.ranking.pairs import PairsFile, Parts, parts_of, read_pairs, require_untested
+
+ARCHITECTURES = (BiEncoder.architecture, Cross.architecture, LateInteraction.architecture)
+"""What can be finetuned on NevIR's pairs; the paper's §6 has one of each."""
+
+
+class RankingRequest(BaseModel):
+    """All that determines a finetuning.
+
+    Attributes:
+        base: the model to start from, as `clean_name` takes it.
+        architecture: one of `ARCHITECTURES`; '' for the base's own. A cross-encoder or a
+            late-interaction model can be made of an encoder: its new layer has random weights.
+        data, validation: kept files of pairs, relative to the data folder; without the latter, a
+            fifth of the former is held out.
+        data_name, validation_name: what people call the files.
+        epochs: passes over the pairs; the paper takes 20.
+        batch_size: triples a step; of a cross-encoder, a query with a document each.
+        max_length: tokens of a text, of a cross-encoder those of both texts together, in training.
+        max_pairs: draw so many pairs to train on; None for all.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: str = Field(max_length=500)
+    data_name: str = Field(default="", max_length=200)
+    validation: str = Field(default="", max_length=500)
+    validation_name: str = Field(default="", max_length=200)
+    base: str = Field(default=DEFAULT_ENCODER, min_length=1, max_length=MAX_ENCODER_NAME)
+    architecture: str = ""
+    epochs: int = Field(default=20, ge=1, le=200)
+    learning_rate: float = Field(default=2e-5, gt=0, le=1)
+    batch_size: int = Field(default=16, ge=1, le=1024)
+    max_length: int = Field(default=256, ge=8, le=8192)
+    seed: int = Field(default=42, ge=0, le=LARGEST_SEED)
+    max_pairs: int | None = Field(default=None, ge=1)
+
+    @field_validator("architecture")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value and value not in ARCHITECTURES:
+            raise ValueError(f"there are {', '.join(ARCHITECTURES)}")
+        return value
+
+
+def request_finetuning(
+    session: Session, settings: Settings, request: RankingRequest, *, requested_by: int | None
+) -> Run:
+    """Store a run that finetunes a model on NevIR's pairs.
+
+    Raises:
+        HedgerowError: no such file, pairs of a passage that a test has, too few passages, no such
+            model, a model that can't be given the architecture, or just this run is under way.
+            Roll the session back then.
+    """
+    request = request.model_copy(update={"base": clean_name(session, request.base)})
+    if folder := folder_of(session, settings, request.base):
+        require_trainable(folder, request.architecture, name=request.base)
+    else:
+        check_encoder(request.base)
+    train, held_out = files_of(settings.data_folder, request)
+    require_untested(settings.data_folder, train)
+    parts_of(train, held_out)
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=request.model_dump(mode="json"),
+        inputs={"data": train.hash, **({"validation": held_out.hash} if held_out else {})},
+        requested_by=requested_by,
+    )
+    for other in under_way(session, KIND):
+        if other.id != run.id and other.parameters == run.parameters:
+            raise HedgerowError(
+                f"Run {other.id} is training just that already; change the model, the pairs or a "
+                "setting."
+            )
+    return run
+
+
+def files_of(data_folder: Path, request: RankingRequest) -> tuple[PairsFile, PairsFile | None]:
+    """The file to train on, and the one to measure on if there is one.
+
+    Raises:
+        HedgerowError: one is not there, or damaged.
+    """
+    train = read_pairs(data_folder, request.data, name=request.data_name)
+    if not request.validation:
+        return train, None
+    return train, read_pairs(data_folder, request.validation, name=request.validation_name)
+
+
+def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
+    """The pairs that a request trains on, before `max_pairs` of them are drawn, and measures on.
+
+    Raises:
+        HedgerowError: as `files_of` and `parts_of`.
+    """
+    return parts_of(*files_of(data_folder, request))
+
+
+def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
+    """The architecture that a base model is finetuned as.
+
+    Args:
+        architecture: the one that is asked for; '' for the model's own.
+        name: of the model, for people.
+
+    Raises:
+        HedgerowError: the model can't be given it.
+    """
+    found = architecture_of(folder)
+    wanted = architecture or found
+    if wanted not in ARCHITECTURES:
+        raise HedgerowError(
+            f"Expected a model that can be finetuned here ({', '.join(ARCHITECTURES)}) in "
+            f"{name!r}, found one that is {found}; choose another."
+        )
+    if found == BiEncoder.architecture:
+        return wanted
+    return fitting(folder, wanted, name=name)
+
+
+def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+    """The newest first."""
+    return list_runs(session, kind=KIND, limit=limit)
+
+
+def request_of(run: Run) -> RankingRequest:
+    """What a run was asked for."""
+    parameters: dict[str, Any] = run.parameters
+    return RankingRequest.model_validate(parameters)

@@ -1,0 +1,254 @@
+"""Sentence-transformers' own trainers, for pairs of passages, followed epoch by epoch.
+
+They take the steps, by the losses that the library has for each architecture. Every epoch ends with
+a measuring and a checkpoint.
+
+This module loads PyTorch: import it inside the functions that train.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from datasets import Dataset
+from sentence_transformers import (  # noqa: TID253  (the base classes)
+    CrossEncoderTrainer,
+    MultiVectorEncoderTrainer,
+    SentenceTransformerTrainer,
+)
+from sentence_transformers.base.trainer import BaseTrainer  # noqa: TID253
+from sentence_transformers.base.training_args import BatchSamplers  # noqa: TID253
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss  # noqa: TID253
+from sentence_transformers.multi_vector_encoder.losses import (  # noqa: TID253
+    MultiVectorMultipleNegativesRankingLoss,
+)
+from sentence_transformers.sentence_transformer.losses import (  # noqa: TID253
+    MultipleNegativesRankingLoss,
+)
+from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
+
+from curation.encoders.embeddings import retrieval_prompts
+from db.errors import HedgerowError
+from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
+from training.benchmarks.scorers.late_interaction import LateInteraction
+from training.benchmarks.tasks.nevir import DocumentPair
+from training.finetune import checkpoints
+from training.finetune.checkpoints import TrainingPosition
+from training.finetune.curve_names import LOSS
+from training.ranking.request import RankingRequest
+
+if TYPE_CHECKING:
+    from transformers import TrainerControl, TrainerState
+
+    from training.finetune.progress import Progress
+
+WARM_UP = 0.1
+"""Share of the steps in which the learning rate rises; then it falls in a line."""
+
+_WEIGHTS = "model.safetensors"
+
+
+class Fit(NamedTuple):
+    """What a trainer goes through.
+
+    Attributes:
+        measure: gives the figures of the model, which is in evaluation mode and reads whole texts.
+        folder: of the checkpoints.
+        identity: a hash of all that determines the training.
+    """
+
+    pairs: Sequence[DocumentPair]
+    request: RankingRequest
+    measure: Callable[[], Mapping[str, float]]
+    folder: Path
+    identity: str
+    progress: Progress
+
+
+class _EveryEpoch(TrainerCallback):
+    """Have the model measured after each epoch."""
+
+    def on_epoch_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        control.should_evaluate = True
+
+
+class PairTrainer(BaseTrainer):
+    """Trains a model in place; a training that was cut off goes on from its last whole epoch.
+
+    A subclass adds the library's trainer for its architecture.
+    """
+
+    loss_class: ClassVar[Any]
+    sampler: ClassVar[BatchSamplers]
+    control: TrainerControl
+
+    def __init__(self, model: Any, fit: Fit) -> None:
+        self.fit, request = fit, fit.request
+        self.whole_length = model.max_seq_length
+        model.max_seq_length = min(request.max_length, self.whole_length or request.max_length)
+        rows = Dataset.from_dict(self.rows(fit.pairs))
+        super().__init__(
+            model=model,
+            args=self.training_args_class(
+                output_dir=str(fit.folder),
+                num_train_epochs=request.epochs,
+                per_device_train_batch_size=min(request.batch_size, len(fit.pairs)),
+                learning_rate=request.learning_rate,
+                warmup_steps=WARM_UP,
+                seed=request.seed,
+                batch_sampler=self.sampler,
+                prompts=self.prompts(model),
+                save_strategy="epoch",
+                logging_steps=0.01,
+                logging_nan_inf_filter=False,
+                dataloader_pin_memory=False,
+                report_to="none",
+                disable_tqdm=True,
+            ),
+            train_dataset=rows,
+            loss=self.loss_class(model),
+            callbacks=[_EveryEpoch(), fit.progress],
+        )
+        self.remove_callback(PrinterCallback)
+        self.all_steps = request.epochs * len(self.get_train_dataloader())
+
+    @staticmethod
+    def rows(pairs: Sequence[DocumentPair]) -> dict[str, list[Any]]:
+        """The columns of the training data, in the order in which the loss takes them."""
+        raise NotImplementedError
+
+    @staticmethod
+    def prompts(model: Any) -> dict[str, str] | None:
+        """What stands in front of the texts of a column; None where nothing does."""
+        return None
+
+    def finish(self) -> int:
+        """Train to the end, from the newest checkpoint if there is one; the steps done.
+
+        Raises:
+            HedgerowError: a loss that is not finite, or no room for a checkpoint.
+            RunCancelled: out of ``progress.check``.
+        """
+        step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
+        checkpoints.remove(self.fit.folder, but=step)
+        if step:
+            path = checkpoints.folder_of(self.fit.folder, step)
+            self.train(resume_from_checkpoint=str(path))
+        else:
+            self.evaluate()
+            self.train()
+        self.model.max_seq_length = self.whole_length
+        self.model.eval()
+        return int(self.state.global_step)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Measure the model, before the first step and after each epoch."""
+        self.fit.progress.check()
+        self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
+        self.model.eval()
+        limit, self.model.max_seq_length = self.model.max_seq_length, self.whole_length
+        try:
+            figures = dict(self.fit.measure())
+        finally:
+            self.model.max_seq_length = limit
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, figures
+        )
+        return figures
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """No card, for which the library would look at the texts and at the Hub."""
+
+    def log(self, logs: dict[str, float], *given: Any) -> None:
+        """Fail where the loss is not finite any more."""
+        if not math.isfinite(logs.get(LOSS, 0.0)):
+            raise HedgerowError(
+                f"The training diverged before step {self.state.global_step} (its loss is not a "
+                f"finite number); lower the learning rate, now {self.fit.request.learning_rate:g}."
+            )
+        super().log(logs, *given)
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """Write the weights; what else a checkpoint holds is the trainer's own."""
+        path = Path(output_dir or self.args.output_dir)
+        path.mkdir(parents=True, exist_ok=True)
+        checkpoints.save_weights(self.model, path / _WEIGHTS)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """The trainer's own would count when it is half written, too."""
+        step, position = self.state.global_step, TrainingPosition()
+        with checkpoints.whole(self.fit.folder, step, position=position, of=self.fit.identity):
+            super()._save_checkpoint(model, trial)
+
+    def _load_from_checkpoint(self, checkpoint_path: str, *_: Any) -> None:
+        checkpoints.load_weights(self.model, Path(checkpoint_path) / _WEIGHTS)
+
+
+class _Triples(PairTrainer):
+    """Two triples a pair: a query, the document that answers it, and the other one."""
+
+    sampler = BatchSamplers.NO_DUPLICATES
+    """What is right for one query of a pair is wrong for the other: with both in a batch, each
+    document would be a negative of its own query."""
+
+    @staticmethod
+    def rows(pairs: Sequence[DocumentPair]) -> dict[str, list[Any]]:
+        """Query, positive, negative."""
+        return {
+            "query": [query for pair in pairs for query in pair.queries],
+            "positive": [document for pair in pairs for document in pair.documents],
+            "negative": [document for pair in pairs for document in reversed(pair.documents)],
+        }
+
+    @staticmethod
+    def prompts(model: Any) -> dict[str, str] | None:
+        """The model's own for queries and documents, with which it is measured, too."""
+        default = model.prompts.get(model.default_prompt_name) or ""
+        query, document = (default or prompt for prompt in retrieval_prompts(model))
+        if not query and not document:
+            return None
+        return {"query": query, "positive": document, "negative": document}
+
+
+class BiEncoderTrainer(_Triples, SentenceTransformerTrainer):
+    """By the ranking loss over a batch, cosines times 20."""
+
+    loss_class = MultipleNegativesRankingLoss
+
+
+class LateInteractionTrainer(_Triples, MultiVectorEncoderTrainer):
+    """By the same loss over MaxSim."""
+
+    loss_class = MultiVectorMultipleNegativesRankingLoss
+
+
+class CrossEncoderPairTrainer(PairTrainer, CrossEncoderTrainer):
+    """By binary cross-entropy: each query with each document, right or wrong."""
+
+    loss_class = BinaryCrossEntropyLoss
+    sampler = BatchSamplers.BATCH_SAMPLER
+
+    @staticmethod
+    def rows(pairs: Sequence[DocumentPair]) -> dict[str, list[Any]]:
+        """Query, document, label; four a pair."""
+        every = [
+            (query, document, float(own == other))
+            for pair in pairs
+            for own, query in enumerate(pair.queries)
+            for other, document in enumerate(pair.documents)
+        ]
+        names = ("query", "document", "label")
+        return dict(zip(names, map(list, zip(*every, strict=True)), strict=True))
+
+
+TRAINERS: dict[str, type[PairTrainer]] = {
+    BiEncoder.architecture: BiEncoderTrainer,
+    Cross.architecture: CrossEncoderPairTrainer,
+    LateInteraction.architecture: LateInteractionTrainer,
+}
+"""By architecture."""
