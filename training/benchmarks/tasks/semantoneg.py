@@ -58,7 +58,7 @@ class SemAntoNeg(Benchmark[Entry]):
     def read(cls, source: Path | str = "") -> Self:
         """The entries of a file in the published format."""
         place = source_or_hub(
-            source, hub=cls.hub, title=cls.title, address="https://github.com/teemuvh/SemAntoNeg"
+            source, hub=cls.hub, title=cls.title, address="https://github.com/Helsinki-NLP/SemAntoNeg"
         )
         entries = [_entry(n, r) for n, r in enumerate(records(place, expects=cls.expects))]
         return cls(at_least_one(entries, place, expects=cls.expects))
