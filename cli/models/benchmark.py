@@ -21,7 +21,7 @@ from curation.generation.costs.prices import price_under, spent_by
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import Budget
 from curation.release.freezing import get_release
-from curation.release.overlap_results import told
+from curation.release.overlap_results import told, told_by_field
 from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -144,7 +144,8 @@ def run_benchmark(
         lines = [f"The answers cost {spent_by(ended)}."]
     if overlap:
         result |= _overlap(settings, engine, release)
-        lines += [told(facts) for facts in result["overlap"]]
+        for shared in result["overlap"]:
+            lines += filter(None, [told(shared), told_by_field(shared)])
         lines += filter(None, [bundled_texts_told(result["bundled_overlap"])])
     show(result, as_json, table(rows), *_average_line(result), *lines)
 

@@ -40,9 +40,7 @@ def shortened(
         found = [
             line
             for paper in papers
-            for line in _first(
-                [line for line in published if paper_of(line) == paper], known, most
-            )
+            for line in _first([line for line in published if paper_of(line) == paper], known, most)
         ]
     return measured + found, len(published) - len(found)
 

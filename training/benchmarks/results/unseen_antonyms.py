@@ -1,0 +1,127 @@
+"""SemAntoNeg without the antonym pairs that a model was taught.
+
+A model that was trained on a release has seen some of the test's antonym pairs there, in other
+sentences. The score over the other items says how it does with pairs that are new to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from db.errors import HedgerowError
+from db.models import Encoder, Release, ReleaseItem
+from training.benchmarks.results.metrics import metric_of
+from training.benchmarks.results.queries import Scored, full_result
+from training.benchmarks.tasks.semantoneg import ANTONYMS, SemAntoNeg, differing_words
+from training.evaluation.semantoneg_questions import ANTONYM, BOTH
+
+_BATCH = 5_000
+_NOT = re.compile(r"n[’']t\b|\bnot\b", re.IGNORECASE)
+
+
+class UnseenScore(NamedTuple):
+    """The score over the items whose antonyms are in no release that the model was trained on.
+
+    Attributes:
+        releases: their numbers.
+        score: in points; None where no item is left.
+        n: items that are left.
+        left_out: items whose antonym pair is in a release.
+    """
+
+    releases: tuple[int, ...]
+    score: float | None
+    n: int
+    left_out: int
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the command line prints."""
+        return self._asdict() | {"releases": list(self.releases)}
+
+
+def unseen_scores(
+    session: Session, data_folder: Path, rows: Iterable[Scored]
+) -> dict[int, UnseenScore]:
+    """The second scores of the SemAntoNeg results of models that were trained here, by result.
+
+    A result whose file is gone has none.
+    """
+    own = [row for row in rows if row.benchmark == SemAntoNeg.id and row.file]
+    taught = _releases(session, {row.model_hash for row in own if row.model_hash})
+    known: dict[int, frozenset[str]] = {}
+    found = {}
+    for row in own:
+        if not (releases := taught.get(row.model_hash)):
+            continue
+        for number, release_id in releases.items():
+            if number not in known:
+                known[number] = antonyms_of_release(session, release_id)
+        pairs = frozenset().union(*(known[number] for number in releases))
+        try:
+            found[row.id] = _unseen(data_folder, row, tuple(sorted(releases)), pairs)
+        except HedgerowError:  # its file is gone or damaged: Items says so
+            continue
+    return found
+
+
+def antonyms_of_release(session: Session, release_id: int) -> frozenset[str]:
+    """The pairs of words in which an anchor differs from a variant that has an antonym for one.
+
+    Of all splits, as SemAntoNeg's results name their pairs ('cold / hot').
+    """
+    query = (
+        select(col(ReleaseItem.anchor), col(ReleaseItem.text))
+        .where(
+            col(ReleaseItem.release_id) == release_id, col(ReleaseItem.type_id).in_((ANTONYM, BOTH))
+        )
+        .execution_options(yield_per=_BATCH)
+    )
+    pairs = (_pair(anchor, text) for anchor, text in session.execute(query))
+    return frozenset(filter(None, pairs))
+
+
+def _pair(anchor: str, text: str) -> str:
+    """A negated antonym differs by 'not' as well."""
+    return differing_words(anchor, text) or differing_words(
+        _NOT.sub(" ", anchor), _NOT.sub(" ", text)
+    )
+
+
+def _releases(session: Session, hashes: set[str]) -> dict[str, dict[int, int]]:
+    """For each fingerprint the releases, number → id, that it and its bases were trained on."""
+    found: dict[str, dict[int, int]] = {}
+    for fingerprint in hashes:
+        releases: dict[int, int] = {}
+        encoder = session.execute(
+            select(Encoder).where(col(Encoder.fingerprint) == fingerprint)
+        ).scalar()
+        while encoder is not None:  # a base is older, so that this ends
+            if encoder.release_id is not None:
+                release = session.get_one(Release, encoder.release_id)
+                releases[release.number] = release.id
+            older = encoder.base_id is not None and encoder.base_id < encoder.id
+            encoder = session.get(Encoder, encoder.base_id) if older else None
+        if releases:
+            found[fingerprint] = releases
+    return found
+
+
+def _unseen(
+    data_folder: Path, row: Scored, releases: tuple[int, ...], pairs: frozenset[str]
+) -> UnseenScore:
+    result = full_result(data_folder, row)
+    left = [
+        item
+        for item in result.rows
+        if not any(mark.breakdown == ANTONYMS and mark.value in pairs for mark in item.marks)
+    ]
+    score = metric_of(result.kind, left) if left else None
+    return UnseenScore(releases, score, len(left), len(result.rows) - len(left))
