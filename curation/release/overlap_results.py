@@ -149,7 +149,7 @@ _POLARITY = {
 }
 
 
-def _texts(session: Session, query: Select[tuple[str]]) -> Iterator[str]:
+def _texts(session: Session, query: Select[Any]) -> Iterator[str]:
     yield from session.execute(query.execution_options(yield_per=_BATCH)).scalars()
 
 

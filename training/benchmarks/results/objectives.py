@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from training.benchmarks.results.published import published
+from training.benchmarks.results.queries import Scored, by_column
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 GENERAL, PARAPHRASE, NLI, STSB = OBJECTIVES = (
@@ -132,3 +133,17 @@ def model_rows(models: Iterable[ModelAccuracy]) -> list[tuple[Any, ...]]:
         (m.model, m.objective, round(m.accuracy, 2), "published" if m.published else "measured")
         for m in ordered
     ]
+
+
+def measured_accuracies(rows: Sequence[Scored]) -> list[ModelAccuracy]:
+    """One's own results on the largest data of SemAntoNeg that were measured.
+
+    Args:
+        rows: as ``newest`` gives them.
+    """
+    own = [row for row in rows if row.benchmark == SemAntoNeg.id]
+    largest = max(own, key=lambda row: row.n, default=None)
+    if largest is None:
+        return []
+    of_data = by_column(own, largest.column).values()
+    return [ModelAccuracy(row.title, row.score, False) for row in of_data]

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Encoder, Release, ReleaseItem
 from training.benchmarks.results.metrics import metric_of
@@ -40,6 +41,17 @@ class UnseenScore(NamedTuple):
     score: float | None
     n: int
     left_out: int
+
+    @property
+    def told(self) -> str:
+        """A sentence."""
+        where = f"release {' and '.join(map(str, self.releases))}"
+        if self.score is None:
+            return f"{where} has the antonym pair of every item."
+        return (
+            f"{self.score:.1f} over the {counted(self.n, 'item')} whose antonym pair is not in "
+            f"{where}; {self.left_out:,} left out."
+        )
 
     @property
     def facts(self) -> dict[str, Any]:
