@@ -7,7 +7,8 @@ sentences. The score over the other items says how it does with pairs that are n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,37 +68,33 @@ def unseen_scores(
     A result whose file is gone has none.
     """
     own = [row for row in rows if row.benchmark == SemAntoNeg.id and row.file]
-    taught = _releases(session, {row.model_hash for row in own if row.model_hash})
-    known: dict[int, frozenset[str]] = {}
+    taught = {hash_: _releases(session, hash_) for hash_ in {row.model_hash for row in own}}
     found = {}
     for row in own:
-        if not (releases := taught.get(row.model_hash)):
-            continue
-        for number, release_id in releases.items():
-            if number not in known:
-                known[number] = antonyms_of_release(session, release_id)
-        pairs = frozenset().union(*(known[number] for number in releases))
-        try:
-            found[row.id] = _unseen(data_folder, row, tuple(sorted(releases)), pairs)
-        except HedgerowError:  # its file is gone or damaged: Items says so
-            continue
+        if releases := taught[row.model_hash]:
+            with suppress(HedgerowError):  # its file is gone or damaged: Items says so
+                found[row.id] = _unseen(session, data_folder, row, releases)
     return found
 
 
-def antonyms_of_release(session: Session, release_id: int) -> frozenset[str]:
+def antonyms_of_release(session: Session, release: Release) -> frozenset[str]:
     """The pairs of words in which an anchor differs from a variant that has an antonym for one.
 
     Of all splits, as SemAntoNeg's results name their pairs ('cold / hot').
     """
-    query = (
-        select(col(ReleaseItem.anchor), col(ReleaseItem.text))
-        .where(
-            col(ReleaseItem.release_id) == release_id, col(ReleaseItem.type_id).in_((ANTONYM, BOTH))
+    if release.content_hash not in _known:
+        query = select(col(ReleaseItem.anchor), col(ReleaseItem.text)).where(
+            col(ReleaseItem.release_id) == release.id,
+            col(ReleaseItem.type_id).in_((ANTONYM, BOTH)),
         )
-        .execution_options(yield_per=_BATCH)
-    )
-    pairs = (_pair(anchor, text) for anchor, text in session.execute(query))
-    return frozenset(filter(None, pairs))
+        rows = session.execute(query.execution_options(yield_per=_BATCH))
+        pairs = {_pair(anchor, text) for anchor, text in rows}
+        _known[release.content_hash] = frozenset(pairs - {""})
+    return _known[release.content_hash]
+
+
+_known: dict[str, frozenset[str]] = {}
+"""By content hash, since a release never changes, and pages ask again and again."""
 
 
 def _pair(anchor: str, text: str) -> str:
@@ -107,28 +104,24 @@ def _pair(anchor: str, text: str) -> str:
     )
 
 
-def _releases(session: Session, hashes: set[str]) -> dict[str, dict[int, int]]:
-    """For each fingerprint the releases, number → id, that it and its bases were trained on."""
-    found: dict[str, dict[int, int]] = {}
-    for fingerprint in hashes:
-        releases: dict[int, int] = {}
-        encoder = session.execute(
-            select(Encoder).where(col(Encoder.fingerprint) == fingerprint)
-        ).scalar()
-        while encoder is not None:  # a base is older, so that this ends
-            if encoder.release_id is not None:
-                release = session.get_one(Release, encoder.release_id)
-                releases[release.number] = release.id
-            older = encoder.base_id is not None and encoder.base_id < encoder.id
-            encoder = session.get(Encoder, encoder.base_id) if older else None
-        if releases:
-            found[fingerprint] = releases
-    return found
+def _releases(session: Session, fingerprint: str) -> list[Release]:
+    """The releases that a model and its bases were trained on, by number; of others, none."""
+    query = select(Encoder).where(col(Encoder.fingerprint) == fingerprint)
+    encoder = session.execute(query).scalar()
+    found: dict[int, Release] = {}
+    while encoder is not None:  # a base was there before, so that this ends
+        if encoder.release_id is not None:
+            release = session.get_one(Release, encoder.release_id)
+            found[release.number] = release
+        is_older = encoder.base_id is not None and encoder.base_id < encoder.id
+        encoder = session.get(Encoder, encoder.base_id) if is_older else None
+    return [found[number] for number in sorted(found)]
 
 
 def _unseen(
-    data_folder: Path, row: Scored, releases: tuple[int, ...], pairs: frozenset[str]
+    session: Session, data_folder: Path, row: Scored, releases: Sequence[Release]
 ) -> UnseenScore:
+    pairs = frozenset[str]().union(*(antonyms_of_release(session, one) for one in releases))
     result = full_result(data_folder, row)
     left = [
         item
@@ -136,4 +129,5 @@ def _unseen(
         if not any(mark.breakdown == ANTONYMS and mark.value in pairs for mark in item.marks)
     ]
     score = metric_of(result.kind, left) if left else None
-    return UnseenScore(releases, score, len(left), len(result.rows) - len(left))
+    numbers = tuple(release.number for release in releases)
+    return UnseenScore(numbers, score, len(left), len(result.rows) - len(left))

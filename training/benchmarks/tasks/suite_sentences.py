@@ -28,6 +28,10 @@ FEWEST = 4
 """Tokens of a sentence, punctuation among them (§3)."""
 
 
+Sentence = str | tuple[str, str]
+"""A sentence, or a paraphrase pair of which one is negated."""
+
+
 class Reason(StrEnum):
     """Why a sentence, or a pair of them, gives no forms."""
 
@@ -80,7 +84,7 @@ class _No(Exception):
         self.reason, self.word = reason, word
 
 
-def build(sentences: Iterable[str | tuple[str, str]]) -> Built:
+def build(sentences: Iterable[Sentence]) -> Built:
     """The forms of sentences, and of paraphrase pairs of which one sentence is negated.
 
     Raises:

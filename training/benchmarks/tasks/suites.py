@@ -18,7 +18,7 @@ from db.errors import HedgerowError
 from db.models import Split
 from training.benchmarks.data.file_reading import FileRecord, at_least_one, decoded, records
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
-from training.benchmarks.tasks.suite_sentences import Built, at_least_one_turned, build
+from training.benchmarks.tasks.suite_sentences import Built, Sentence, at_least_one_turned, build
 from training.data.families import training_families
 from training.evaluation.semantoneg_questions import Forms, forms_of
 from training.recipe.schema import Recipe
@@ -101,11 +101,20 @@ def built_of(path: Path) -> Built:
     if path.suffix.lower() in _TABLES:
         entries = list(map(_sentence, records(path, expects=EXPECTS_SENTENCES)))
     else:
-        entries = [line.strip() for line in decoded(path).splitlines() if line.strip()]
+        entries = lines_of(decoded(path))
     return at_least_one_turned(build(at_least_one(entries, path, expects=EXPECTS_SENTENCES)))
 
 
-def _sentence(record: FileRecord) -> str | tuple[str, str]:
+def lines_of(text: str) -> list[Sentence]:
+    """The sentences of a text, one a line; two with a tab between them are a pair."""
+    found: list[Sentence] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        first, _, second = (part.strip() for part in line.partition("\t"))
+        found.append((first, second) if first and second else line)
+    return found
+
+
+def _sentence(record: FileRecord) -> Sentence:
     first, second = PAIR
     if any(name in record.values for name in first):
         return record.text(*first), record.text(*second)
