@@ -31,6 +31,7 @@ def choose() -> list[DataChoice]:
         for kind in BENCHMARKS:
             with st.container(border=True, key=f"bench-of-{kind.id}"):
                 found += _one(kind)
+    own_suite.read_over(f"{_PROBLEM}-{SemAntoNeg.id}")
     return found
 
 

@@ -46,7 +46,12 @@ def draw(
         name for name in (*OBJECTIVES, OTHER) if any(model.objective == name for model in shown)
     ]
     y = alt.Y("objective:N", sort=names, title=None, axis=alt.Axis(labelLimit=160))
-    x = alt.X("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 100]))
+    x = alt.X(
+        "accuracy:Q",
+        title="accuracy",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
+    )
     boxes = _frame([group._asdict() for group in groups], "objective", "mean", "lower", "upper")
     table = _frame([model._asdict() | {"objective": model.objective} for model in shown])
     told = [
@@ -79,7 +84,7 @@ def draw(
     )
     own = base.transform_filter("!datum.published")
     points = own.mark_point(size=110, filled=True, opacity=1, shape="diamond", color=colours.before)
-    words = own.mark_text(align="left", dx=9, dy=-9, limit=LONGEST_LABEL, color=colours.ink).encode(
+    words = own.mark_text(align="left", dy=-22, limit=LONGEST_LABEL, color=colours.ink).encode(
         text="model:N"
     )
     guess = (

@@ -57,9 +57,22 @@ def _of_sentences(problem: str) -> None:
         "of which one sentence must be negated.",
     )
     st.button("Make the forms", key="bench-suite-turn", on_click=_turn, args=(problem,))
+
+
+def read_over(problem: str) -> None:
+    """The forms that were made, to correct and to use, and what gave none; else nothing.
+
+    Args:
+        problem: where what goes wrong is told.
+    """
     built: Built | None = st.session_state.get(_BUILT)
-    if built is None:
-        return
+    if built is not None:
+        with st.container(border=True, key="bench-suite-made-forms"):
+            _forms(built, problem)
+
+
+def _forms(built: Built, problem: str) -> None:
+    st.header("The forms of your sentences", anchor=False)
     st.caption(
         "Read them before you use them: an antonym may not fit its sentence. Correct a cell, or "
         "delete a row."
