@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from curation.content_uids import canonical
-from curation.generation.providers.rules.grammar.clause import edited
 from curation.generation.providers.rules.grammar.forms import past, third
 from curation.language.negators import find_negators
 from curation.language.tagging import TaggedWord, tag
@@ -36,6 +35,7 @@ class Reason(StrEnum):
     """Why a sentence, or a pair of them, gives no forms."""
 
     SHORT = "fewer than four tokens"
+    LONG = "too long for the tagger"
     ONE_NEGATED = "expected one of the two sentences to be negated, and not the other"
     NO_NEGATOR = "no 'not' in it"
     SEVERAL = "another negator than a single 'not'"
@@ -123,22 +123,25 @@ def at_least_one_turned(built: Built) -> Built:
 def _negated_one(first: str, second: str) -> str:
     """The sentence of a pair that alone is negated; neither may be short."""
     for text in (first, second):
-        if _is_short(tag(canonical(text))):
-            raise _No(Reason.SHORT)
+        _tagged(canonical(text))
     negated = [text for text in (first, second) if _negators(Analysis(canonical(text)))]
     if len(negated) != 1:
         raise _No(Reason.ONE_NEGATED)
     return negated[0]
 
 
-def _is_short(words: Sequence[TaggedWord]) -> bool:
-    return len(words) < FEWEST
+def _tagged(text: str) -> list[TaggedWord]:
+    """The words of a sentence that is neither short nor long."""
+    words = tag(text)
+    if not words and text:
+        raise _No(Reason.LONG)
+    if len(words) < FEWEST:
+        raise _No(Reason.SHORT)
+    return words
 
 
 def _forms(text: str) -> Forms:
-    words = tag(text)
-    if _is_short(words):
-        raise _No(Reason.SHORT)
+    words = _tagged(text)
     analysis = Analysis(text)
     negator = _only_not(analysis)
     token = analysis.tokens[negator]
@@ -162,7 +165,10 @@ _Edits = list[tuple[int, int, str]]
 
 def _edited(text: str, edits: _Edits) -> str:
     """The text with these edits, its capital at the beginning, and single spaces."""
-    made = " ".join(edited(text, edits).split())
+    made = text
+    for start, end, new in sorted(edits, reverse=True):
+        made = made[:start] + new + made[end:]
+    made = " ".join(made.split())
     return made[:1].upper() + made[1:] if text[:1].isupper() else made
 
 
@@ -222,7 +228,7 @@ def _check_rest(text: str, analysis: Analysis) -> None:
         raise _No(Reason.TAG)
 
 
-_DO = {"do": "VVB", "does": "VVZ", "did": "VVD"}
+_DO = frozenset({"do", "does", "did"})
 _THIRD, _PAST = {"have": "has", "do": "does", "be": "is"}, {"have": "had", "do": "did"}
 
 

@@ -74,6 +74,7 @@ def test_the_four_forms(sentence: str, negation: str, antonym: str, both: str) -
     ("sentence", "reason", "word"),
     [
         ("Not bad.", Reason.SHORT, ""),
+        (f"It is not {'very ' * 60}good.", Reason.LONG, ""),
         ("The soup was cold.", Reason.NO_NEGATOR, ""),
         ("He was never happy.", Reason.NO_NEGATOR, ""),
         ("Nobody is not happy here.", Reason.SEVERAL, ""),
