@@ -61,8 +61,12 @@ COMMANDS: dict[str, str | Group] = {
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",
     "benchmarks": Group(
-        "List the results, or build a suite of your own sentences.",
-        {"suite": "cli.models.own_suite:make_suite"},
+        "List the results, see what they have in common, or build a suite of your own sentences.",
+        {
+            "suite": "cli.models.own_suite:make_suite",
+            "errors": "cli.models.shared_errors:errors",
+            "objectives": "cli.models.by_objective:objectives",
+        },
         callback="cli.models.newest_scores:newest_scores",
     ),
     "app": "cli.serve:open_app",

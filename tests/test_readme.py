@@ -32,6 +32,7 @@ ONLY_HELP = {
     "adapter",
     "app",
     "benchmark",
+    "benchmarks errors",
     "benchmarks suite",
     "diagnose",
     "generate",

@@ -11,17 +11,23 @@ import typer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from cli.models.score_rows import facts, table
+from cli.models.score_rows import (
+    average_line,
+    facts_by_model,
+    is_average,
+    table,
+    unseen_lines,
+)
+from cli.models.several_models import PassedOver, carry_out, fitting_models, names_of_models
 from cli.shared.home import asked_by, open_home
 from cli.shared.options import CallCap, as_cap, as_option
-from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.prices import price_under, spent_by
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import Budget
 from curation.release.freezing import get_release
-from curation.release.overlap_results import told
+from curation.release.overlap_results import told, told_by_field
 from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -42,12 +48,13 @@ from training.benchmarks.data.sources import (
     require_data,
     require_hub,
 )
-from training.benchmarks.results.queries import Scored, of_run
+from training.benchmarks.results.queries import of_run
+from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
 from training.benchmarks.scorers.architecture import known_architectures
-from training.benchmarks.tasks.general import SUITES, TaskScore, average, by_kind
+from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
 
@@ -61,12 +68,16 @@ NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE (
 def run_benchmark(
     name: Annotated[str, typer.Argument(metavar="NAME", help=NAMES)],
     model: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="A model's folder or name; a chat model's name; of DPR, QUESTION_MODEL+CONTEXT_MODEL.",  # noqa: E501
+            help="A model's folder or name; a chat model's name; of DPR, "
+            "QUESTION_MODEL+CONTEXT_MODEL. Repeat it for several.",
         ),
-    ] = "",
+    ] = None,
+    models: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Models, one a line, next to --model.")
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -118,21 +129,25 @@ def run_benchmark(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a model with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
+    """Measure models with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
     settings, engine = open_home()
-    asked = chosen_model(
-        {
-            "name": model,
-            "architecture": architecture,
-            "query_prompt": query_prompt,
-            "document_prompt": document_prompt,
-            "base_url": base_url,
-            "max_tokens": max_tokens,
-        },
-        called=as_option,
+    shared = {
+        "architecture": architecture,
+        "query_prompt": query_prompt,
+        "document_prompt": document_prompt,
+        "base_url": base_url,
+        "max_tokens": max_tokens,
+    }
+    asked = tuple(
+        chosen_model({"name": one} | shared, called=as_option)
+        for one in names_of_models(model or [], models)
     )
     with reading(engine) as session:
-        asked = _priced(session, asked, budget)
+        asked = tuple(_priced(session, one, budget) for one in asked)
+    several = len(asked) > 1
+    passed_over: list[PassedOver] = []
+    if several:
+        asked, passed_over = fitting_models(engine, settings, asked)
     caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
     with _named(settings, name, data, dry_run=dry_run) as kept:
         request = _request(settings, name, asked, kept, release, split)
@@ -141,8 +156,8 @@ def run_benchmark(
         if dry_run:
             _show_plan(settings, engine, request, as_json)
             return
-    if asked.architecture == CHAT:
-        require_key(asked.base_url, settings)
+    if asked[0].architecture == CHAT:
+        require_key(asked[0].base_url, settings)
     if overlap:
         with reading(engine) as session:
             get_release(session, release)  # before a long run rather than after it
@@ -155,20 +170,27 @@ def run_benchmark(
             request,
             requested_by=asked_by(session, settings),
         )
-    ended = carry_out_run(settings, engine, run.id)
+    ended, problems = carry_out(settings, engine, run.id, several=several)
     with reading(engine) as session:
         rows = of_run(session, run.id)
+        unseen = unseen_scores(session, settings.data_folder, rows)
     result = {"run": run.id, "state": ended["state"]}
-    result |= _general(name, rows) if name.startswith(MTEB) else facts(rows[0])
-    lines = []
+    found = facts_by_model(rows, unseen, suite=name if name.startswith(MTEB) else "")
+    result |= {"results": found} if several else found[0]
+    lines = [*map(average_line, filter(is_average, found)), *unseen_lines(rows, unseen)]
+    if several:
+        passed_over += problems
+        result["passed_over"] = [one._asdict() for one in passed_over]
+        lines += [one.told for one in passed_over]
     if "cost" in ended:
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
-        lines = [f"The answers cost {spent_by(ended)}."]
+        lines.append(f"The answers cost {spent_by(ended)}.")
     if overlap:
         result |= _overlap(settings, engine, release)
-        lines += [told(facts) for facts in result["overlap"]]
+        for shared in result["overlap"]:
+            lines += filter(None, [told(shared), told_by_field(shared)])
         lines += filter(None, [bundled_texts_told(result["bundled_overlap"])])
-    show(result, as_json, table(rows), *_average_line(result), *lines)
+    show(result, as_json, table(rows), *lines)
 
 
 def _priced(session: Session, model: ModelChoice, budget: float | None) -> ModelChoice:
@@ -189,15 +211,16 @@ def _show_plan(
             require_data(session, settings.data_folder, choice) for choice in request.benchmarks
         ]
         plan = plan_benchmarks(session, settings, request.models, data)
-    (model,) = plan.models
+    chats = [model.chats for model in plan.models if model.chats]
+    seconds = [model.seconds for model in plan.models if model.seconds is not None]
     result: dict[str, Any] = {
         "tasks": names_of(request.suites, request.tasks),
         "items": plan.items or None,
         "questions": plan.questions or None,
         "texts": plan.texts or None,
         "unknown": list(plan.unknown),
-        "seconds": model.seconds if plan.items else None,
-        "chat": model.chats._asdict() if model.chats and plan.items else None,
+        "seconds": sum(seconds) if plan.items and len(seconds) == len(plan.models) else None,
+        "chat": chats[0]._asdict() if chats and plan.items else None,
     }
     flat = result | (result["chat"] or {})
     rows = [
@@ -238,18 +261,18 @@ def _named(
 def _request(
     settings: Settings,
     name: str,
-    model: ModelChoice,
+    models: tuple[ModelChoice, ...],
     kept: KeptData | None,
     release: int | None,
     split: Split,
 ) -> BenchmarkRequest:
     if not name.startswith(MTEB):
         chosen = data_of(settings, name, kept, release, split)
-        return BenchmarkRequest(models=(model,), benchmarks=(chosen,))
+        return BenchmarkRequest(models=models, benchmarks=(chosen,))
     wanted = name.removeprefix(MTEB)
     if wanted in SUITES:
-        return BenchmarkRequest(models=(model,), suites=(wanted,))
-    return BenchmarkRequest(models=(model,), tasks=(wanted,))
+        return BenchmarkRequest(models=models, suites=(wanted,))
+    return BenchmarkRequest(models=models, tasks=(wanted,))
 
 
 def data_of(
@@ -278,25 +301,3 @@ def _overlap(settings: Settings, engine: Engine, release: int | None) -> dict[st
         "overlap": [compared.facts for compared in found],
         "bundled_overlap": [compared.facts for compared in bundled],
     }
-
-
-def _general(name: str, rows: list[Scored]) -> dict[str, Any]:
-    """The tasks of a suite and their mean, or the single task."""
-    if len(rows) == 1:
-        return facts(rows[0]) | {"benchmark": name}
-    scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
-    return {
-        "benchmark": name,
-        "metric": "mean over kinds of tasks",
-        "score": average(scores),
-        "n": len(rows),
-        "model": rows[0].model,
-        "architecture": rows[0].architecture,
-        "model_hash": rows[0].model_hash,
-        "kinds": by_kind(scores),
-        "tasks": {row.benchmark: row.score for row in reversed(rows)},
-    }
-
-
-def _average_line(result: dict[str, Any]) -> list[str]:
-    return [f"Mean over the kinds of tasks: {result['score']:.1f}."] if "kinds" in result else []

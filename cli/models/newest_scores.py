@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cli.models.score_rows import facts, table
+from cli.models.score_rows import facts, table, unseen_lines
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, show
 from db.engine import reading
 from training.benchmarks.results.queries import newest
+from training.benchmarks.results.unseen_antonyms import unseen_scores
 
 
 def newest_scores(
@@ -21,8 +22,10 @@ def newest_scores(
     """List the newest result of each model in each benchmark, or build a suite of your own."""
     if context.invoked_subcommand is not None:
         return
-    _, engine = open_home()
+    settings, engine = open_home()
     with reading(engine) as session:
         rows = newest(session, benchmark=name)
-    result = {"results": [facts(row) for row in rows]}
-    show(result, as_json, table(rows) if rows else "There are no results yet.")
+        unseen = unseen_scores(session, settings.data_folder, rows)
+    result = {"results": [facts(row, unseen) for row in rows]}
+    lines = [table(rows), *unseen_lines(rows, unseen)] if rows else ["There are no results yet."]
+    show(result, as_json, *lines)

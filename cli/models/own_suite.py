@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from cli.shared.home import open_home
+from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, ReleaseNumber, show
+from curation.plurals import counted
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Split
-from db.named_files import resolved
-from training.benchmarks.tasks.suites import of_release, read_forms, suite, written
+from db.named_files import expanded, resolved
+from training.benchmarks.tasks.suite_sentences import Built, Unturned
+from training.benchmarks.tasks.suites import (
+    built_of,
+    read_forms,
+    release_forms,
+    suite,
+    written,
+    written_forms,
+)
 
 
 def make_suite(
@@ -26,23 +38,62 @@ def make_suite(
             "negation, antonym and both; otherwise a release.",
         ),
     ] = None,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Sentences, one a line, or a table with the column sentence, or sentence1 and "
+            "sentence2 for paraphrase pairs; the other forms are made with WordNet's antonyms.",
+        ),
+    ] = None,
     release: ReleaseNumber = None,
     split: Annotated[Split, typer.Option(help="Of the release.")] = Split.TEST,
+    as_forms: Annotated[
+        bool,
+        typer.Option(
+            "--as-forms",
+            help="Write the four forms of each sentence, to correct and to give to --forms.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a suite in SemAntoNeg's manner, of your own sentences in four forms each."""
-    if forms is not None and release is not None:
-        raise HedgerowError("Expected --forms or --release, found both; leave one out.")
-    if forms is not None:
-        made = suite(read_forms(forms))
+    named = {"--forms": forms, "--sentences": sentences, "--release": release}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise HedgerowError(f"Expected {given[0]} or {given[1]}, found both; leave one out.")
+    found = Built([], [])
+    if sentences is not None:
+        found = built_of(expanded(sentences))
+    elif forms is not None:
+        found.forms.extend(read_forms(forms))
     else:
         with reading(open_home()[1]) as session:
-            made = of_release(session, release, split=split)
-    _write_new(file, written(made))
+            found.forms.extend(release_forms(session, release, split=split))
+    made = suite(found.forms)
+    _write_new(file, written_forms(found.forms) if as_forms else written(made))
     place = resolved(file)
-    result = {"file": str(place), "items": len(made.items)}
-    how = f"hedgerow benchmark {made.id} --model PATH --data {place}"
-    show(result, as_json, f"Wrote {len(made.items):,} items to {place}. To measure a model: {how}")
+    how = f"To measure a model: hedgerow benchmark {made.id} --model PATH --data {place}"
+    said = f"Wrote {len(made.items):,} items to {place}. {how}"
+    if as_forms:
+        said = f"Wrote {counted(len(found.forms), 'sentence')} in four forms to {place}."
+    result: dict[str, Any] = {"file": str(place), "items": len(made.items)}
+    if sentences is not None:
+        result["unturned"] = [
+            {"sentence": one.sentence, "reason": one.told} for one in found.unturned
+        ]
+    show(result, as_json, said, *_unturned_table(found.unturned))
+
+
+def _unturned_table(unturned: Sequence[Unturned]) -> list[str | Table]:
+    """What gave no forms, with the reasons."""
+    if not unturned:
+        return []
+    rows = ((u.sentence, u.told) for u in unturned)
+    return [
+        f"{counted(len(unturned), 'sentence')} could not be turned:",
+        table_of("sentence", "reason", rows=rows),
+    ]
 
 
 def _write_new(file: Path, content: bytes) -> None:

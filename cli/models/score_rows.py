@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
 
 from cli.shared.tables import table_of
-from training.benchmarks.results.queries import Scored
+from training.benchmarks.results.queries import ModelKey, Scored
+from training.benchmarks.results.unseen_antonyms import UnseenScore
+from training.benchmarks.tasks.general import TaskScore, average, by_kind
+
+Unseen = Mapping[int, UnseenScore]
+"""By the id of a result; of those of SemAntoNeg whose model was trained here."""
 
 
-def facts(row: Scored) -> dict[str, Any]:
+def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:
     """A result for scripts: what it came to, and all that it depends on but the versions."""
     interval = row.interval
-    return {
+    second = {"unseen_antonyms": unseen[row.id].facts} if row.id in unseen else {}
+    return second | {
         "benchmark": row.benchmark,
         "metric": row.metric,
         "score": row.score,
@@ -33,6 +40,54 @@ def facts(row: Scored) -> dict[str, Any]:
         "outcomes": row.summary.get("outcomes", {}),
         "figures": row.summary.get("figures", {}),
     }
+
+
+def facts_by_model(
+    rows: Sequence[Scored], unseen: Unseen, *, suite: str = ""
+) -> list[dict[str, Any]]:
+    """The result of each model of a run, in the order in which they were measured.
+
+    Args:
+        rows: the newest first.
+        suite: of mteb's tasks, or a single one, as the command names it; '' for a benchmark.
+    """
+    found: dict[ModelKey, list[Scored]] = {}
+    for row in reversed(rows):
+        found.setdefault(row.model_key, []).append(row)
+    return [_tasks(suite, own) if suite else facts(own[-1], unseen) for own in found.values()]
+
+
+def _tasks(name: str, rows: Sequence[Scored]) -> dict[str, Any]:
+    """The tasks of a suite and their mean, or the single task."""
+    if len(rows) == 1:
+        return facts(rows[0], {}) | {"benchmark": name}
+    scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
+    return {
+        "benchmark": name,
+        "metric": "mean over kinds of tasks",
+        "score": average(scores),
+        "n": len(rows),
+        "model": rows[0].model,
+        "architecture": rows[0].architecture,
+        "model_hash": rows[0].model_hash,
+        "kinds": by_kind(scores),
+        "tasks": {row.benchmark: row.score for row in rows},
+    }
+
+
+def is_average(result: Mapping[str, Any]) -> bool:
+    """Whether a result of `facts_by_model` is the mean of a suite."""
+    return "kinds" in result
+
+
+def average_line(result: Mapping[str, Any]) -> str:
+    """The mean of a suite, for people."""
+    return f"Mean over the kinds of tasks: {result['score']:.1f} ({result['model']})."
+
+
+def unseen_lines(rows: Sequence[Scored], unseen: Unseen) -> list[str]:
+    """The second score of each result that has one, for people."""
+    return [f"{row.title}: {unseen[row.id].told}" for row in rows if row.id in unseen]
 
 
 def table(rows: list[Scored]) -> Table:

@@ -113,7 +113,7 @@ def study(
         "release": data.release,
         "seed": seed,
         "members": [_as_json(settings, trial) for trial in members],
-        "benchmarks": [facts(row) for row in scores],
+        "benchmarks": [facts(row, {}) for row in scores],
     }
     measured = {figure for _, figure in values}
     retrieval = [WHAT_IT_IS] if RETRIEVAL in measured else []

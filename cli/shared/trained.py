@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from cli.shared.tables import table_of
-from curation.release.overlap_results import told
+from curation.release.overlap_results import told, told_by_field
 from training.benchmarks.contamination import bundled_texts_told
 from training.evaluation.held_out import COSINE, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
@@ -31,7 +31,8 @@ def details(result: dict[str, Any]) -> list[str | Table]:
         lines.append(table)
     if RETRIEVAL in result["held_out"]["after"]:
         lines.append(WHAT_IT_IS)
-    lines += map(told, result.get("overlap") or ())
+    for found in result.get("overlap") or ():
+        lines += filter(None, [told(found), told_by_field(found)])
     lines += filter(None, [bundled_texts_told(result.get("bundled_overlap") or ())])
     return [*lines, f"The model is in {result['model']}."]
 

@@ -98,13 +98,22 @@ class Runs:
             )
         self.n = n
         runs, wholes, self.texts = [], [], 0
-        for chunk in _chunks(texts):
-            hashed = _Hashed(chunk, n)
+        for chunk in chunks(texts):
+            hashed = Hashed(chunk, n)
             runs.append(np.unique(hashed.runs))
             wholes.append(hashed.wholes)
             self.texts += len(chunk)
         self._runs = _merged(runs)
         self._wholes = _merged(wholes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Runs], *, n: int = SHORTEST) -> Runs:
+        """The texts of several parts of a release, all with runs of n words."""
+        whole = cls((), n=n)
+        whole.texts = sum(part.texts for part in parts)
+        whole._runs = _merged([part._runs for part in parts])
+        whole._wholes = _merged([part._wholes for part in parts])
+        return whole
 
     def has_run(self, hashes: np.ndarray) -> np.ndarray:
         """Which of these runs' hashes are in the release."""
@@ -126,10 +135,10 @@ def overlap(samples: Iterable[Sequence[str]], runs: Runs, *, texts: Iterable[str
     """
     count = exact = overlapping = 0
     found: list[_Hit] = []
-    for chunk in _chunks(samples):
+    for chunk in chunks(samples):
         owners = [count + place for place, sample in enumerate(chunk) for _ in sample]
         flat = [text for sample in chunk for text in sample]
-        hashed = _Hashed(flat, runs.n)
+        hashed = Hashed(flat, runs.n)
         whole, shared = runs.has_whole(hashed.wholes), runs.has_run(hashed.runs)
         exact += len({owners[place] for place in np.flatnonzero(whole)})
         overlapping += len({owners[place] for place in np.unique(hashed.owners[shared])})
@@ -147,7 +156,7 @@ class _Hit(NamedTuple):
     exact: bool
 
 
-class _Hashed:
+class Hashed:
     """Hashes of texts and of their runs of n words.
 
     Attributes:
@@ -214,7 +223,7 @@ def _merged(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _hits(
-    hashed: _Hashed,
+    hashed: Hashed,
     texts: Sequence[str],
     owners: Sequence[int],
     whole: np.ndarray,
@@ -235,9 +244,9 @@ def _hits(
 def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[SharedText, ...]:
     """The hits, each with a text of the release that has its words."""
     sources: dict[_Hit, str] = {}
-    pending = _chunks(texts) if hits else iter(())
+    pending = chunks(texts) if hits else iter(())
     while len(sources) < len(hits) and (chunk := next(pending, None)) is not None:
-        hashed = _Hashed(chunk, n)
+        hashed = Hashed(chunk, n)
         for hit in hits:
             if hit not in sources and (place := _place(hit, hashed)) is not None:
                 sources[hit] = chunk[place]
@@ -247,7 +256,7 @@ def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[Share
     )
 
 
-def _place(hit: _Hit, hashed: _Hashed) -> int | None:
+def _place(hit: _Hit, hashed: Hashed) -> int | None:
     """The number of the first text that has the words of a hit; None if none of these has."""
     if hit.exact:
         found = np.flatnonzero(hashed.wholes == hit.hash)
@@ -256,7 +265,8 @@ def _place(hit: _Hit, hashed: _Hashed) -> int | None:
     return int(hashed.owners[found[0]]) if len(found) else None
 
 
-def _chunks(items: Iterable[Some]) -> Iterator[list[Some]]:
+def chunks(items: Iterable[Some]) -> Iterator[list[Some]]:
+    """The items, `CHUNK` at a time."""
     pending = iter(items)
     while chunk := list(islice(pending, CHUNK)):
         yield chunk

@@ -13,14 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.partial_files import clear_partials, new_partial
 from curation.release.overlap import SHORTEST, Overlap, SharedText
+from curation.release.overlap_fields import ANCHOR, NEGATIVE, OPEN, POSITIVE, FieldOverlap
 from db.errors import HedgerowError
-from db.models import ReleaseItem
+from db.models import Polarity, ReleaseItem
 from db.run_folders import make_folder
 
 FOLDER = "overlap"
@@ -42,6 +43,8 @@ class OverlapWithTest:
         key: of the data; other data have another.
         records: for each example the uid of a variant with the release's text, or of its anchor.
         problem: why they could not be compared, a sentence; then there is no overlap.
+        fields: the same by field; none for texts that have no fields; None in what an older
+            Hedgerow kept, which compared no fields.
     """
 
     release: str
@@ -52,6 +55,12 @@ class OverlapWithTest:
     overlap: Overlap
     records: tuple[str, ...] = ()
     problem: str = ""
+    fields: tuple[FieldOverlap, ...] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing remains to be compared."""
+        return self.fields is not None or bool(self.problem)
 
     @property
     def shares(self) -> bool:
@@ -71,6 +80,8 @@ class OverlapWithTest:
             "overlapping": found.overlapping,
             "exact": found.exact,
         }
+        if self.fields:
+            facts["fields"] = [part._asdict() for part in self.fields]
         return facts | ({"problem": self.problem} if self.problem else {})
 
 
@@ -91,11 +102,55 @@ def told(facts: Mapping[str, Any]) -> str:
     return f"{said} items of {what} {share} {n} words in a row with the release{whole}."
 
 
+def told_by_field(facts: Mapping[str, Any]) -> str:
+    """Which fields of the release share words with which texts of the test, in one sentence.
+
+    Args:
+        facts: as ``OverlapWithTest.facts`` gives them.
+
+    Returns:
+        "" where nothing overlaps, or fields were not compared.
+    """
+    parts = [
+        f"{part['field']} / {part['side']} {part['overlapping']:,}"
+        + (f" ({part['exact']:,} with a whole text)" if part["exact"] else "")
+        for part in facts.get("fields") or ()
+        if part["overlapping"] or part["exact"]
+    ]
+    if not parts:
+        return ""
+    what = f"{facts['title']} ({facts['data']})"
+    return f"Overlapping items by field (release / {what}): {', '.join(parts)}."
+
+
 def texts_of(session: Session, release_id: int) -> Iterator[str]:
     """The anchors of a release, each once, and then its variants; of all splits."""
-    for column in (select(col(ReleaseItem.anchor)).distinct(), select(col(ReleaseItem.text))):
-        query = column.where(col(ReleaseItem.release_id) == release_id)
-        yield from session.execute(query.execution_options(yield_per=_BATCH)).scalars()
+    for field in fields_of(session, release_id).values():
+        yield from field
+
+
+def fields_of(session: Session, release_id: int) -> dict[str, Iterator[str]]:
+    """The texts of a release by field: its anchors, each once, and its variants by polarity."""
+    anchors = select(col(ReleaseItem.anchor)).distinct()
+    variants = {
+        field: select(col(ReleaseItem.text)).where(col(ReleaseItem.polarity) == polarity)
+        for field, polarity in _POLARITY.items()
+    }
+    return {
+        field: _texts(session, query.where(col(ReleaseItem.release_id) == release_id))
+        for field, query in ({ANCHOR: anchors} | variants).items()
+    }
+
+
+_POLARITY = {
+    POSITIVE: Polarity.POSITIVE,
+    NEGATIVE: Polarity.NEGATIVE,
+    OPEN: Polarity.NEUTRAL,
+}
+
+
+def _texts(session: Session, query: Select[Any]) -> Iterator[str]:
+    yield from session.execute(query.execution_options(yield_per=_BATCH)).scalars()
 
 
 def records_of(session: Session, release_id: int, texts: Sequence[str]) -> dict[str, str]:
@@ -149,6 +204,8 @@ def _read(path: Path) -> OverlapWithTest | None:
         examples = tuple(SharedText(*example) for example in values["overlap"].pop("examples"))
         overlap = Overlap(**values.pop("overlap"), examples=examples)
         records = tuple(values.pop("records"))
-        return OverlapWithTest(**values, overlap=overlap, records=records)
+        fields = values.pop("fields", None)
+        parts = None if fields is None else tuple(FieldOverlap(*part) for part in fields)
+        return OverlapWithTest(**values, overlap=overlap, records=records, fields=parts)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

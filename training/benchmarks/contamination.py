@@ -16,7 +16,15 @@ from sqlalchemy.orm import Session
 
 from curation.plurals import counted
 from curation.release.overlap import SHORTEST, Overlap, Runs, overlap
-from curation.release.overlap_results import OverlapWithTest, keep, kept, records_of, texts_of
+from curation.release.overlap_fields import by_field
+from curation.release.overlap_results import (
+    OverlapWithTest,
+    fields_of,
+    keep,
+    kept,
+    records_of,
+    texts_of,
+)
 from db.errors import HedgerowError
 from db.models import Release
 from training.benchmarks.catalogue import benchmark
@@ -52,12 +60,14 @@ class _Compared(NamedTuple):
         name: for people.
         content_hash: under which comparisons are kept.
         texts: all of them, from the start at each call.
+        fields: the same by field; None where there are no fields.
         records: for some of the texts the uid of a variant that they belong to.
     """
 
     name: str
     content_hash: str
     texts: Callable[[], Iterable[str]]
+    fields: Callable[[], Mapping[str, Iterable[str]]] | None
     records: Callable[[Sequence[str]], Mapping[str, str]]
 
 
@@ -77,7 +87,7 @@ def known(data_folder: Path) -> list[Known]:
 
 def missing(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[Known]:
     """The known data that the texts with this content have not been compared with."""
-    there = {(c.benchmark, c.key) for c in kept(data_folder, content_hash, n=n)}
+    there = {(c.benchmark, c.key) for c in kept(data_folder, content_hash, n=n) if c.whole}
     return [k for k in known(data_folder) if (k.benchmark.id, k.key) not in there]
 
 
@@ -105,6 +115,7 @@ def compare(
         "the release",
         release.content_hash,
         lambda: texts_of(session, key),
+        lambda: fields_of(session, key),
         lambda texts: records_of(session, key, texts),
     )
     return _compare(data_folder, compared, n, report)
@@ -118,6 +129,7 @@ def compare_bundled_texts(
         "bundled texts",
         texts_hash(),
         lambda: (entry.text for entry in bundled_texts()),
+        None,
         lambda _: {},
     )
     return _compare(data_folder, compared, SHORTEST, report)
@@ -155,13 +167,16 @@ def _compare(
     data_folder: Path, compared: _Compared, n: int, report: Report | None
 ) -> list[OverlapWithTest]:
     """What is kept of the comparisons, and now what is not."""
-    found = kept(data_folder, compared.content_hash, n=n)
     wanted = missing(data_folder, compared.content_hash, n=n)
+    anew = {(data.benchmark.id, data.key) for data in wanted}
+    found = [
+        c for c in kept(data_folder, compared.content_hash, n=n) if (c.benchmark, c.key) not in anew
+    ]
     if not wanted:
         return found
     if report is not None:
         report(0, 0, f"Comparing {compared.name} with the benchmarks.")
-    runs = Runs(compared.texts(), n=n)
+    runs = _release_runs(compared, n)
     for number, data in enumerate(wanted):
         if report is not None:
             report(number, len(wanted), f"Comparing {compared.name} with {data.benchmark.title}.")
@@ -174,11 +189,26 @@ def _compare(
     return sorted(found, key=lambda c: (c.title, c.data, c.key))
 
 
-def _with_test(compared: _Compared, data: Known, runs: Runs) -> OverlapWithTest:
-    found, problem = Overlap(runs.n, 0, 0, 0, ()), ""
+class _ReleaseRuns(NamedTuple):
+    """The runs of all texts, and of each field; none where there are no fields."""
+
+    whole: Runs
+    fields: dict[str, Runs]
+
+
+def _release_runs(compared: _Compared, n: int) -> _ReleaseRuns:
+    if compared.fields is None:
+        return _ReleaseRuns(Runs(compared.texts(), n=n), {})
+    fields = {name: Runs(texts, n=n) for name, texts in compared.fields().items()}
+    return _ReleaseRuns(Runs.joined(list(fields.values()), n=n), fields)
+
+
+def _with_test(compared: _Compared, data: Known, runs: _ReleaseRuns) -> OverlapWithTest:
+    found, fields, problem = Overlap(runs.whole.n, 0, 0, 0, ()), [], ""
     try:
         read = data.benchmark.read(data.path)
-        found = overlap(read.samples(), runs, texts=compared.texts())
+        found = overlap(read.samples(), runs.whole, texts=compared.texts())
+        fields = by_field(read.sides(), runs.fields)
     except HedgerowError as error:
         problem = str(error).replace(repr(str(data.path)), "its data")
     texts = [example.release_text for example in found.examples]
@@ -192,4 +222,5 @@ def _with_test(compared: _Compared, data: Known, runs: Runs) -> OverlapWithTest:
         found,
         tuple(records.get(text, "") for text in texts),
         problem,
+        tuple(fields),
     )

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from curation.release.overlap_fields import DOCUMENT, QUERY
 from training.benchmarks.results.metrics import MetricKind, PartScore, metric_of
 
 Item = TypeVar("Item", bound=Hashable)
@@ -203,6 +204,15 @@ class Benchmark(ABC, Generic[Item]):
         for item in self.items:
             texts = [text for q in self.asked(item) for text in (q.text, *q.candidates)]
             yield list(dict.fromkeys(texts))
+
+    def sides(self) -> Iterator[dict[str, list[str]]]:
+        """The same by side: what is asked or compared, and what it is compared with."""
+        for item in self.items:
+            asked = self.asked(item)
+            yield {
+                QUERY: [question.text for question in asked],
+                DOCUMENT: [text for question in asked for text in question.candidates],
+            }
 
     def texts(self) -> list[str]:
         """The distinct texts of all items."""

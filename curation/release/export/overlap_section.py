@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curation.markdown import markdown_table, percent
+from curation.release.overlap_fields import SIDES
 
 NOT_CHECKED = (
     "Its overlap with public benchmarks was not checked here; check it before you report scores."
@@ -15,6 +16,11 @@ HOW = """\
 Texts of the release, all splits, compared with those of benchmarks. An item overlaps if one of its
 texts shares so many words in a row with any of them; case and punctuation do not count. *As a
 whole*: items of which a text is one of the release's, however short."""
+
+BY_FIELD = """\
+By field: items that overlap, and in brackets those with a whole text, counted for each field of the
+release by itself. *Query* is what a benchmark asks or compares, *document* what it is compared
+with."""
 
 
 def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
@@ -27,7 +33,29 @@ def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return NOT_CHECKED
     head = ["benchmark", "data", "items", "words in a row", "overlapping", "share", "as a whole"]
-    return f"{' '.join(HOW.split())}\n\n{markdown_table(head, rows)}"
+    section = f"{' '.join(HOW.split())}\n\n{markdown_table(head, rows)}"
+    by_field = [row for facts in found for row in _by_field(facts)]
+    if not by_field:
+        return section
+    head = ["benchmark", "data", "field of the release", *SIDES]
+    return f"{section}\n\n{' '.join(BY_FIELD.split())}\n\n{markdown_table(head, by_field)}"
+
+
+def _by_field(facts: Mapping[str, Any]) -> list[list[object]]:
+    """A row a field that shares anything with the benchmark."""
+    found = {(part["field"], part["side"]): part for part in facts.get("fields") or ()}
+    fields = dict.fromkeys(field for field, _ in found)
+    rows = [[found[field, side] for side in SIDES] for field in fields]
+    return [
+        [facts["title"], facts["data"], parts[0]["field"], *map(_cell, parts)]
+        for parts in rows
+        if any(part["overlapping"] or part["exact"] for part in parts)
+    ]
+
+
+def _cell(part: Mapping[str, Any]) -> str:
+    whole = f" ({int(part['exact']):,})" if part["exact"] else ""
+    return f"{int(part['overlapping']):,}{whole}"
 
 
 def _row(facts: Mapping[str, Any]) -> list[object]:

@@ -8,6 +8,7 @@ import streamlit as st
 from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Split
+from pages.components.benchmarks import own_suite
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS
 from training.benchmarks.data.file_reading import HUB, LARGEST_FILE
@@ -16,8 +17,7 @@ from training.benchmarks.definition import Benchmark
 from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.own_families import Hedgerow
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
-from training.benchmarks.tasks.suites import EXPECTS, of_release, written
-from training.evaluation.semantoneg_questions import Forms
+from training.benchmarks.tasks.suites import EXPECTS
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
@@ -31,6 +31,7 @@ def choose() -> list[DataChoice]:
         for kind in BENCHMARKS:
             with st.container(border=True, key=f"bench-of-{kind.id}"):
                 found += _one(kind)
+    own_suite.read_over(f"{_PROBLEM}-{SemAntoNeg.id}")
     return found
 
 
@@ -88,8 +89,8 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
         st.text(_where_to_get(kind))
     with st.expander("Add a file", icon=":material/upload_file:", expanded=not names):
         _uploader(kind)
-        if kind is SemAntoNeg:
-            _suite()
+    if kind is SemAntoNeg:
+        own_suite.draw(f"{_PROBLEM}-{kind.id}")
     error_messages.show_kept(f"{_PROBLEM}-{kind.id}")
     return choice
 
@@ -147,28 +148,6 @@ def _uploader(kind: type[Benchmark[Any]]) -> None:
         max_upload_size=LARGEST_FILE >> 20,
         help=_expected(kind),
     )
-
-
-def _suite() -> None:
-    """The same questions about one's own sentences, where a release has all four forms of some."""
-    numbers = _releases()
-    if numbers:
-        st.button(
-            f"Make one of release {numbers[0]}",
-            key="bench-suite",
-            on_click=_keep_suite,
-            args=(numbers[0],),
-            help="In SemAntoNeg's manner, of the test split: anchors with a "
-            "negation, an opposite, and both at once. A file with the columns "
-            f"{', '.join(Forms._fields)} makes one, too.",
-        )
-
-
-def _keep_suite(number: int) -> None:
-    with error_messages.kept_for(f"{_PROBLEM}-{SemAntoNeg.id}"):
-        made = written(open_project.ask(of_release, number))
-        files = {f"release-{number}-suite.jsonl": made}
-        keep_data(open_project.settings().data_folder, SemAntoNeg.id, files)
 
 
 def _expected(kind: type[Benchmark[Any]]) -> str:

@@ -55,5 +55,6 @@ def _compare(numbers: list[int]) -> None:
         "on say little about it. The tasks of mteb are not compared. Select a row to see its texts "
         "alone."
     )
+    overlap_found.by_field(chosen)
     overlap_found.examples(chosen, key="all")
     overlap_found.download(release, found, n=int(n))

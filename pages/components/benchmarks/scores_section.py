@@ -7,13 +7,19 @@ import streamlit as st
 
 from curation.plurals import counted
 from curation.release.export.file_formats import csv_bytes
-from pages.components.benchmarks import paired_difference, scatter_chart, scores_grid
+from pages.components.benchmarks import (
+    objective_section,
+    paired_difference,
+    scatter_chart,
+    scores_grid,
+)
 from pages.components.benchmarks.scatter_chart import Dot
 from pages.components.benchmarks.scores_grid import Head
 from pages.components.shared.charts import save as saved
 from pages.components.shared.shell import open_project
 from training.benchmarks.catalogue import NEGATION_AVERAGE
 from training.benchmarks.results.paper_tables import Line, latex
+from training.benchmarks.results.published_lines import paper_of, shortened
 from training.benchmarks.results.queries import Scored, newest_scores
 from training.benchmarks.results.score_file import as_table, titles
 from training.benchmarks.results.score_table import (
@@ -24,6 +30,7 @@ from training.benchmarks.results.score_table import (
     points,
     unlike_published,
 )
+from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.measured_models import BASELINES
 
 MOST_MODELS = 25
@@ -49,7 +56,9 @@ def draw() -> None:
     found = columns(shown, tasks=with_tasks)
     made = _with_published(lines(shown, trained_from=trained_from))
     _table(made, found)
+    _unseen(shown)
     paired_difference.draw(shown, titles(found), trained_from)
+    objective_section.draw(shown)
     _scatter(made, found)
 
 
@@ -75,10 +84,12 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
 
 
 def _with_published(made: Sequence[Line]) -> list[Line]:
-    """The measured lines, and those of the papers that are chosen."""
-    papers = list(dict.fromkeys(_paper(line) for line in made if line.published))
-    chosen = (
-        st.pills(
+    """The measured lines, and those of the papers that are chosen, or that are looked for."""
+    papers = list(dict.fromkeys(paper_of(line) for line in made if line.published))
+    if not papers:
+        return list(made)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-published"):
+        chosen = st.pills(
             "Published numbers",
             papers,
             default=papers[:1],
@@ -86,14 +97,50 @@ def _with_published(made: Sequence[Line]) -> list[Line]:
             key="bench-papers",
             help="What papers print, on their own full data; never ranked with what is measured.",
         )
-        if papers
-        else []
+        search = st.text_input(
+            "Search published models",
+            key="bench-published-search",
+            placeholder="Part of a name, such as nli",
+            width=260,
+        )
+    wanted = [line for line in made if not line.published or paper_of(line) in chosen]
+    shown, left_out = shortened(wanted, search=search)
+    if left_out and not search.strip():
+        st.caption(
+            f"{left_out:,} more published models: search for a name to see them. Shown are those "
+            "that are measured here, too, and those with the highest scores."
+        )
+    return shown
+
+
+def _unseen(rows: Sequence[Scored]) -> None:
+    """The scores of models trained here without what their release taught them of SemAntoNeg."""
+    found = open_project.ask(unseen_scores, open_project.settings().data_folder, rows)
+    if not found:
+        return
+    st.header("SemAntoNeg without the antonyms of the release", anchor=False)
+    st.dataframe(
+        [
+            {
+                "Model": row.title,
+                "All items": round(row.score, 1),
+                "Items": row.n,
+                "Unseen antonyms": None if score.score is None else round(score.score, 1),
+                "Unseen items": score.n,
+                "Release": ", ".join(map(str, score.releases)),
+                "Data": row.data,
+            }
+            for row in rows
+            if (score := found.get(row.id))
+        ],
+        hide_index=True,
+        key="bench-unseen",
+        placeholder="–",
     )
-    return [line for line in made if not line.published or _paper(line) in chosen]
-
-
-def _paper(line: Line) -> str:
-    return line.source.partition(",")[0]
+    st.caption(
+        "Unseen: items whose antonym pair is in no release that the model was trained on, as an "
+        "anchor and its antonym or negated antonym."
+    )
 
 
 def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:

@@ -138,6 +138,37 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     assert "There is no release yet" in complaint("benchmarks", "suite", str(tmp_path / "new"))
 
 
+def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path) -> None:
+    sentences, out = tmp_path / "own.txt", tmp_path / "suite.jsonl"
+    sentences.write_text("The soup is not hot.\nThe sea is not purple.\nI'm not guilty.\n")
+    suite = ["benchmarks", "suite", str(out), "--sentences", str(sentences)]
+    assert ask(*suite) == {
+        "file": str(out),
+        "items": 8,
+        "unturned": [
+            {
+                "sentence": "The sea is not purple.",
+                "reason": "WordNet has no antonym of its adjective: 'purple'",
+            }
+        ],
+    }
+    answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
+    assert answer["n"] == 8
+    forms = tmp_path / "forms.jsonl"
+    shown = said("benchmarks", "suite", str(forms), *suite[3:], "--as-forms")
+    assert "Wrote 2 sentences in four forms" in shown and "The sea is not purple." in shown
+    again = tmp_path / "again.jsonl"
+    ask("benchmarks", "suite", str(again), "--forms", str(forms))
+    assert again.read_bytes() == out.read_bytes()
+    told = complaint("benchmarks", "suite", str(tmp_path / "x"), *suite[3:], "--forms", str(forms))
+    assert told == "Expected --forms or --sentences, found both; leave one out."
+    sentences.write_text("The sea is blue.\n")
+    assert "none in 1 sentence; the first, 'The sea is blue.'" in complaint(
+        "benchmarks", "suite", str(tmp_path / "x"), *suite[3:]
+    )
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.slow
 def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> None:
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)

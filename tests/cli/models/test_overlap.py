@@ -35,6 +35,7 @@ def test_training_warns_before_it_starts(tiny_encoder: Path) -> None:
     result = CliRunner().invoke(cli.app, ["train", *options])
     assert result.exit_code == 0, result.output
     assert SAID in result.stderr and SAID in result.stdout
+    assert "Overlapping items by field (release / SemAntoNeg (doors.jsonl)): " in result.stdout
     bundled = "The bundled texts that hold the encoder in place share 5 words in a row with no item"
     assert bundled in result.stdout and bundled not in result.stderr  # nothing to warn of
     again = CliRunner().invoke(cli.app, ["train", *options, "--seed", "2", "--json"])
@@ -50,3 +51,4 @@ def test_the_card_of_an_export_names_them(home: Path) -> None:
     said("export", str(home / "out"))
     card = (home / "out" / "README.md").read_text("utf-8")
     assert "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |" in card
+    assert "| SemAntoNeg | doors.jsonl | anchor | " in card

@@ -1,5 +1,7 @@
 """Comparisons of releases with tests: what is kept of them, and how they are told."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from sqlmodel import col
 
 from curation.release.freezing import create_release
 from curation.release.overlap import Overlap, SharedText
+from curation.release.overlap_fields import FieldOverlap
 from curation.release.overlap_results import (
     FOLDER,
     OverlapWithTest,
@@ -16,6 +19,7 @@ from curation.release.overlap_results import (
     records_of,
     texts_of,
     told,
+    told_by_field,
 )
 from db.engine import writing
 from db.models import Variant
@@ -55,6 +59,26 @@ def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
     keep(tmp_path, mine[0])
     assert kept(tmp_path, HASH) == mine
     assert kept(tmp_path, HASH, n=7) == others[:1] and kept(tmp_path, HASH, n=6) == []
+
+
+def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Path) -> None:
+    """It compared none, which is not the same as finding none."""
+    fields = (FieldOverlap("anchor", "query", 1, 2), FieldOverlap("anchor", "document", 0, 0))
+    now = replace(compared(), fields=fields)
+    keep(tmp_path, now)
+    assert kept(tmp_path, HASH) == [now] and now.whole
+    (path,) = (tmp_path / FOLDER).rglob("*.json")
+    values = json.loads(path.read_text("utf-8"))
+    del values["fields"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    (old,) = kept(tmp_path, HASH)
+    assert old == compared() and not old.whole and "fields" not in old.facts
+    assert replace(old, problem="It is gone.").whole
+    assert told_by_field(old.facts) == ""
+    assert told_by_field(now.facts) == (
+        "Overlapping items by field (release / SemAntoNeg (a.jsonl)): anchor / query 2 (1 with a "
+        "whole text)."
+    )
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"overlap": {"examples": [1]}}', "\xff"])

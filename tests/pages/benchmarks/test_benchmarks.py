@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.release.freezing import create_release
@@ -51,6 +52,16 @@ def told(test: AppTest) -> str:
 
 def html(test: AppTest) -> str:
     return "\n".join(element.value for element in test.get("html"))
+
+
+def frames_of(test: AppTest, *columns: str) -> list[Any]:
+    """The tables that have these columns."""
+    return [f.value for f in test.dataframe if set(columns) <= set(f.value.columns)]
+
+
+def frame_of(test: AppTest, *columns: str) -> Any:
+    (found,) = frames_of(test, *columns)
+    return found
 
 
 def store(engine: Engine, model: str, result: Result, *, hash_: str = "") -> None:
@@ -220,6 +231,30 @@ def test_a_suite_is_made_of_a_release(app_engine: Engine) -> None:
     assert not test.button("bench-start").disabled
 
 
+def test_a_suite_is_made_of_typed_sentences_once_they_are_read(app_engine: Engine) -> None:
+    test = page()
+    test.checkbox("bench-tick-semantoneg").check().run()
+    typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
+    test.text_area("bench-suite-text").set_value(typed).run()
+    test.button("bench-suite-turn").click().run()
+    assert not test.exception and "2 sentences could not be turned:" in told(test)
+    unturned = frame_of(test, "Sentence", "Reason")
+    assert unturned["Reason"].tolist()[1] == "no 'not' in it"
+    assert kept_data(load_settings().data_folder) == []
+    test.button("bench-suite-use").click().run()
+    (kept,) = kept_data(load_settings().data_folder)
+    items = SemAntoNeg.read(load_settings().data_folder / kept.file).items
+    assert (items[0].input, items[0].sentences[2]) == (
+        "The soup is not hot.",
+        "The soup is cold.",
+    )
+    assert len(items) == 4 and not test.exception
+    assert not test.button("bench-start").disabled
+    test.text_area("bench-suite-text").set_value("The sea is blue.").run()
+    test.button("bench-suite-turn").click().run()
+    assert "Expected a sentence with 'not' before an adjective" in told(test)
+
+
 def test_a_release_is_measured_on_its_own_test_split(
     app_engine: Engine, started: list[int]
 ) -> None:
@@ -257,11 +292,16 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert "+50.0</small>" in table and "trained from base" in table
     assert "<img" not in table and "&lt;img" in table
     assert table.index("Published, not measured here") > table.index("83.3")
-    assert "sentence-t5-xl" in table
+    assert "roberta-large-nli-mean-tokens" in table and "msmarco" not in table
     captions = "".join(str(said.value) for said in test.caption)
     assert "the data measured here for SemAntoNeg may be others" in captions
+    assert "90 more published models: search for a name" in captions
+    test.text_input("bench-published-search").set_value("MSMARCO v5").run()
+    table = html(test)
+    assert table.count("msmarco") == 5 and "roberta-large-nli-mean-tokens" not in table
+    assert "more published models" not in "".join(str(said.value) for said in test.caption)
     test.pills("bench-papers").set_value([]).run()
-    assert "sentence-t5-xl" not in html(test)
+    assert "Published, not measured here" not in html(test)
 
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
@@ -288,9 +328,41 @@ def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
     assert "STSBenchmark" in html(test)
 
 
+def test_semantoneg_is_drawn_by_training_objective_with_ones_own_models(measured: Engine) -> None:
+    test = page(SCORES)
+    groups = frame_of(test, "Objective", "Variance").set_index("Objective")
+    assert groups.loc["NLI", "Models"] == 27 and groups.loc["general purpose", "Mean"] == 32.8
+    models = frame_of(test, "Model", "Objective").set_index("Model")
+    assert len(models) == 117 and models.loc[HOSTILE, "Source"] == "measured"
+    specs = [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
+    (spec,) = [spec for spec in specs if "variance" in json.dumps(spec)]
+    assert spec["height"] > 200
+
+
+def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured: Engine) -> None:
+    assert frames_of(page(SCORES), "Unseen antonyms") == []
+    with writing(measured) as session:
+        forms = {"lexical": ["Tea is hot."], "negated_antonym": ["Tea is not hot."]}
+        add_family(session, "Tea is cold.", forms | {"verbal": ["Tea is not cold."]})
+        release = create_release(session).release
+        encoder = session.execute(select(Encoder).where(col(Encoder.path) == "x")).scalar_one()
+        encoder.release_id = release.id
+    frame = frame_of(page(SCORES), "Unseen antonyms")
+    assert frame.drop(columns="Data").to_dict("records") == [
+        {
+            "Model": "run 7: base",
+            "All items": 83.3,
+            "Items": 6,
+            "Unseen antonyms": 75.0,
+            "Unseen items": 4,
+            "Release": "1",
+        }
+    ]
+
+
 def listed(test: AppTest) -> list[str]:
     """The items in the list."""
-    (frame,) = [frame.value for frame in test.dataframe if "Item" in frame.value]
+    frame = frame_of(test, "Item", "A")
     return [str(value) for value in frame["Item"]]
 
 
@@ -304,6 +376,21 @@ def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) ->
     assert "No item fits" in told(test)
     test.selectbox("bench-agreement").set_value("neither").run()
     assert listed(test) == ["5"]
+
+
+def test_items_show_the_errors_that_models_share(measured: Engine) -> None:
+    test = page(ITEMS)
+    assert "1 item of 6 wrong for at least 3 of 3 models." in told(test)
+    assert frame_of(test, "Models wrong")["Item"].tolist() == ["5"]
+    assert frame_of(test, "Errors", "Items").to_dict("records") == [
+        {"Part": "easy / hard", "Errors": 1, "Items": 2}
+    ]
+    (least,) = [box for box in test.number_input if box.label == "Wrong for at least"]
+    least.set_value(2).run()
+    assert "4 items of 6 wrong for at least 2 of 3 models." in told(test)
+    (models,) = [box for box in test.multiselect if box.label == "Models"]
+    models.set_value([HOSTILE]).run()
+    assert "Choose at least two models." in told(test) and not test.exception
 
 
 def test_an_item_of_the_address_is_shown_with_its_texts_and_scores(measured: Engine) -> None:

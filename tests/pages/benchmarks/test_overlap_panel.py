@@ -65,7 +65,7 @@ def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
     keep_doors(load_settings().data_folder)
     test = opened("benchmarks")
     assert not test.exception
-    figures, texts = (frame.value for frame in test.dataframe)
+    figures, fields, texts = (frame.value for frame in test.dataframe)
     assert figures.to_dict("records") == [
         {
             "Benchmark": "SemAntoNeg (doors.jsonl)",
@@ -75,6 +75,13 @@ def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
             "Whole text": 2,
         }
     ]
+    assert fields.drop(columns="Benchmark").to_dict("list") == {
+        "Field of the release": ["anchor", "positive", "negative"],
+        "In queries": [0, 1, 1],
+        "In documents": [0, 0, 0],
+        "Whole text in queries": [1, 0, 1],
+        "Whole text in documents": [0, 0, 0],
+    }
     assert list(texts["Its text"])[-1] == "She said that door 2 is probably open today."
     assert all(link.startswith("/review?variant=") for link in texts["Card"])
     assert list(texts["Shared"])[-1] == "door 2 is probably open"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,34 @@ def test_a_release_is_compared_with_all_that_is_kept(
         (1, False, "Door 2 is probably open."),
     ]
     assert [step[:2] for step in seen] == [(0, 0), (0, 2), (1, 2)]
+    assert own.fields is not None
+    assert {part[:2]: part[2:] for part in own.fields} == {
+        ("anchor", "query"): (1, 0),
+        ("anchor", "document"): (0, 0),
+        ("positive", "query"): (0, 1),
+        ("positive", "document"): (0, 0),
+        ("negative", "query"): (1, 1),
+        ("negative", "document"): (0, 0),
+    }, "exact and overlapping, of four items"
+
+
+def test_what_an_older_hedgerow_kept_is_compared_again_by_field(
+    session: Session, release: Release, settings: Settings
+) -> None:
+    folder = settings.data_folder
+    data = keep_doors(folder)
+    (first,) = compare(session, folder, release)
+    (path,) = (folder / FOLDER).rglob("*.json")
+    values = json.loads(path.read_text("utf-8"))
+    del values["fields"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    assert [known.data for known in missing(folder, release.content_hash)] == ["doors.jsonl"]
+    assert compare(session, folder, release) == [first]
+    assert missing(folder, release.content_hash) == []
+    path.write_text(json.dumps(values), encoding="utf-8")
+    (folder / data.file).unlink()
+    (old,) = compare(session, folder, release)
+    assert old.fields is None and told(old.facts) == SAID, "the data are gone, so that it stays"
 
 
 def test_each_comparison_is_made_once(
@@ -204,9 +233,11 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
             "items": 4,
             "overlapping": 2,
             "exact": 2,
+            "fields": stored[0]["fields"],
         }
     ]
+    assert len(stored[0]["fields"]) == 6
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
-    assert ROW in card
+    assert ROW in card and "| SemAntoNeg | doors.jsonl | negative | " in card
     assert [facts["benchmark"] for facts in result["bundled_overlap"]] == ["semantoneg"]
     assert "The bundled texts that hold the encoder in place share 5 words" in card

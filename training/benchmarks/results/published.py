@@ -10,6 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 FILE = Path(__file__).with_name("published.json")
 
+SEMANTONEG = Path(__file__).with_name("semantoneg_table_8.json")
+"""One benchmark and 123 models: a name with its score a line."""
+
 NEGATION, GENERAL, LLM = "negation", "general", "llm"
 """What a line is of that is no benchmark here: the average of the four negation benchmarks, that of
 MTEB's kinds of tasks (one kind is 'general:STS'), that of language models' tests ('llm:MMLU')."""
@@ -49,7 +52,17 @@ def published() -> tuple[Published, ...]:
     file's note names them).
     """
     tables = json.loads(FILE.read_text(encoding="utf-8"))["tables"]
-    return tuple(number for table in tables for number in _numbers(table))
+    numbers = [number for table in tables for number in _numbers(table)]
+    return (*numbers, *_numbers(_of_one_benchmark(SEMANTONEG)))
+
+
+def _of_one_benchmark(file: Path) -> dict[str, Any]:
+    """A table of one benchmark as those of several are written."""
+    table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    scores: dict[str, float | None] = table["scores"]
+    models = [{"name": name, "hub": f"{table['hub']}{name}"} for name in scores]
+    row = {name: table[name] for name in ("label", "benchmark")}
+    return table | {"models": models, "rows": [row | {"scores": list(scores.values())}]}
 
 
 def _numbers(table: dict[str, Any]) -> Iterator[Published]:

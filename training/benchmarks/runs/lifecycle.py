@@ -43,6 +43,20 @@ KIND = "benchmark"
 ResultKey = tuple[str, str, str, str, str]
 """Model, architecture, scoring, benchmark and hash of the data."""
 
+
+class NotMeasured(HedgerowError):
+    """Some of what a run was asked for could not be measured.
+
+    Attributes:
+        problems: the model and a sentence on each.
+        measured: results that the run has stored.
+    """
+
+    def __init__(self, problems: Sequence[tuple[str, str]], *, measured: int) -> None:
+        super().__init__(_told([said for _, said in problems], measured=measured))
+        self.problems, self.measured = problems, measured
+
+
 logger = logging.getLogger(__name__)
 
 
@@ -145,7 +159,7 @@ def work(context: RunContext) -> dict[str, Any]:
         tasks); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
 
     Raises:
-        HedgerowError: something could not be measured.
+        NotMeasured: something could not be measured.
         RunPaused: the budget of the chat models is spent; what was answered is kept.
     """
     share_the_processor()
@@ -154,7 +168,7 @@ def work(context: RunContext) -> dict[str, Any]:
     task = _Work(context, request)
     task.carry_out()
     if task.problems:
-        raise HedgerowError(_told(task.problems, measured=len(task.stored)))
+        raise NotMeasured(task.problems, measured=len(task.stored))
     result = {"run": context.run.id, "measured": len(task.stored), "left_out": task.left_out}
     return result | _cost(task.accounts)
 
@@ -182,14 +196,14 @@ class _Work:
     Attributes:
         accounts: of the chat models.
         stored: (model, architecture, scoring, benchmark, data hash) of this run's results.
-        problems: sentences.
+        problems: the model and a sentence on each.
         left_out: titles of models that can't do mteb's tasks.
     """
 
     def __init__(self, context: RunContext, request: BenchmarkRequest) -> None:
         self.context = context
         self.request = request
-        self.problems: list[str] = []
+        self.problems: list[tuple[str, str]] = []
         self.accounts: list[Account] = []
         self.left_out: list[str] = []
         with reading(context.engine) as session:
@@ -207,7 +221,7 @@ class _Work:
             try:
                 self._model(number, choice)
             except HedgerowError as error:
-                self._failed(choice.name, error)
+                self._failed(choice.name, choice.name, error)
             free_memory()
 
     def _model(self, number: int, choice: ModelChoice) -> None:
@@ -243,14 +257,14 @@ class _Work:
             with writing(self.context.engine) as session:
                 session.add(row)
         except (HedgerowError, RuntimeError) as error:  # PyTorch's: no memory left, and others
-            self._failed(name, error)
+            self._failed(found.title, name, error)
             return
         self.stored.add(key)
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _failed(self, model: str, name: str, error: Exception) -> None:
         logger.error("%s: %s", name, error, exc_info=isinstance(error, RuntimeError))
         said = (str(error).splitlines() or [type(error).__name__])[0]
-        self.problems.append(f"{name}: {said}")
+        self.problems.append((model, f"{name}: {said}"))
 
     def _say(self, number: int, message: str) -> None:
         total = len(self.request.models) * self.items

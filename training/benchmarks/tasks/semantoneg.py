@@ -27,6 +27,9 @@ ARTICLES = frozenset({"a", "an", "the"})
 
 TIED, UNANSWERED = "tied", "unanswered"
 
+ANTONYMS = "antonyms"
+"""The breakdown by the two adjectives of an item."""
+
 
 class Entry(NamedTuple):
     """An input and its candidates in the order of `CHANGES`.
@@ -58,7 +61,10 @@ class SemAntoNeg(Benchmark[Entry]):
     def read(cls, source: Path | str = "") -> Self:
         """The entries of a file in the published format."""
         place = source_or_hub(
-            source, hub=cls.hub, title=cls.title, address="https://github.com/teemuvh/SemAntoNeg"
+            source,
+            hub=cls.hub,
+            title=cls.title,
+            address="https://github.com/Helsinki-NLP/SemAntoNeg",
         )
         entries = [_entry(n, r) for n, r in enumerate(records(place, expects=cls.expects))]
         return cls(at_least_one(entries, place, expects=cls.expects))
@@ -83,23 +89,27 @@ class SemAntoNeg(Benchmark[Entry]):
             answered=whole,
             scores=tuple(map(float, given)),
             group="\n".join(sorted((item.input, *item.sentences))),
-            marks=(PartMark("antonyms", pair, right),) if pair else (),
+            marks=(PartMark(ANTONYMS, pair, right),) if pair else (),
             texts={"input": item.input, **dict(zip(CHANGES, item.sentences, strict=True))},
         )
 
 
 def antonyms(entry: Entry) -> str:
     """The two adjectives, in alphabetical order: where the input and its opposite differ; or ''."""
+    return differing_words(entry.input, entry.sentences[0])
+
+
+def differing_words(first: str, second: str) -> str:
+    """The only word in which two sentences differ, in both, as 'cold / hot'; or ''."""
     # The article goes with the adjective ("an evil idea", "a good idea").
-    first, second = (
-        [word for word in words_of(text) if word not in ARTICLES]
-        for text in (entry.input, entry.sentences[0])
+    one, other = (
+        [word for word in words_of(text) if word not in ARTICLES] for text in (first, second)
     )
-    while first and second and first[0] == second[0]:
-        first, second = first[1:], second[1:]
-    while first and second and first[-1] == second[-1]:
-        first, second = first[:-1], second[:-1]
-    return " / ".join(sorted((first[0], second[0]))) if len(first) == len(second) == 1 else ""
+    while one and other and one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return " / ".join(sorted((one[0], other[0]))) if len(one) == len(other) == 1 else ""
 
 
 def _entry(number: int, record: FileRecord) -> Entry:

@@ -7,21 +7,34 @@ an antonym, and both at once. Each in turn is the input, the three others are it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Split
-from training.benchmarks.data.file_reading import FileRecord, at_least_one, records
+from training.benchmarks.data.file_reading import FileRecord, at_least_one, decoded, records
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
+from training.benchmarks.tasks.suite_sentences import Built, Sentence, at_least_one_turned, build
 from training.data.families import training_families
 from training.evaluation.semantoneg_questions import Forms, forms_of
 from training.recipe.schema import Recipe
 
 EXPECTS = "a table or JSON Lines with original, negation, antonym and both"
+
+SENTENCE, PAIR = ("sentence", "text"), (("sentence1", "sent1"), ("sentence2", "sent2"))
+"""Columns of sentences, and of paraphrase pairs; the second name of each counts without the first.
+"""
+
+EXPECTS_SENTENCES = (
+    "sentences, one a line, or a table or JSON Lines with the column sentence, or with sentence1 "
+    "and sentence2 for paraphrase pairs"
+)
+
+_TABLES = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab"})
 
 
 def entries(forms: Iterable[Forms]) -> list[Entry]:
@@ -78,6 +91,41 @@ def from_forms(path: Path) -> SemAntoNeg | None:
     return suite(read_forms(path))
 
 
+def built_of(path: Path) -> Built:
+    """The forms of the sentences, or paraphrase pairs, of a file, and what gives none.
+
+    Raises:
+        HedgerowError: the file can't be read, has other columns, or holds what is no plain text;
+            or none of its sentences can be turned.
+    """
+    if path.suffix.lower() in _TABLES:
+        entries = list(map(_sentence, records(path, expects=EXPECTS_SENTENCES)))
+    else:
+        entries = lines_of(decoded(path))
+    return at_least_one_turned(build(at_least_one(entries, path, expects=EXPECTS_SENTENCES)))
+
+
+def lines_of(text: str) -> list[Sentence]:
+    """The sentences of a text, one a line; two with a tab between them are a pair."""
+    found: list[Sentence] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        first, _, second = (part.strip() for part in line.partition("\t"))
+        found.append((first, second) if first and second else line)
+    return found
+
+
+def _sentence(record: FileRecord) -> Sentence:
+    first, second = PAIR
+    if any(name in record.values for name in first):
+        return record.text(*first), record.text(*second)
+    return record.text(*SENTENCE)
+
+
+def written_forms(forms: Iterable[Forms]) -> bytes:
+    """Four forms a line, which `read_forms` reads: for people to correct."""
+    return _lines(made._asdict() for made in forms)
+
+
 def _forms(record: FileRecord) -> Forms:
     forms = Forms(*(record.text(name) for name in Forms._fields))
     if len(set(forms)) < len(forms):
@@ -85,28 +133,39 @@ def _forms(record: FileRecord) -> Forms:
     return forms
 
 
-def of_release(session: Session, number: int | None, *, split: Split = Split.TEST) -> SemAntoNeg:
-    """The suite of a release's sentences that have all four forms, by anchor uid.
+def release_forms(
+    session: Session, number: int | None, *, split: Split = Split.TEST
+) -> list[Forms]:
+    """The sentences of a release that have all four forms, by anchor uid.
 
     Args:
         number: of the release; None for the newest.
         split: the test split holds what a model trained on the release has not seen.
 
     Raises:
-        HedgerowError: no such release, or no such sentences in the split.
+        HedgerowError: no such release.
     """
     key = get_release(session, number).id
-    families = training_families(session, key, split=split, recipe=Recipe())
-    return suite(forms_of(families))
+    return forms_of(training_families(session, key, split=split, recipe=Recipe()))
+
+
+def of_release(session: Session, number: int | None, *, split: Split = Split.TEST) -> SemAntoNeg:
+    """The suite of a release's sentences that have all four forms.
+
+    Raises:
+        HedgerowError: as `release_forms`, or there are no such sentences in the split.
+    """
+    return suite(release_forms(session, number, split=split))
 
 
 def written(made: SemAntoNeg) -> bytes:
     """A suite in SemAntoNeg's own format, which `SemAntoNeg.read` reads."""
-    lines = [
-        json.dumps(
-            {"idx": number, "label": e.label, "input": e.input, "sentences": list(e.sentences)},
-            ensure_ascii=False,
-        )
+    return _lines(
+        {"idx": number, "label": e.label, "input": e.input, "sentences": list(e.sentences)}
         for number, e in enumerate(made.items)
-    ]
+    )
+
+
+def _lines(values: Iterable[Mapping[str, Any]]) -> bytes:
+    lines = [json.dumps(value, ensure_ascii=False) for value in values]
     return ("\n".join(lines) + "\n").encode()

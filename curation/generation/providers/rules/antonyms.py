@@ -7,8 +7,8 @@ standing (who locked a door may unlock it).
 """
 
 from curation.generation.providers.rules.grammar.word_lists import WORDS
-from curation.generation.providers.rules.grammar.wordnet import Part, first_sense
 from curation.language.affixes import negative_affix
+from curation.language.wordnet.files import Part, first_sense
 
 AFFIX_SHARE = 0.6
 """Of a word's first sense, at least, for its affixed opposite out of WordNet. An affix picks the

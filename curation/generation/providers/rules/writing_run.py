@@ -13,9 +13,9 @@ from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.rules import RULE_TYPES, RULES_VERSION, RuleTexts, write_by_rule
 from curation.generation.providers.rules.forecast import no_rules_sentence
-from curation.generation.providers.rules.grammar.wordnet import folder
 from curation.generation.request import GenerationRequest, Price
 from curation.generation.storing import Attempt, Origin, store_attempts
+from curation.language.wordnet.files import folder
 from curation.taxonomy.built_in import VariantType
 from curation.variants.writers import RULES
 from db.engine import reading, writing

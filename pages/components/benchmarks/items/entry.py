@@ -7,7 +7,7 @@ import streamlit as st
 from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.benchmarks import scores_section
-from pages.components.benchmarks.items import error_outcomes, error_table
+from pages.components.benchmarks.items import error_outcomes, error_table, shared_errors
 from pages.components.benchmarks.items.error_outcomes import BenchmarkSide, ResultSummary
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import benchmark
@@ -48,6 +48,8 @@ def draw() -> None:
     st.text(_in_words(chosen[0]))
     every = [_summary(row) for row in [*chosen, *others][:MOST_MODELS]]
     error_outcomes.show(kind, every, chosen=sides)
+    if kind.kind == "share":
+        shared_errors.draw([*chosen, *others])
     error_table.draw(kind, sides, key="-".join(str(row.id) for row in chosen))
 
 

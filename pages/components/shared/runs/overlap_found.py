@@ -9,6 +9,7 @@ import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
 from curation.release.overlap import EXAMPLES, SHORTEST
+from curation.release.overlap_fields import SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared.shell import open_project
@@ -85,6 +86,48 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
     return [found[at] for at in selected] or list(found)
 
 
+def by_field(found: Sequence[OverlapWithTest]) -> None:
+    """Which fields of the release share words with which texts of each benchmark."""
+    rows = field_rows([entry for entry in found if entry.shares])
+    if not rows:
+        return
+    count = st.column_config.NumberColumn(format="localized")
+    st.text("Overlapping items by field of the release")
+    st.dataframe(
+        [{"Benchmark": _name(row)} | {name: row[name] for name in FIELD_COLUMNS} for row in rows],
+        hide_index=True,
+        key="overlap-fields-table",
+        column_config={"Benchmark": st.column_config.TextColumn(width=220)}
+        | dict.fromkeys(FIELD_COLUMNS[1:], count),
+    )
+    st.caption(
+        "A query is what a benchmark asks or compares (SemAntoNeg's input, the first sentence of a "
+        "pair); a document is what it is compared with. An item can count in several fields."
+    )
+
+
+FIELD_COLUMNS = (
+    "Field of the release",
+    "In queries",
+    "In documents",
+    "Whole text in queries",
+    "Whole text in documents",
+)
+
+
+def field_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
+    """A row a benchmark and a field of the release: how many items overlap on each side."""
+    rows = []
+    for entry in found:
+        parts = {(part.field, part.side): part for part in entry.fields or ()}
+        for field in dict.fromkeys(field for field, _ in parts):
+            query, document = (parts[field, side] for side in SIDES)
+            figures = (query.overlapping, document.overlapping, query.exact, document.exact)
+            named = zip(FIELD_COLUMNS, (field, *figures), strict=True)
+            rows.append({"Benchmark": entry.title, "Data": entry.data, **dict(named)})
+    return rows
+
+
 def _name(row: Row) -> str:
     return f"{row['Benchmark']} ({row['Data']})"
 
@@ -155,6 +198,7 @@ def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> N
     """The figures and the texts as CSV."""
     parts = {
         "Figures": ("overlap", [_row(entry) for entry in found]),
+        "Fields": ("overlap-fields", field_rows(found)),
         "Texts": ("overlap-texts", example_rows(found)),
     }
     with st.container(horizontal=True):

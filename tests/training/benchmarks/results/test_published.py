@@ -1,5 +1,7 @@
 """The papers' numbers, and that the catalogue knows what they are of."""
 
+import json
+
 import pytest
 
 from db.errors import HedgerowError
@@ -8,7 +10,7 @@ from training.benchmarks.catalogue import (
     NEGATION_AVERAGE,
     benchmark,
 )
-from training.benchmarks.results.published import GENERAL, LLM, NEGATION, published
+from training.benchmarks.results.published import GENERAL, LLM, NEGATION, SEMANTONEG, published
 from training.benchmarks.tasks.general import TaskScore, average
 
 MISPRINTED = {
@@ -38,7 +40,7 @@ def test_every_number_is_of_something_and_marked() -> None:
         assert number.benchmark in ids or kind in (NEGATION, GENERAL, LLM)
         assert number.published and number.paper and number.title and number.label
         assert -100 <= number.score <= 100
-    assert len(published()) == 178
+    assert len(published()) == 283
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,31 @@ def test_the_general_average_is_the_papers(table: str) -> None:
         ]
         assert len(lines) == 7
         assert average(lines) == pytest.approx(scores[GENERAL], abs=0.03), "its lines are rounded"
+
+
+def test_semantonegs_table_8_is_whole() -> None:
+    scores = json.loads(SEMANTONEG.read_text(encoding="utf-8"))["scores"]
+    assert len(scores) == 123
+    given = {name: score for name, score in scores.items() if score is not None}
+    shown = {n.model: n.score for n in published() if n.benchmark == "semantoneg"}
+    assert shown == given and len(given) == 114
+    # As Tables 1 and 3 to 7 of the paper have them.
+    for name, score in {
+        "all-MiniLM-L6-v2": 1.9,
+        "all-mpnet-base-v2": 31.9,
+        "sentence-t5-xl": 81.2,
+        "paraphrase-multilingual-mpnet-base-v2": 79.9,
+        "distilbert-multilingual-nli-stsb-quora-ranking": 47.1,
+        "bert-base-nli-mean-tokens": 83.3,
+        "roberta-large-nli-mean-tokens": 93.6,
+        "stsb-distilroberta-base-v2": 58.7,
+        "paraphrase-MiniLM-L3-v2": 0.0,
+    }.items():
+        assert given[name] == score
+    for name in ("sentence-t5-xxl", "clip-ViT-L-14", "average_word_embeddings_komninos"):
+        assert scores[name] is None
+    hubs = {n.model: n.hub for n in published() if n.benchmark == "semantoneg"}
+    assert hubs["all-mpnet-base-v2"] == MPNET
 
 
 def test_the_catalogue() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.generation.providers.rules.grammar import wordnet
+from curation.language.wordnet import files as wordnet
 
 SYNSETS = {
     "adj": [

@@ -10,7 +10,7 @@ from curation.generation.providers.rules.antonyms import (
     affixed_quality,
     other_quality,
 )
-from curation.generation.providers.rules.grammar.wordnet import first_sense, folder
+from curation.language.wordnet.files import first_sense, folder
 from curation.taxonomy.built_in import variant_type
 
 

@@ -109,3 +109,21 @@ def _share(place: Path, word: str, part: Part, senses: int) -> float:
     counts = _counts(place).get((word, part), {})
     total = sum(counts.values())
     return counts.get(1, 0) / total if total else 1 / senses
+
+
+def direct_antonyms(place: Path, part: Part) -> dict[str, str]:
+    """Each word with its antonym in the most frequent of its senses that has one; single words."""
+    found = {}
+    for word, offsets in _index(place, part).items():
+        if word.isalpha() and word.islower():
+            senses = (_antonyms(place, part, word, offset) for offset in offsets)
+            if others := next(filter(None, senses), ()):
+                found[word] = others[0]
+    return found
+
+
+def licence(place: Path, part: Part) -> str:
+    """WordNet's licence, which begins each of its files, without the numbers of its lines."""
+    with (place / f"data.{part}").open(encoding="ascii", errors="replace") as file:
+        lines = [line.strip().partition(" ")[2].strip() for line in file if line.startswith("  ")]
+    return "\n".join(lines).strip() + "\n"

@@ -1,0 +1,92 @@
+"""Which items several models get wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
+from db.engine import reading
+from db.errors import HedgerowError
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.results.common_errors import CommonErrors, common_errors
+from training.benchmarks.results.queries import NEGATION, Scored, by_column, full_result, newest
+
+SHOWN = 20
+"""Items and parts that people are shown; --json has all."""
+
+
+def errors(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The benchmark.")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only these, as 'hedgerow benchmarks' names them."),
+    ] = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=LARGEST_NUMBER, help="Models that err; otherwise all of them."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the items of a benchmark that all measured models get wrong, or most of them."""
+    title = benchmark(name).title
+    settings, engine = open_home()
+    with reading(engine) as session:
+        rows = _of_newest_data(newest(session, kind=NEGATION, benchmark=name))
+    chosen = [row for row in rows if not model or {row.model, row.title} & set(model)]
+    results = {row.title: full_result(settings.data_folder, row) for row in chosen}
+    found = common_errors(results, least=at_least)
+    data = chosen[0].data
+    said = (
+        f"{len(found.errors):,} of {found.items:,} items of {title} ({data}) are wrong for at "
+        f"least {found.least} of {len(found.models)} models: {', '.join(found.models)}."
+    )
+    show(_facts(name, data, found), as_json, said, *_tables(found))
+
+
+def _of_newest_data(rows: list[Scored]) -> list[Scored]:
+    """The results on the data that were measured last.
+
+    Raises:
+        HedgerowError: there are none.
+    """
+    kept = [row for row in rows if row.file]
+    if not kept:
+        raise HedgerowError(
+            "Expected results of at least two models on the same items, found none; measure some "
+            "with 'hedgerow benchmark'."
+        )
+    return list(by_column(kept, kept[0].column).values())
+
+
+def _facts(name: str, data: str, found: CommonErrors) -> dict[str, Any]:
+    return {
+        "benchmark": name,
+        "data": data,
+        "models": list(found.models),
+        "items": found.items,
+        "at_least": found.least,
+        "by_count": list(found.by_count),
+        "errors": [
+            {"item": error.row.key, "wrong": list(error.wrong), "texts": dict(error.row.texts)}
+            for error in found.errors
+        ],
+        "parts": [part._asdict() for part in found.parts],
+    }
+
+
+def _tables(found: CommonErrors) -> list[Any]:
+    if not found.errors:
+        return []
+    parts = ((part.part, part.errors, part.items) for part in found.parts[:SHOWN])
+    items = (
+        (error.row.key, len(error.wrong), next(iter(error.row.texts.values()), ""))
+        for error in found.errors[:SHOWN]
+    )
+    tables = [table_of("item", "models wrong", "text", rows=items)]
+    return tables + ([table_of("part", "errors", "items", rows=parts)] if found.parts else [])

@@ -1,0 +1,64 @@
+"""SemAntoNeg by training objective: the paper's Figure 1, with one's own models marked."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from pages.components.benchmarks import objective_chart
+from pages.components.shared.charts import save
+from training.benchmarks.results.objectives import (
+    GROUP_HEAD,
+    MODEL_HEAD,
+    OTHER,
+    group_rows,
+    groups,
+    measured_accuracies,
+    model_rows,
+    published_accuracies,
+)
+from training.benchmarks.results.queries import Scored
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+
+
+def draw(rows: Sequence[Scored]) -> None:
+    """The figure, its groups as a table, and all models; nothing where none is measured."""
+    own = measured_accuracies(rows)
+    if not own:
+        return
+    st.header("SemAntoNeg by training objective", anchor=False)
+    published = published_accuracies()
+    found, every = groups(published), [*own, *published]
+    save.chart(
+        partial(objective_chart.draw, found, every, chance=SemAntoNeg.chance),
+        name="objectives",
+        alt_text="Accuracy on SemAntoNeg by training objective, published and measured models",
+    )
+    st.caption(
+        "The paper's Figure 1, from its Table 8: a thin line is a published model, the bar the "
+        "middle half of its group, the thick line its mean, the dashed line chance. Diamonds are "
+        f"your own measured models; those whose name says no objective are under “{OTHER}”. The "
+        "objective is read off the name, as in the paper; a model that is published under two "
+        "names counts twice."
+    )
+    head = [name.capitalize() for name in GROUP_HEAD]
+    lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]
+    st.dataframe(lines, hide_index=True, key="objective-groups")
+    with st.expander(f"All {len(every)} models", icon=":material/table:", key="objective-all"):
+        head = [name.capitalize() for name in MODEL_HEAD]
+        lines = [dict(zip(head, row, strict=True)) for row in model_rows(every)]
+        st.dataframe(lines, hide_index=True, key="objective-models")
+    tables = {"Groups": (GROUP_HEAD, group_rows(found)), "Models": (MODEL_HEAD, model_rows(every))}
+    with st.container(horizontal=True):
+        for label, (names, cells) in tables.items():
+            st.download_button(
+                f"{label} as CSV",
+                csv_bytes(names, cells),
+                f"hedgerow-objectives-{label.lower()}.csv",
+                "text/csv",
+                key=f"objective-csv-{label.lower()}",
+                type="tertiary",
+                icon=":material/download:",
+                on_click="ignore",
+            )

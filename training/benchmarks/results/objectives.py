@@ -1,0 +1,149 @@
+"""SemAntoNeg by training objective (its Figure 1), with the objective read off a model's name.
+
+Tables 3 to 6 of the paper group its models in this way. It leaves models of other kinds (search,
+translation pairs, images) out, and so does the figure.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from training.benchmarks.results.published import published
+from training.benchmarks.results.queries import Scored, by_column
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+
+GENERAL, PARAPHRASE, NLI, STSB = OBJECTIVES = (
+    "general purpose",
+    "paraphrase",
+    "NLI",
+    "STSB",
+)
+
+OTHER = "other"
+"""What a name does not say, or another objective."""
+
+_FIRST_FITTING = (
+    (re.compile("paraphrase|quora"), PARAPHRASE),
+    (re.compile("stsb"), STSB),  # these were trained on NLI before
+    (re.compile("nli"), NLI),  # 'ststb', too, as in Table 5
+    (re.compile("^(all-|sentence-t5)"), GENERAL),
+)
+
+_TRAINED_HERE = re.compile(r"^run \d+: ")
+
+
+class ModelAccuracy(NamedTuple):
+    """A model's accuracy on SemAntoNeg, in points.
+
+    Attributes:
+        published: printed by the paper, not measured here.
+    """
+
+    model: str
+    accuracy: float
+    published: bool
+
+    @property
+    def objective(self) -> str:
+        """One of `OBJECTIVES`, or `OTHER`."""
+        return objective_of(self.model)
+
+
+class ObjectiveGroup(NamedTuple):
+    """The published models of an objective; figures in points.
+
+    Attributes:
+        variance: over the models of the group (n - 1), in points squared.
+        lower, upper: quartiles.
+    """
+
+    objective: str
+    models: int
+    mean: float
+    variance: float
+    least: float
+    lower: float
+    median: float
+    upper: float
+    most: float
+
+
+def objective_of(model: str) -> str:
+    """What a model was trained for, by its name; a folder or an owner before it does not count.
+
+    A model that was trained here has another objective than the one whose name it bears.
+    """
+    if _TRAINED_HERE.match(model):
+        return OTHER
+    name = model.rstrip("/").rpartition("/")[2]
+    return next((group for sign, group in _FIRST_FITTING if sign.search(name)), OTHER)
+
+
+def published_accuracies() -> list[ModelAccuracy]:
+    """The models of the paper's Table 8 that have an accuracy, in its order."""
+    return [
+        ModelAccuracy(number.model, number.score, True)
+        for number in published()
+        if number.benchmark == SemAntoNeg.id
+    ]
+
+
+def groups(models: Iterable[ModelAccuracy]) -> list[ObjectiveGroup]:
+    """The groups of at least two published models, in the order of `OBJECTIVES`."""
+    scores: dict[str, list[float]] = {name: [] for name in OBJECTIVES}
+    for model in models:
+        if model.published and model.objective in scores:
+            scores[model.objective].append(model.accuracy)
+    return [_group(name, found) for name, found in scores.items() if len(found) > 1]
+
+
+def _group(objective: str, scores: Sequence[float]) -> ObjectiveGroup:
+    lower, median, upper = statistics.quantiles(scores, n=4, method="inclusive")
+    return ObjectiveGroup(
+        objective,
+        len(scores),
+        statistics.mean(scores),
+        statistics.variance(scores),
+        min(scores),
+        lower,
+        median,
+        upper,
+        max(scores),
+    )
+
+
+GROUP_HEAD = "objective,models,mean,variance,least,lower quartile,median,upper quartile,most".split(
+    ","
+)
+MODEL_HEAD = ["model", "objective", "accuracy", "source"]
+
+
+def group_rows(found: Iterable[ObjectiveGroup]) -> list[tuple[Any, ...]]:
+    """The groups as rows of a table under `GROUP_HEAD`; figures to one decimal."""
+    return [(name, n, *(round(figure, 1) for figure in figures)) for name, n, *figures in found]
+
+
+def model_rows(models: Iterable[ModelAccuracy]) -> list[tuple[Any, ...]]:
+    """The models as rows of a table under `MODEL_HEAD`, the most accurate first."""
+    ordered = sorted(models, key=lambda model: -model.accuracy)
+    return [
+        (m.model, m.objective, round(m.accuracy, 2), "published" if m.published else "measured")
+        for m in ordered
+    ]
+
+
+def measured_accuracies(rows: Sequence[Scored]) -> list[ModelAccuracy]:
+    """One's own results on the largest data of SemAntoNeg that were measured.
+
+    Args:
+        rows: as ``newest`` gives them.
+    """
+    own = [row for row in rows if row.benchmark == SemAntoNeg.id]
+    largest = max(own, key=lambda row: row.n, default=None)
+    if largest is None:
+        return []
+    of_data = by_column(own, largest.column).values()
+    return [ModelAccuracy(row.title, row.score, False) for row in of_data]
