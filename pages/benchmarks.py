@@ -6,7 +6,8 @@ from pages.components.benchmarks.names import SECTION, SECTIONS
 from pages.components.shared.shell import frame
 
 frame.begin(
-    "Benchmarks", "See how well a model handles negation, what else it lost, and where it errs."
+    "Benchmarks",
+    "See how well a model handles negation, what it lost elsewhere, and where it errs.",
 )
 section = frame.section(SECTIONS, key=SECTION)
 match section:

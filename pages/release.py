@@ -101,8 +101,9 @@ def _freeze(state: ReleaseState) -> None:
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
     st.write(
-        f"Accepted now: {counted(now.variants, 'variant')} of {now.anchors:,} anchors, which give "
-        f"{counted(now.triples, 'triple')}. {_left_out(now, selection)}{_since(newest, changes)}"
+        f"A release would hold {counted(now.variants, 'accepted variant')} of {now.anchors:,} "
+        f"anchors, which give {counted(now.triples, 'triple')}. {_left_out(now, selection)}"
+        f"{_since(newest, changes)}"
     )
     if not now.triples:
         st.write(
@@ -141,22 +142,28 @@ def _selection(usual: Selection) -> Selection:
     complete = st.checkbox(
         "Leave out incomplete families",
         key="release-complete",
-        help="Takes only anchors with all six types of the paper, four negations and two hedges.",
+        help="Keeps only anchors with an accepted variant of each of the paper's six types, four "
+        "negations and two hedges. Passages and searches have none of these.",
     )
     return Selection(tuple(sorted(sources)), usual.max_distance if near else None, complete)
 
 
 def _left_out(now: Contents, selection: Selection) -> str:
-    """How many accepted variants a choice leaves out, if any."""
+    """How many accepted variants a choice leaves out, and why."""
     accepted = open_project.ask(count_accepted, Selection(selection.sources))
-    return f"{accepted - now.variants:,} accepted stay out. " if accepted > now.variants else ""
+    near = now.variants
+    if selection.complete:
+        near = open_project.ask(count_accepted, selection._replace(complete=False))
+    reasons = {"over the threshold": accepted - near, "in incomplete families": near - now.variants}
+    told = [f"{number:,} {why}" for why, number in reasons.items() if number]
+    return f"Accepted, but left out: {', '.join(told)}. " if told else ""
 
 
 def _since(newest: Release | None, changes: Changes | None) -> str:
     if newest is None:
         return "There is no release yet."
     if changes is None:
-        return f"Release {newest.number} was made by another choice."
+        return f"Release {newest.number} was made with other choices."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
         return f"No sentence has come or gone since release {newest.number}."
@@ -313,7 +320,7 @@ def _ready(run: Run, format: ExportFormat) -> None:
             wrap_lines=True,
         )
     else:
-        st.text("On this machine it lies in")
+        st.text("On this machine it is in")
         st.code(str(folder), language=None, wrap_lines=True)
 
 

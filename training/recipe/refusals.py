@@ -24,13 +24,12 @@ def refuse_other_version(values: Mapping[str, Any], *, expected: int) -> None:
 
 
 def refuse_unknown(values: Mapping[str, Any], *, known: Collection[str]) -> None:
-    """Refuse a key that a recipe hasn't; the message names the nearest one."""
+    """Refuse a key that a recipe hasn't; the message names the one that is meant, or all."""
     for key in values:
         if key not in known:
-            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
-            raise HedgerowError(
-                f"The recipe has no key {shown(key)}; the nearest one is {nearest!r}."
-            )
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+            raise HedgerowError(f"The recipe has no key {shown(key)}; {hint}")
 
 
 def sentence(error: ValidationError) -> str:

@@ -156,7 +156,8 @@ def _benchmarks(result: Result) -> str:
 
 
 def _comparison(result: Result) -> str:
-    return f"Measured {result['measured']:,} of {result['of']:,} texts or pairs."
+    models = counted(len(result["measured"]), "model")
+    return f"Compared {models} on {counted(result['of'], 'item')}."
 
 
 def _trained(result: Result) -> str:

@@ -49,8 +49,8 @@ def _one(kind: type[Benchmark[Any]]) -> list[DataChoice]:
 
 
 def _metric(kind: type[Benchmark[Any]]) -> str:
-    chance = f", {kind.chance:.0f} by chance" if kind.chance else ""
-    return f"{kind.metric.capitalize()}{chance}."
+    chance = f" ({kind.chance:.0f} points by chance)" if kind.chance else ""
+    return f"Metric: {kind.metric}{chance}."
 
 
 def _releases() -> list[int]:

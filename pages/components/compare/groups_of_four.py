@@ -80,8 +80,7 @@ def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> Non
         )
         st.caption(
             "The first two are shares of the groups, a half by chance. Margin: how far the "
-            "contradicted sentence lies below the nearer of the other two; negative where it "
-            "lies above."
+            "contradicted sentence is below the lower of the other two; negative where it is above."
         )
 
 
@@ -163,11 +162,17 @@ def _one_group(
         selection_mode="single-row",
     )
     st.caption(
-        "Margin: how far the contradicted sentence lies below the nearer of the other two. "
+        "Margin: how far the contradicted sentence is below the lower of the other two. "
         "Choose a row to see its sentences."
     )
     row = event.selection.rows[0] if event.selection.rows else 0
     _figure(probes, groups[order[row]], sides)
+
+
+def _verdict(group: ProbeGroup, side: ComparedModel) -> str:
+    margin = _margin(group, side)
+    ranked = "right" if margin > 0 else "wrong"
+    return f"Ranked {ranked} by {side.label} (margin {margin:+.2f})."
 
 
 def _margin(group: ProbeGroup, side: ComparedModel) -> float:
@@ -176,7 +181,7 @@ def _margin(group: ProbeGroup, side: ComparedModel) -> float:
 
 def _figure(probes: Sequence[ProbePair], group: ProbeGroup, sides: Sequence[ComparedModel]) -> None:
     with st.container(border=True, key="compare-group"):
-        st.text(f"Anchor: {group.anchor}")
+        st.text(f"Anchor: {group.anchor}\n{' '.join(_verdict(group, side) for side in sides)}")
         rows = [
             ProbeRow(*probes[at], side.label, side.cosines[at], published=False)
             for role in ROLES

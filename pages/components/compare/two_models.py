@@ -138,8 +138,8 @@ def measure(
                     args=(names, set_name, list(sentences)),
                 )
                 st.text(
-                    f"{what}, under {' and '.join(names)}: not measured yet. Takes some seconds, "
-                    "and is kept.",
+                    f"{what}, under {' and '.join(names)}: not measured yet. This takes some "
+                    "seconds; the result is stored.",
                     width="stretch",
                 )
             error_messages.show_kept(_PROBLEM)

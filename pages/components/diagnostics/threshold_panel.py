@@ -59,7 +59,7 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
         st.text("These types are in free words, for which no distance is too great.")
         return
     present = int(open_project.ask(get_setting, THRESHOLD))
-    threshold = _slider(rows, present)
+    threshold = _slider(rows, view.scope, present)
     counts = by_type(rows, view.scope)
     labels = view.labels_of(counts)
     if not counts:
@@ -81,8 +81,8 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
     _by_type(view, rows, threshold, labels)
 
 
-def _slider(rows: Sequence[Count], present: int) -> int:
-    longest = min(max(row.value for row in rows), 500)
+def _slider(rows: Sequence[Count], scope: Scope, present: int) -> int:
+    longest = min(max((row.value for row in rows if row.type_id in scope.types), default=0), 500)
     st.session_state.setdefault(KEY, present)
     return st.slider(
         "Levenshtein threshold, in characters",
@@ -100,7 +100,7 @@ def _told(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
     st.text(
-        f"A threshold of {threshold} cuts {lost:,} of {total:,} variants ({lost / total:.1%}). "
+        f"A threshold of {threshold} cuts {lost:,} of {total:,} variants ({lost / total:.2%}). "
         f"Of the pending ones it cuts {_count_pending(view.scope, rows, threshold):,}."
     )
 

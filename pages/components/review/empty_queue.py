@@ -53,7 +53,7 @@ def _elsewhere(state: ReviewState) -> None:
         label = plain(next(entry.label for entry in state.types if entry.id == more))
         number = state.left_in(state.queue)
         st.write(f"Nothing left of this type in this queue. Other types have {number:,}.")
-        if st.button("Go on with the next type", help=label):
+        if st.button("Continue with the next type", help=label):
             _choose(type=more)
         return
     if number := state.left_of(None, state.queue):

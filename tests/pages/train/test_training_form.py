@@ -124,7 +124,7 @@ def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
     assert sentence in refusal
     test = page()
     test.text_area("train-yaml").set_value(recipe).run()
-    assert f"The recipe below can't be used yet. {refusal}" in told(test)
+    assert f"The recipe under Advanced can't be used yet. {refusal}" in told(test)
     test.button("train-click").click().run()
     assert refusal in told(test).splitlines()
     assert started == []
@@ -137,7 +137,7 @@ def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.TRAIN)
     (link,) = page().get("page_link")
-    assert "30 variants are accepted now, 27 are in release 1" in link.proto.label
+    assert "would hold 30 variants; release 1 has 27" in link.proto.label
 
 
 def test_the_first_release_takes_all_sources_and_says_so(
@@ -169,7 +169,7 @@ def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.TRAIN)
     (link,) = page().get("page_link")
-    assert "30 variants of these sources are accepted now, 27 are in release 1" in link.label
+    assert "of these sources would hold 30 variants; release 1 has 27" in link.label
 
 
 def add_tiny_family(session: Session, *, source: str) -> None:

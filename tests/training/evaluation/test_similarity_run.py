@@ -41,6 +41,7 @@ from training.models.known import (
     list_encoders,
     newest_trained,
 )
+from training.runs.kinds import kind_of
 
 SENTENCES = ["The door is open.", "The door is shut.", "The door is not open."]
 
@@ -78,7 +79,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def measure(engine: Engine, settings: Settings, *models: object, **what: object) -> dict[str, int]:
     with writing(engine) as session:
         run = request_comparison(session, models=[str(m) for m in models], **what)  # type: ignore[arg-type]
-    return execute(engine, settings, run.id, {similarity_run.KIND: work})["measured"]
+    result = execute(engine, settings, run.id, {similarity_run.KIND: work})
+    assert kind_of(similarity_run.KIND).sum_up(result).startswith("Compared ")
+    return result["measured"]
 
 
 def cosines_of(engine: Engine, name: str, set_name: str) -> list[float] | None:

@@ -116,8 +116,8 @@ def test_a_recipe_does_not_change():
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"learing_rate": 1e-5}, r"no key 'learing_rate'; the nearest one is 'learning_rate'"),
-        ({"batchsize": 8}, "the nearest one is 'batch_size'"),
+        ({"learing_rate": 1e-5}, r"no key 'learing_rate'; did you mean 'learning_rate'"),
+        ({"batchsize": 8}, "did you mean 'batch_size'"),
         ({"learning_rate": 0}, "learning_rate should be greater than 0, found 0"),
         ({"learning_rate": "fast"}, "learning_rate should be a valid number.*found 'fast'"),
         ({"epochs": float("inf")}, "epochs should be a finite number"),
@@ -243,7 +243,7 @@ def test_no_override_changes_nothing():
     [
         ("epochs", "Expected key=value"),
         ("=3", "Expected key=value"),
-        ("epoch=3", "the nearest one is 'epochs'"),
+        ("epoch=3", "did you mean 'epochs'"),
         ("epochs=", "epochs should be a valid number"),
         ("epochs=none", "epochs should be a valid number"),
         ("types=word", "types expected name:weight, separated by commas, such as word:0.5"),

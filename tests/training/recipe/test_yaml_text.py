@@ -15,7 +15,7 @@ WRONG = [
     ("epochs: 1\nscale: [", "not YAML at line 2"),
     ("{[a]: b}", "not YAML at line 1"),
     ("epochs: yes", "epochs expected a number"),
-    ("epoch: 1", "nearest one is 'epochs'"),
+    ("epoch: 1", "did you mean 'epochs'"),
     ("base_encoder: [a]", "base_encoder should be a valid string"),
     ("base_encoder: &a [*a]", "has the alias"),
     ("epochs: !!python/object/apply:os.getcwd []", "not YAML"),

@@ -125,7 +125,9 @@ def sentences(shown: Card) -> Markup:
 def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
     """The same for two sentences that need not be stored."""
     old, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))
-    return _row("hg-anchor", "Anchor", old) + _row("hg-variant", "Variant", new)
+    marked = "<ins>" in new or "<del>" in old or anchor == text
+    label = "Variant" if marked else "Variant, in other words: no diff"
+    return _row("hg-anchor", "Anchor", old) + _row("hg-variant", label, new)
 
 
 def _row(kind: str, label: str, sentence: Markup) -> Markup:
@@ -165,33 +167,42 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     if shown.levenshtein is None:
         parts.append(_chip("", "not measured yet", title="The next diagnostics run measures it."))
         return _chip_row(parts)
-    parts.append(
-        _chip(
-            "Levenshtein ",
-            f"{shown.levenshtein} / {threshold}",
-            title="Distance to the anchor in characters, and the greatest one without a flag.",
-            warn=Flag.OVER_THRESHOLD in shown.flags,
-        )
-    )
+    keeps_wording = entry.surface_check.keeps_wording
+    parts.append(_distance(shown, threshold if keeps_wording else None))
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
     parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
-    parts.append(
+    if keeps_wording:  # in free words, these two say nothing
+        parts += _kept(shown)
+    parts += _flag_chips(shown, entry)
+    return _chip_row(parts)
+
+
+def _distance(shown: Card, threshold: int | None) -> Markup:
+    if threshold is None:
+        title = "Distance to the anchor in characters. A type in free words has no threshold."
+        return _chip("Levenshtein ", str(shown.levenshtein), title=title)
+    return _chip(
+        "Levenshtein ",
+        f"{shown.levenshtein} / {threshold}",
+        title="Distance to the anchor in characters, and the greatest one without a flag.",
+        warn=Flag.OVER_THRESHOLD in shown.flags,
+    )
+
+
+def _kept(shown: Card) -> list[Markup]:
+    return [
         _chip(
             "length ",
             f"×{shown.length_ratio:.2f}",
             title="Words of the variant per word of the anchor.",
-        )
-    )
-    parts.append(
+        ),
         _chip(
             "content kept ",
             f"{shown.content_kept:.0%}",
             title="Share of the anchor's content words that the variant keeps.",
             warn=Flag.CONTENT_DROPPED in shown.flags,
-        )
-    )
-    parts += _flag_chips(shown, entry)
-    return _chip_row(parts)
+        ),
+    ]
 
 
 def _flag_chips(shown: Card, entry: VariantType) -> Iterable[Markup]:

@@ -56,5 +56,5 @@ def _said(current: Preset | None, wanted: TrainingPlan) -> str:
     if current is None:
         return "Your own recipe: it differs from every preset."
     if current == fitting(wanted):
-        return f"Preset: {current.id}, since {reason(wanted)}."
+        return f"Preset: {current.id}, since {reason(wanted)} to train on. {current.purpose}"
     return f"Preset: {current.id}. {current.purpose}"

@@ -138,7 +138,7 @@ def draw(
             whether the text is a recipe.
     """
     shown = text(default)
-    recipe, wrong = _parsed(shown)
+    recipe, wrong = _parsed(shown, default)
     _fields(recipe, disabled=bool(wrong))
     if len(sources) > 1:
         _shares(recipe, sources, disabled=bool(wrong))
@@ -159,12 +159,12 @@ def draw(
     _meanings(recipe)
 
 
-def _parsed(shown: str) -> tuple[Recipe, str]:
-    """The recipe, and what is wrong with the text; then the defaults stand in for it."""
+def _parsed(shown: str, default: str) -> tuple[Recipe, str]:
+    """The recipe, and what is wrong with the text; then the preset's recipe stands in for it."""
     try:
         return parse_recipe(shown), ""
     except HedgerowError as error:
-        return Recipe(), str(error)
+        return parse_recipe(default), str(error)
 
 
 def widget_key(name: str, value: object) -> str:
@@ -202,6 +202,14 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.selectbox("Data", get_args(DataMode), format_func=_label, **shared("data"))
     with st.container(horizontal=True, key="train-fields-how"):
         st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **shared("epochs"))
+        st.number_input(
+            "Maximum steps",
+            1,
+            value=None,
+            step=10,
+            placeholder="as many as the epochs have",
+            **shared("max_steps"),
+        )
         st.number_input("Batch size", 2, 8192, step=2, **shared("batch_size"))
         st.number_input(
             "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")

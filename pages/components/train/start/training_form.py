@@ -58,16 +58,18 @@ def box(*, busy: bool) -> None:
     default = preset_choice.default_text(wanted)
     text = recipe_editor.text(default)
     with st.container(border=True, key="train-start"):
+        promised, able = _promise(wanted, text, busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Finetune",
                 key="train-click",
                 type="primary",
                 icon=":material/model_training:",
+                disabled=not able,
                 on_click=_start,
                 args=(wanted, _release_key(numbers)),
             )
-            st.text(_promise(wanted, text, busy=busy), width="stretch")
+            st.text(promised, width="stretch")
         preset_choice.draw(wanted, text)
         _newer(wanted, numbers)
         overlap_lines.draw(wanted.release)
@@ -95,21 +97,22 @@ def _nothing_to_train_on(wanted: TrainingPlan) -> None:
         st.page_link("pages/review.py", label="Review variants")
 
 
-def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> str:
-    """What the click will do, and about how long it takes."""
+def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
+    """What the click will do and about how long it takes, or why it can't; and whether it can."""
     try:
         recipe = parse_recipe(text)
         left = left_by(recipe, wanted, composed=lambda: _composition(wanted))
     except HedgerowError as error:
-        return f"The recipe below can't be used yet. {error}"
+        return f"The recipe under Advanced can't be used yet. {error}", False
     guess = open_project.ask(estimate, left, recipe)
-    judged = f"going by run {guess.by_run}" if guess.by_run else "on two free cores"
+    judged = f"at the pace of run {guess.by_run}" if guess.by_run else "on two free cores"
     wait = " It waits until the training under way has ended." if busy else ""
-    return (
+    promised = (
         f"Trains {recipe.base_encoder} on {_source(wanted)}: {_amount(wanted, left, recipe)}. "
         f"Takes {progress_view.duration(guess.seconds)}, {judged}; you can close the browser "
         f"meanwhile.{wait}"
     )
+    return promised, True
 
 
 def _source(wanted: TrainingPlan) -> str:
@@ -135,11 +138,11 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     if left.families(recipe) < left.anchors:
         said += f", the part of {left.anchors:,} families that an epoch takes"
-    triples = f"{left.triples:,} triples"
+    triples = f"{left.triples:,} triples in the training split"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"
         count = left.anchors if recipe.data == "hedging" else left.triples
-        triples = f"{count:,} {what} left of {wanted.triples:,} triples"
+        triples = f"{count:,} {what}, from {wanted.triples:,} triples in the training split"
     if recipe.max_triples is not None and recipe.max_triples < left.triples:
         triples = f"about {recipe.max_triples:,} drawn of {triples}"
     return f"{said} ({triples})"
@@ -159,9 +162,8 @@ def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
         whose = " of these sources" if wanted.selection.sources else ""
         st.page_link(
             "pages/release.py",
-            label=f"{counted(accepted, 'variant')}{whose} {'is' if accepted == 1 else 'are'} "
-            f"accepted now, {wanted.variants:,} {'is' if wanted.variants == 1 else 'are'} in "
-            f"release {wanted.release}: a new release brings them into the training.",
+            label=f"A new release{whose} would hold {counted(accepted, 'variant')}; release "
+            f"{wanted.release} has {wanted.variants:,}.",
         )
 
 
