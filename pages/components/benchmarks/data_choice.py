@@ -1,6 +1,5 @@
 """Choosing benchmarks and the files, releases or data sets that their items come from."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -11,8 +10,8 @@ from db.models import Split
 from pages.components.benchmarks import own_suite
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS
-from training.benchmarks.data.file_reading import HUB, LARGEST_FILE
-from training.benchmarks.data.sources import DataChoice, KeptData, keep_data, kept_data
+from training.benchmarks.data.file_reading import LARGEST_FILE
+from training.benchmarks.data.sources import DataChoice, keep_data, kept_data
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -79,7 +78,7 @@ def _own() -> list[DataChoice]:
 def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
     """A kept file, or the model hub."""
     kept = kept_data(open_project.settings().data_folder, kind.id)
-    names = _names(kind, kept)
+    names = data_names(kind, kept)
     choice: list[DataChoice] = []
     if names:
         number = len(kept)  # drawn anew where a file has been added, which then comes first
@@ -93,38 +92,6 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
         own_suite.draw(f"{_PROBLEM}-{kind.id}")
     error_messages.show_kept(f"{_PROBLEM}-{kind.id}")
     return choice
-
-
-def known_data() -> dict[str, DataChoice]:
-    """Every benchmark with the data that the project or the model hub has for it, by a name for
-    people."""
-    folder = open_project.settings().data_folder
-    public = {
-        f"{kind.title}: {name}": choice
-        for kind in BENCHMARKS
-        if kind is not Hedgerow
-        for name, choice in _names(kind, kept_data(folder, kind.id)).items()
-    }
-    own = {
-        f"{Hedgerow.title}: release {number}": DataChoice(
-            benchmark=Hedgerow.id, release=number, split=Split.TEST
-        )
-        for number in _releases()
-    }
-    return own | public
-
-
-def _names(kind: type[Benchmark[Any]], kept: Sequence[KeptData]) -> dict[str, DataChoice]:
-    """What can be chosen; of files that are called alike, each with a part of its hash."""
-    found: dict[str, DataChoice] = {}
-    for entry in kept:
-        name = entry.name
-        if name in found:
-            name = f"{entry.name} ({entry.file.rpartition('/')[2][:6]})"
-        found[name] = entry.choice
-    if kind.hub:
-        found[f"{kind.hub.removeprefix(HUB)} (model hub)"] = DataChoice(benchmark=kind.id)
-    return found
 
 
 def _where_to_get(kind: type[Benchmark[Any]]) -> str:

@@ -5,39 +5,32 @@ from functools import partial
 
 import streamlit as st
 
-from curation.plurals import counted
-from curation.release.export.file_formats import csv_bytes
 from pages.components.benchmarks import (
     objective_section,
     paired_difference,
     scatter_chart,
-    scores_grid,
 )
 from pages.components.benchmarks.scatter_chart import Dot
-from pages.components.benchmarks.scores_grid import Head
 from pages.components.shared.charts import save as saved
+from pages.components.shared.scores import score_table
 from pages.components.shared.shell import open_project
 from training.benchmarks.catalogue import NEGATION_AVERAGE
-from training.benchmarks.results.paper_tables import Line, latex
+from training.benchmarks.results.paper_tables import Line
 from training.benchmarks.results.published_lines import paper_of, shortened
 from training.benchmarks.results.queries import Scored, newest_scores
-from training.benchmarks.results.score_file import as_table, titles
+from training.benchmarks.results.score_file import titles
 from training.benchmarks.results.score_table import (
     NEGATION_COLUMN,
     ScoreColumn,
     columns,
     lines,
     points,
-    unlike_published,
 )
 from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.measured_models import BASELINES
 
 MOST_MODELS = 25
 """Models in the table unless others are chosen: the newest."""
-
-LONGEST_DATA = 28
-"""Characters of a data set's name in the head of a column."""
 
 
 def draw() -> None:
@@ -55,7 +48,7 @@ def draw() -> None:
         return
     found = columns(shown, tasks=with_tasks)
     made = _with_published(lines(shown, trained_from=trained_from))
-    _table(made, found)
+    score_table.draw(made, found, name="hedgerow-benchmarks")
     _unseen(shown)
     paired_difference.draw(shown, titles(found), trained_from)
     objective_section.draw(shown)
@@ -141,76 +134,6 @@ def _unseen(rows: Sequence[Scored]) -> None:
         "Unseen: items whose antonym pair is in no release that the model was trained on, as an "
         "anchor and its antonym or negated antonym."
     )
-
-
-def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
-    scores_grid.show(made, heads(found))
-    said = scores_grid.LEGEND
-    if any(line.intervals for line in made):
-        said += " Below a score: its 95% bootstrap interval."
-    if any(line.base for line in made):
-        said += " Beside it: the difference to the model that it was trained from."
-    st.caption(said)
-    downloads(made, found, name="hedgerow-benchmarks")
-
-
-def heads(found: Sequence[ScoreColumn]) -> dict[str, Head]:
-    """The heads of the columns, by key."""
-    return {column.key: Head(column.title, _below(column)) for column in found}
-
-
-def downloads(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> None:
-    """The table as files, and a note where its published numbers are of other data.
-
-    Args:
-        name: of the files, without an ending.
-    """
-    note = _note(made, found)
-    if note:
-        st.caption(note)
-    with st.container(horizontal=True):
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(made, found)),
-            f"{name}.csv",
-            "text/csv",
-            key="bench-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
-            help="One row a score, with its interval, data and base model.",
-        )
-        st.download_button(
-            "LaTeX",
-            lambda: latex(made, titles(found), caption=note).encode(),
-            f"{name}.tex",
-            "application/x-tex",
-            key="bench-latex",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
-            help="The table as above; needs the package booktabs.",
-        )
-
-
-def _note(made: Sequence[Line], found: Sequence[ScoreColumn]) -> str:
-    """A word where published numbers stand in the columns of other data."""
-    others = unlike_published(made, found)
-    if not others:
-        return ""
-    return (
-        "Published numbers are of the papers' own full data; the data measured here for "
-        f"{' and '.join(others)} may be others: compare with care."
-    )
-
-
-def _below(column: ScoreColumn) -> tuple[str, ...]:
-    """What a column is of, in small letters: metric, items, data; a line each."""
-    data = column.data
-    if len(data) > LONGEST_DATA:
-        data = f"{data[: LONGEST_DATA - 1]}…"
-    items = counted(column.n, "item") if column.n else ""
-    return tuple(part for part in (column.metric, items, data) if part)
 
 
 def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:

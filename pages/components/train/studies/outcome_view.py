@@ -10,9 +10,9 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.benchmarks import scores_grid, scores_section
 from pages.components.shared.charts import save
 from pages.components.shared.runs import progress_view
+from pages.components.shared.scores import score_table
 from pages.components.shared.shell import open_project
 from pages.components.train.studies import difference_charts
 from training.benchmarks.results.queries import of_run
@@ -205,8 +205,7 @@ def _benchmarks(study: Study, run: Run, found: Sequence[Trial]) -> None:
         for line in lines(rows, trained_from={})
         if not line.published or (study is Study.DATA and line.source == TABLE_2)
     ]
-    scores_grid.show(made, scores_section.heads(shown))
-    scores_section.downloads(made, shown, name=f"hedgerow-study-{run.id}-benchmarks")
+    score_table.draw(made, shown, name=f"hedgerow-study-{run.id}-benchmarks")
 
 
 def _state(study: Run, run: Run) -> str:

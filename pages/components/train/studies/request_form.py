@@ -9,9 +9,9 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.benchmarks.data_choice import known_data
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
+from pages.components.shared.scores.known_data import known_data
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.train import section_choice
 from pages.components.train.start import recipe_editor, release_facts

@@ -1,0 +1,1 @@
+"""Tables of scores, and the data that models are measured with."""

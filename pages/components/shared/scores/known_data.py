@@ -1,0 +1,45 @@
+"""The benchmarks with the data that a project has for them, by names for people."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from curation.release.freezing import release_numbers
+from db.models import Split
+from pages.components.shared.shell import open_project
+from training.benchmarks.catalogue import BENCHMARKS
+from training.benchmarks.data.file_reading import HUB
+from training.benchmarks.data.sources import DataChoice, KeptData, kept_data
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.tasks.own_families import Hedgerow
+
+
+def known_data() -> dict[str, DataChoice]:
+    """Every benchmark with the data that the project or the model hub has for it, by a name for
+    people."""
+    folder = open_project.settings().data_folder
+    public = {
+        f"{kind.title}: {name}": choice
+        for kind in BENCHMARKS
+        if kind is not Hedgerow
+        for name, choice in data_names(kind, kept_data(folder, kind.id)).items()
+    }
+    own = {
+        f"{Hedgerow.title}: release {number}": DataChoice(
+            benchmark=Hedgerow.id, release=number, split=Split.TEST
+        )
+        for number in open_project.ask(release_numbers)
+    }
+    return own | public
+
+
+def data_names(kind: type[Benchmark[Any]], kept: Sequence[KeptData]) -> dict[str, DataChoice]:
+    """What can be chosen; of files that are called alike, each with a part of its hash."""
+    found: dict[str, DataChoice] = {}
+    for entry in kept:
+        name = entry.name
+        if name in found:
+            name = f"{entry.name} ({entry.file.rpartition('/')[2][:6]})"
+        found[name] = entry.choice
+    if kind.hub:
+        found[f"{kind.hub.removeprefix(HUB)} (model hub)"] = DataChoice(benchmark=kind.id)
+    return found

@@ -1,0 +1,82 @@
+"""A table of scores with its legend and files, for any page that measures models."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from curation.plurals import counted
+from curation.release.export.file_formats import csv_bytes
+from pages.components.shared.scores import grid
+from training.benchmarks.results.paper_tables import Line, latex
+from training.benchmarks.results.score_file import as_table, titles
+from training.benchmarks.results.score_table import ScoreColumn, unlike_published
+
+LONGEST_DATA = 28
+"""Characters of a data set's name in the head of a column."""
+
+
+def draw(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> None:
+    """The table, what its marks mean, and its files.
+
+    Args:
+        name: of the files, without an ending.
+    """
+    heads = {column.key: grid.Head(column.title, _below(column)) for column in found}
+    grid.show(made, heads)
+    said = grid.LEGEND
+    if any(line.intervals for line in made):
+        said += " Below a score: its 95% bootstrap interval."
+    if any(line.base for line in made):
+        said += " Beside it: the difference to the model that it was trained from."
+    st.caption(said)
+    _files(made, found, name=name)
+
+
+def _files(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> None:
+    """The table as files, and a note where its published numbers are of other data."""
+    note = _note(made, found)
+    if note:
+        st.caption(note)
+    with st.container(horizontal=True):
+        st.download_button(
+            "CSV",
+            lambda: csv_bytes(*as_table(made, found)),
+            f"{name}.csv",
+            "text/csv",
+            key="bench-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="One row a score, with its interval, data and base model.",
+        )
+        st.download_button(
+            "LaTeX",
+            lambda: latex(made, titles(found), caption=note).encode(),
+            f"{name}.tex",
+            "application/x-tex",
+            key="bench-latex",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The table as above; needs the package booktabs.",
+        )
+
+
+def _note(made: Sequence[Line], found: Sequence[ScoreColumn]) -> str:
+    """A word where published numbers stand in the columns of other data."""
+    others = unlike_published(made, found)
+    if not others:
+        return ""
+    return (
+        "Published numbers are of the papers' own full data; the data measured here for "
+        f"{' and '.join(others)} may be others: compare with care."
+    )
+
+
+def _below(column: ScoreColumn) -> tuple[str, ...]:
+    """What a column is of, in small letters: metric, items, data; a line each."""
+    data = column.data
+    if len(data) > LONGEST_DATA:
+        data = f"{data[: LONGEST_DATA - 1]}…"
+    items = counted(column.n, "item") if column.n else ""
+    return tuple(part for part in (column.metric, items, data) if part)
