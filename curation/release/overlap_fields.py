@@ -1,7 +1,7 @@
 """Overlap by field: which texts of a release share words with which texts of a test.
 
 HedgeTriple (§5.1) argues that overlaps occur in the documents of a retrieval test and not in its
-queries. Told apart are, of a release, anchors, positives, negatives and what leaves the claim open;
+queries. Fields of a release are anchors, positives, negatives and unsupported variants;
 of a test, queries (or inputs) and documents (or candidates).
 """
 
@@ -17,7 +17,12 @@ from curation.release.overlap import Hashed, Runs, chunks
 QUERY, DOCUMENT = SIDES = ("query", "document")
 """Of a test: what is asked or compared, and what it is compared with."""
 
-ANCHOR, POSITIVE, NEGATIVE, OPEN = FIELDS = ("anchor", "positive", "negative", "open")
+ANCHOR, POSITIVE, NEGATIVE, UNSUPPORTED = FIELDS = (
+    "anchor",
+    "positive",
+    "negative",
+    "unsupported",
+)
 """Of a release; the others are those of a variant's polarity."""
 
 SampleSides = Mapping[str, Sequence[str]]

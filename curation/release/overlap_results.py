@@ -19,7 +19,7 @@ from sqlmodel import col
 
 from curation.partial_files import clear_partials, new_partial
 from curation.release.overlap import SHORTEST, Overlap, SharedText
-from curation.release.overlap_fields import ANCHOR, NEGATIVE, OPEN, POSITIVE, FieldOverlap
+from curation.release.overlap_fields import ANCHOR, NEGATIVE, POSITIVE, UNSUPPORTED, FieldOverlap
 from db.errors import HedgerowError
 from db.models import Polarity, ReleaseItem
 from db.run_folders import make_folder
@@ -145,7 +145,7 @@ def fields_of(session: Session, release_id: int) -> dict[str, Iterator[str]]:
 _POLARITY = {
     POSITIVE: Polarity.POSITIVE,
     NEGATIVE: Polarity.NEGATIVE,
-    OPEN: Polarity.NEUTRAL,
+    UNSUPPORTED: Polarity.NEUTRAL,
 }
 
 
