@@ -8,6 +8,7 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Split
 from pages.components.benchmarks import own_suite
+from pages.components.shared.scores.known_data import data_names
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS
 from training.benchmarks.data.file_reading import LARGEST_FILE
