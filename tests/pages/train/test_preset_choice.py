@@ -30,8 +30,8 @@ def choice(test: AppTest) -> Any:
 def test_the_preset_that_fits_is_chosen_and_says_why(project: Engine) -> None:
     test = page()
     assert choice(test).value == "quick"
-    assert choice(test).options == ["Quick", "Standard", "Thorough"]
-    assert "Preset: quick, since the first release has 9 families." in told(test)
+    assert choice(test).options == ["Quick", "Standard", "Thorough", "Paper"]
+    assert "Preset: quick, since the first release has 9 families to train on. " in told(test)
     assert parse_recipe(box(test).value) == PRESETS["quick"].recipe
 
 
@@ -94,7 +94,7 @@ def test_a_larger_release_has_another_preset(
     monkeypatch.setattr(presets, "STANDARD_FAMILIES", 9)
     test = page()
     assert choice(test).value == "standard"
-    assert "Preset: standard, since the first release has 9 families." in told(test)
+    assert "Preset: standard, since the first release has 9 families to train on. " in told(test)
 
 
 def test_studies_go_by_the_chosen_preset(project: Engine, started: list[int]) -> None:
@@ -102,8 +102,8 @@ def test_studies_go_by_the_chosen_preset(project: Engine, started: list[int]) ->
     test.button("train-click").click().run()  # makes a release
     choice(test).set_value("standard").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "go by the preset standard, as in the section Train" in told(test)
+    assert "By the preset standard, except for what the study varies." in told(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "go by the recipe as it was edited in the section Train" in told(test)
+    assert "By the recipe as you edited it in the section Train" in told(test)
