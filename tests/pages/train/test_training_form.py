@@ -125,9 +125,7 @@ def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
     test = page()
     test.text_area("train-yaml").set_value(recipe).run()
     assert f"The recipe under Advanced can't be used yet. {refusal}" in told(test)
-    test.button("train-click").click().run()
-    assert refusal in told(test).splitlines()
-    assert started == []
+    assert test.button("train-click").disabled
 
 
 def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None:
