@@ -101,8 +101,9 @@ def _freeze(state: ReleaseState) -> None:
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
     st.write(
-        f"A release would hold {counted(now.variants, 'accepted variant')} of {now.anchors:,} "
-        f"anchors, which give {counted(now.triples, 'triple')}. {_left_out(now, selection)}"
+        f"A release would hold {counted(now.variants, 'accepted variant')} of "
+        f"{counted(now.anchors, 'anchor')}, which give {counted(now.triples, 'triple')}. "
+        f"{_left_out(now, selection)}"
         f"{_since(newest, changes)}"
     )
     if not now.triples:

@@ -15,6 +15,8 @@ from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
+from training.benchmarks.catalogue import benchmark as known_benchmark
+from training.benchmarks.data.sources import DataChoice, kept_data, require_hub
 from training.benchmarks.results.queries import of_run
 from training.benchmarks.tasks.general import SUITES
 from training.data.composition import composition
@@ -69,6 +71,9 @@ def study(
 ) -> None:
     """Train several times, with parts of the data, and compare what each made of it."""
     settings, engine = open_home()
+    choices = tuple(_data(settings, name) for name in benchmark or ())
+    for choice in choices:
+        require_hub(choice)  # before the trainings rather than after them
     with writing(engine) as session:
         data = composition(session, number)
         base = recipe_of(session, name, data, preset)
@@ -78,9 +83,7 @@ def study(
             data=data,
             seed=seed,
             base=with_full_paths(base.with_overrides(changes or [])),
-            measured=Measured(
-                tuple(data_of(settings, name) for name in benchmark or ()), tuple(suite or ())
-            ),
+            measured=Measured(choices, tuple(suite or ())),
             requested_by=asked_by(session, settings),
         )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
@@ -119,6 +122,12 @@ def study(
     retrieval = [WHAT_IT_IS] if RETRIEVAL in measured else []
     benchmarks = [score_table(scores)] if scores else []
     show(result, as_json, table, *retrieval, *benchmarks, *run.parameters["told"])
+
+
+def _data(settings: Settings, name: str) -> DataChoice:
+    """What a benchmark is measured on: the data that were named last, or what needs none."""
+    kept = kept_data(settings.data_folder, known_benchmark(name).id)
+    return kept[0].choice if kept else data_of(settings, name)
 
 
 def _shown(row: FigureRow | None) -> str:

@@ -32,6 +32,7 @@ from curation.anchors.current_revision import current_wording
 from curation.anchors.sources import source_in_use
 from curation.content_uids import canonical
 from curation.diagnostics.measuring import measure_variants
+from curation.plurals import counted
 from curation.release.contents import LAST_DECISION, count_accepted, last_decision
 from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
@@ -194,10 +195,10 @@ def _nothing(selection: Selection, accepted: int) -> str:
             "There is nothing to release: no variant is accepted; accept some on the Review page "
             "or with 'hedgerow review accept'."
         )
-    left_out = "in an incomplete family" if selection.complete else "too far from its anchor"
+    left_out = "in incomplete families" if selection.complete else "too far from their anchors"
     return (
-        f"There is nothing to release: each of the {accepted:,} accepted variants is {left_out}; "
-        "leave out less, or accept more."
+        f"There is nothing to release: what is accepted ({counted(accepted, 'variant')}) is "
+        f"{left_out}; leave out less, or accept more."
     )
 
 

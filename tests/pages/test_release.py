@@ -86,7 +86,10 @@ def test_what_would_be_frozen_is_shown_before(
     families: list[dict[str, Variant]], open_page: OpenPage
 ) -> None:
     app = open_page("release")
-    assert "7 variants of 1 anchors, which give 12 triples. There is no release yet." in said(app)
+    assert (
+        "A release would hold 7 accepted variants of 1 anchor, which give 12 triples. There is no "
+        "release yet." in said(app)
+    )
     counts = table(app, NOW)
     assert counts["Verbal negation"]["All"] == 1
     assert counts["All variants"]["All"] == 7
@@ -278,7 +281,7 @@ def test_accepted_variants_without_a_triple_are_explained(
     with writing(with_source) as session:
         decide(session, [add_family(session)["verbal"]])
     app = open_page("release")
-    assert "1 variant of 1 anchors, which give 0 triples" in said(app)
+    assert "1 accepted variant of 1 anchor, which give 0 triples" in said(app)
     assert "A triple needs a hedge or paraphrase and a negation" in said(app)
 
 
@@ -316,7 +319,7 @@ def test_a_release_of_one_source_is_made(
         decide(session, [other["verbal"], other["word"]])
     app = open_page("release")
     app.multiselect(key="release-sources").select(HOSTILE).run()
-    assert "2 variants of 1 anchors" in said(app)
+    assert "2 accepted variants of 1 anchor," in said(app)
     app.button(key="freeze-button").click().run()
     with reading(with_source) as session:
         release = get_release(session)

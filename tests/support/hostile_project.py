@@ -15,6 +15,7 @@ from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import GenerationRequest
 from curation.project.opening import ACTIVE_ENCODER, put_setting
 from curation.release.freezing import create_release
+from curation.release.selection import Selection
 from curation.review import actions
 from curation.review.actions import MAX_NOTE
 from curation.review.notes import add_note
@@ -70,7 +71,7 @@ def fill(session: Session) -> None:
     measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
     huge = _variant(session, anchors[-1], "verbal", HUGE)
     measure_variants(session, [huge.id])
-    create_release(session, name=texts[0][:200], author_id=person(session))
+    create_release(session, name=texts[0][:200], author_id=person(session), selection=Selection())
     _runs(session, texts)
     _generation(session, anchors, texts)
     _training(session, texts)

@@ -131,10 +131,10 @@ def test_the_scope_narrows_every_count(with_source: Engine, open_page: OpenPage)
     app = open_page("diagnostics")
     app.session_state["types"] = ["verbal", "word"]
     app.slider(key="threshold").set_value(1).run()
-    assert "cuts 6 of 6 variants (100.0%). Of the pending ones it cuts 3." in texts(app)
+    assert "cuts 6 of 6 variants (100.00%). Of the pending ones it cuts 3." in texts(app)
     app.session_state["status"] = "Accepted"
     app.run()
-    assert "cuts 3 of 3 variants (100.0%). Of the pending ones it cuts 3." in texts(app)
+    assert "cuts 3 of 3 variants (100.00%). Of the pending ones it cuts 3." in texts(app)
     app.session_state["status"] = "Rejected"
     app.run()
     assert "No measured variant of these types has this status." in texts(app)

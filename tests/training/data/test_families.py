@@ -23,7 +23,7 @@ from tests.curation.support.families import (
     model,
 )
 from tests.support.databases import Fill, both_databases
-from training.data.families import drawn, training_families
+from training.data.families import drawn, training_families, with_prompts
 from training.data.sampling import as_triples, count_triples
 from training.finetune.losses import Family, Member, Role
 from training.recipe.schema import Recipe
@@ -122,6 +122,21 @@ def test_sources_are_left_out_and_the_others_stay(engine: Engine) -> None:
     one = families(engine, release, sources={"Source 0": 0, "Source 1": 0.1, "Elsewhere": 0})
     assert list(one) == ["Door 1 is open."]
     assert families(engine, release, sources={"Source 0": 0, "Source 1": 0}) == {}
+
+
+def test_the_papers_portion_is_its_negations_and_hedges(engine: Engine, release: int) -> None:
+    assert families(engine, release, data="paper")["Tea is hot."] == {
+        "word": Role.HEDGE,
+        "verbal": Role.NEGATION,
+        "lexical": Role.NEGATION,
+    }
+
+
+def test_prompts_are_put_in_front_of_anchors_and_of_variants() -> None:
+    family = [Member("Tea is hot.", Role.ANCHOR), Member("Tea may be hot.", Role.HEDGE)]
+    prompted = with_prompts(family, Recipe(query_prompt="query:", document_prompt="passage:"))
+    assert [m.text for m in prompted] == ["query: Tea is hot.", "passage: Tea may be hot."]
+    assert with_prompts(family, Recipe()) == family
 
 
 def test_types_are_left_out_and_with_them_anchors_that_lack_a_side_then(

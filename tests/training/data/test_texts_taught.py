@@ -28,6 +28,7 @@ from training.retention.bundled_texts import bundled_texts
 
 DATA = {
     "training/benchmarks/results/published.json",
+    "training/benchmarks/results/semantoneg_table_8.json",
     "training/evaluation/paper_figure_1.json",
     "training/evaluation/probe_groups.jsonl",
     "training/evaluation/retrieval_questions.jsonl",

@@ -55,6 +55,12 @@ def test_an_encoder_for_which_all_texts_are_the_same_finds_nothing() -> None:
     assert mean_reciprocal_rank(model, [item("a", 10)]) == 0.0  # type: ignore[arg-type]
 
 
+def test_questions_and_passages_get_the_prompts_of_the_model() -> None:
+    model = encoder(**{"query: a?": 0, "passage: a.": 20})
+    model.prompts = {"query": "query: ", "passage": "passage: "}
+    assert mean_reciprocal_rank(model, [item("a")]) == 1.0  # type: ignore[arg-type]
+
+
 def test_measuring_can_be_stopped() -> None:
     def stop() -> None:
         raise KeyboardInterrupt

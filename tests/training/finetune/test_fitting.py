@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.encoders.embeddings import encode_distinct
+from curation.encoders.embeddings import encode_distinct, retrieval_prompts
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError, RunCancelled
 from tests.support.disks import disk_of
@@ -67,7 +67,7 @@ def test_training_moves_negations_away_and_the_loss_falls(
 def test_equal_families_recipe_and_seed_give_equal_weights(
     tmp_path: Path, recipe: Recipe, loss: str
 ) -> None:
-    recipe = recipe.with_overrides([f"loss={loss}", "retention=1", "context=0.5"])
+    recipe = recipe.with_overrides([f"loss={loss}", "retention=1", "query_prompt=query:"])
     recipe = recipe.model_copy(update={"types": {} if loss == "triples" else {"word": 0.5}})
     turned = [[family[0], *family[:0:-1]] for family in FAMILIES[::-1]]
     first = weights(run(tmp_path / "a", recipe))
@@ -99,6 +99,14 @@ def test_the_saved_model_opens_whole_and_keeps_the_base_limit(
     long = "old " * 20
     longer, cut = encode_distinct(model, [long + "kettle", long + "mirror"])
     assert not np.allclose(longer, cut)
+
+
+def test_prompts_are_trained_with_and_saved(tmp_path: Path, recipe: Recipe) -> None:
+    prompts = ["query_prompt=query:", "document_prompt=passage:"]
+    path = run(tmp_path / "run", recipe.with_overrides(prompts))
+    model = load_encoder(str(path), device="cpu")
+    assert retrieval_prompts(model) == ("query: ", "passage: ")
+    assert weights(path) != weights(run(tmp_path / "plain", recipe))
 
 
 def test_another_pooling_is_trained_and_saved(tmp_path: Path, recipe: Recipe) -> None:

@@ -110,7 +110,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
 @pytest.mark.parametrize(
     "changes",
     [
-        ["loss=family", "context=0.5"],
+        ["loss=family", "document_prompt=passage:"],
         ["loss=symmetric", "retention=1", "types=word:0.5"],
         ["loss=triples", "lora_rank=2", "interpolation=0.5"],
         ["soup=2", "max_steps=none", "epochs=1.5", "retention=1"],

@@ -23,7 +23,9 @@ from db.models import Encoder, Run, RunState, Split
 from db.runs import get_run, list_runs, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.support.families import add_family
+from tests.training.benchmarks.support.running import semantoneg
 from tests.training.support.trainings import ask, train
+from training.benchmarks.results.queries import of_run
 from training.data.composition import composition
 from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
@@ -31,7 +33,14 @@ from training.runs import trainings
 from training.studies import study_run
 from training.studies.designs import Study
 from training.studies.outcomes import figure_rows
-from training.studies.study_run import request_study, study_of, trials
+from training.studies.study_run import (
+    Measured,
+    benchmark_run,
+    request_study,
+    study_of,
+    trained_names,
+    trials,
+)
 
 Behaviour = Callable[[RunContext], None]
 
@@ -120,6 +129,51 @@ def test_a_study_trains_each_member_as_it_would_be_trained_alone(
             for found in (half, full, alone)
         ]
     assert prints[0] == prints[2] != prints[1]
+
+
+@pytest.mark.slow
+def test_the_models_of_a_study_are_measured_with_benchmarks_once(
+    project: Engine, base: Recipe, settings: Settings
+) -> None:
+    data = semantoneg(settings)
+    with writing(project) as session:
+        create_release(session)
+        run_id = request_study(
+            session,
+            Study.TYPES,
+            data=composition(session),
+            base=base.model_copy(update={"max_steps": 1}),
+            seed=1,
+            measured=Measured((data,)),
+        ).id
+    run = carry_out(project, settings, run_id)
+    with reading(project) as session:
+        names = trained_names(session, trials(session, run))
+        rows = of_run(session, benchmark_run(run) or 0)
+    assert sorted(names.values()) == [
+        "All types",
+        "Without Lexical negation",
+        "Without Verbal negation",
+    ]
+    assert {row.model for row in rows} == {base.base_encoder, *names}
+    assert {row.benchmark for row in rows} == {"semantoneg"} and run.step == run.total
+    with writing(project) as session:
+        session.get_one(Run, run_id).state = RunState.INTERRUPTED
+        requeue(session, run_id)
+    again = carry_out(project, settings, run_id)
+    assert again.state == RunState.DONE and benchmark_run(again) == benchmark_run(run)
+
+
+def test_benchmarks_that_are_not_there_are_refused_before_a_study(
+    project: Engine, base: Recipe
+) -> None:
+    with writing(project) as session:
+        create_release(session)
+        data = composition(session)
+        with pytest.raises(HedgerowError, match="a suite of mteb's tasks, found 'heavy'"):
+            request_study(
+                session, Study.TYPES, data=data, base=base, measured=Measured((), ("heavy",))
+            )
 
 
 def test_trainings_are_stored_in_the_studys_group_with_its_seed(
