@@ -183,7 +183,7 @@ def estimate(session: Session, run: Run) -> float:
     read += retrieval_characters()
     paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
     pace = sum(paces) / len(paces) if paces else time_estimate.CHARACTERS_PER_SECOND
-    return time_estimate.PREPARING + len(SHARES) * read / (time_estimate.FORWARD_ONLY * pace)
+    return time_estimate.PREPARING + len(SHARES) * read / (time_estimate.forward_only() * pace)
 
 
 def _letters(session: Session, number: int) -> float:

@@ -22,11 +22,11 @@ from training.recipe.plan import KIND, Amount, TrainingPlan
 from training.recipe.schema import Recipe
 from training.recipe.time_estimate import (
     CHARACTERS_PER_SECOND,
-    FORWARD_ONLY,
     OVERHEAD,
     PREPARING,
     TELLING_STEPS,
     estimate,
+    forward_only,
     measuring_steps,
 )
 from training.retention import distillation
@@ -44,7 +44,7 @@ on."""
 OF_MEASURING = 2 * 32 * OF_A_TEXT
 """The project's variants, before and after."""
 
-READ = OF_STEPS + (OF_EVALUATIONS + OF_MEASURING) / FORWARD_ONLY
+READ = OF_STEPS + (OF_EVALUATIONS + OF_MEASURING) / forward_only()
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_retrieval_is_read_before_and_after(
     project: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time_estimate, "retrieval_characters", lambda: 5_000)
-    more = 2 * 5_000 / FORWARD_ONLY
+    more = 2 * 5_000 / forward_only()
     assert seconds(project) == pytest.approx((READ + more) / CHARACTERS_PER_SECOND)
 
 
@@ -98,7 +98,7 @@ def test_what_is_known_of_the_base_encoder_is_not_measured_again(project: Engine
         session.flush()
         for key in session.execute(select(col(Variant.id))).scalars().all():
             session.add(VariantCosine(encoder_id=base.id, variant_id=key, cosine=0.5))
-    less = OF_MEASURING / 2 / FORWARD_ONLY
+    less = OF_MEASURING / 2 / forward_only()
     assert seconds(project) == pytest.approx((READ - less) / CHARACTERS_PER_SECOND)
 
 
@@ -116,7 +116,7 @@ def test_retention_text_counts_in_each_step_and_once_before_them(
     monkeypatch.setattr(distillation, "DOCUMENTS_A_STEP", 0)
     monkeypatch.setattr(distillation, "EVERY", 4)
     a_step = 16 * OF_A_TEXT / 4
-    more = STEPS * a_step + STEPS * a_step / FORWARD_ONLY
+    more = STEPS * a_step + STEPS * a_step / forward_only()
     held = RECIPE.with_overrides(["retention=1"])
     assert seconds(project, recipe=held) == pytest.approx((READ + more) / CHARACTERS_PER_SECOND)
 
@@ -130,7 +130,7 @@ def test_files_of_the_recipe_count_by_their_length(project: Engine, tmp_path: Pa
     with_pairs = held.with_overrides([f"sts_file={pairs}"])
     plain = seconds(project, recipe=held)
     assert seconds(project, recipe=with_passages) > 1.1 * plain
-    more = 5 * pairs.stat().st_size / FORWARD_ONLY / CHARACTERS_PER_SECOND
+    more = 5 * pairs.stat().st_size / forward_only() / CHARACTERS_PER_SECOND
     assert seconds(project, recipe=with_pairs) == pytest.approx(plain + more)
     gone = held.with_overrides(["retention_file=gone.txt", "sts_file=gone.tsv"])
     assert seconds(project, recipe=gone) == pytest.approx(plain)
@@ -157,7 +157,7 @@ def test_before_the_first_training_it_goes_by_the_last_measuring_here(project: E
         add_pace(session, MEASURING, encoder=DEFAULT_ENCODER)  # too few to say anything
         add_pace(session, MEASURING, 100.0, encoder=DEFAULT_ENCODER, host="elsewhere")
         assert estimate(session, PLAN, RECIPE).by_run == newest
-    assert seconds(project) == pytest.approx(READ / (9_000 / FORWARD_ONLY))
+    assert seconds(project) == pytest.approx(READ / (9_000 / forward_only()))
 
 
 def test_another_encoder_takes_as_much_longer_as_it_is_heavier(
@@ -179,5 +179,5 @@ def test_an_unlike_training_from_the_same_encoder_tells_more_than_none(project: 
 
 
 def test_measuring_counts_as_the_steps_that_take_as_long() -> None:
-    assert measuring_steps(600, 40) == round(2 * 600 / FORWARD_ONLY / 40)
+    assert measuring_steps(600, 40) == round(2 * 600 / forward_only() / 40)
     assert measuring_steps(0, 40) == 1
