@@ -91,8 +91,19 @@ def test_decided_retired_and_other_types_are_left_out(engine: Engine, ids: list[
 
 
 def test_an_index_serves_each_order(engine: Engine) -> None:
+    forget_statistics(engine)
     for queue, order in itertools.product([Queue.PENDING, Queue.MODEL_ONLY], Order):
         check_that_an_index_serves(engine, queue, order)
+
+
+def forget_statistics(engine: Engine) -> None:
+    """Plan as for a new table: the few rows of an earlier test may have been counted."""
+    if engine.name == "postgresql":
+        with writing(engine) as session:
+            variant = "'variant'::regclass"
+            session.execute(text(f"DELETE FROM pg_statistic WHERE starelid = {variant}"))
+            values = "reltuples = -1, relpages = 0"
+            session.execute(text(f"UPDATE pg_class SET {values} WHERE oid = {variant}"))
 
 
 def check_that_an_index_serves(engine: Engine, queue: Queue, order: Order) -> None:
