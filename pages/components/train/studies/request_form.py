@@ -48,7 +48,7 @@ HEADINGS: Mapping[Study, str] = MappingProxyType(
 _QUESTIONS: Mapping[Study, str] = MappingProxyType(
     {
         Study.DATA: "What does either half of the data teach? All of it, only negation, only "
-        "hedging, as in the paper's Figure 3.",
+        "hedging, as in the paper's Table 2 and Figure 3.",
         Study.TRIPLES: "How much data does it take, and what does more of it cost in general "
         "ability? As in the paper's Figure 2.",
         Study.TYPES: "What is each variant type good for? All types, then each one left out.",
