@@ -46,22 +46,29 @@ def errors(
         f"{len(found.errors):,} of {found.items:,} items of {title} ({data}) are wrong for at "
         f"least {found.least} of {len(found.models)} models: {', '.join(found.models)}."
     )
-    show(_facts(name, data, found), as_json, said, *_tables(found))
+    show(_facts(name, data, found), as_json, said, *_tables(found), *_more(found))
+
+
+def _more(found: CommonErrors) -> list[str]:
+    """That the tables are cut, if they are."""
+    longest = max(len(found.errors), len(found.parts))
+    return [f"Shown are the first {SHOWN}; --json has all."] if longest > SHOWN else []
 
 
 def _of_newest_data(rows: list[Scored]) -> list[Scored]:
-    """The results on the data that were measured last.
+    """The results on the data that were measured last with two models.
 
     Raises:
         HedgerowError: there are none.
     """
     kept = [row for row in rows if row.file]
-    if not kept:
-        raise HedgerowError(
-            "Expected results of at least two models on the same items, found none; measure some "
-            "with 'hedgerow benchmark'."
-        )
-    return list(by_column(kept, kept[0].column).values())
+    for column in dict.fromkeys(row.column for row in kept):
+        if len(found := by_column(kept, column)) > 1:
+            return list(found.values())
+    raise HedgerowError(
+        "Expected results of at least two models on the same items, found none; measure another "
+        "model with 'hedgerow benchmark'."
+    )
 
 
 def _facts(name: str, data: str, found: CommonErrors) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Studies: several trainings that differ in one thing, carried out in this process."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -87,7 +88,8 @@ def study(
             requested_by=asked_by(session, settings),
         )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
-    err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)
+    then = f" Then {', '.join(map(_named, choices))}." if choices else ""
+    err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min.{then}"), soft_wrap=True)
     ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         members = trials(session, run)
@@ -128,6 +130,13 @@ def _data(settings: Settings, name: str) -> DataChoice:
     """What a benchmark is measured on: the data that were named last, or what needs none."""
     kept = kept_data(settings.data_folder, known_benchmark(name).id)
     return kept[0].choice if kept else data_of(settings, name)
+
+
+def _named(choice: DataChoice) -> str:
+    """A benchmark and its data, for people."""
+    title = known_benchmark(choice.benchmark).title
+    name = choice.data_name or Path(choice.data).name
+    return f"{title} ({name})" if name else title
 
 
 def _shown(row: FigureRow | None) -> str:

@@ -23,6 +23,7 @@ from training.benchmarks.contamination import (
     compare,
     compare_bundled_texts,
 )
+from training.recipe.cautions import cautions
 from training.recipe.inputs import with_full_paths
 from training.recipe.plan import KIND, TrainingPlan, plan
 from training.recipe.presets import PRESETS, fitting, named, reason, recipe_for
@@ -76,15 +77,17 @@ def train_encoder(
             base, chosen = read_recipe(recipe_file), ""
         else:
             base, chosen = _preset(plan(session, number), preset)
+        recipe = with_full_paths(base.with_overrides(changes or []))
         run = request_training(
             session,
             release_number=number,
             seed=seed,
-            recipe=with_full_paths(base.with_overrides(changes or [])),
+            recipe=recipe,
             requested_by=asked_by(session, settings),
         )
-    if chosen and not as_json:
-        err.print(text_of(chosen), soft_wrap=True)
+    if not as_json:
+        for sentence in filter(None, [chosen, *cautions(recipe)]):
+            err.print(text_of(sentence), soft_wrap=True)
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))
         return

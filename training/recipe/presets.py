@@ -56,8 +56,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 PAPER,
                 "Paper",
-                "For reproducing HedgeTriple: flat triples of its four negations and two hedges, "
-                "and nothing that holds the encoder in place.",
+                "For reproducing HedgeTriple, whose base_encoder is "
+                "sentence-transformers/all-mpnet-base-v2: flat triples of its four negations and "
+                "two hedges, and nothing that holds the encoder in place.",
                 Recipe(
                     pooling="cls",  # §3.2
                     data="paper",

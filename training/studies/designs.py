@@ -222,11 +222,13 @@ def _by_types(data: Composition, base: Recipe) -> Design:
     left = {
         type_id: label for type_id, label in data.labels.items() if base.types.get(type_id, 1.0)
     }
-    arms = [_arm(data, base, "All types")]
-    arms += [
+    whole = _arm(data, base, "All types")
+    without = [
         _arm(data, base, f"Without {label}", types={**base.types, type_id: 0.0})
         for type_id, label in left.items()
     ]
+    # What the recipe's portion of the data has none of changes nothing.
+    arms = [whole, *(arm for arm in without if arm.plan.amounts != whole.plan.amounts)]
     told = [
         EPOCHS_ALIKE,
         "What is held out keeps all types: a figure tells what is lost without a type, on that "

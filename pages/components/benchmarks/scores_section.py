@@ -116,10 +116,10 @@ def _unseen(rows: Sequence[Scored]) -> None:
         [
             {
                 "Model": row.title,
-                "All items": round(row.score, 1),
+                "Accuracy": round(row.score, 1),
                 "Items": row.n,
-                "Unseen antonyms": None if score.score is None else round(score.score, 1),
-                "Unseen items": score.n,
+                "Accuracy, unseen": None if score.score is None else round(score.score, 1),
+                "Items, unseen": score.n,
                 "Release": ", ".join(map(str, score.releases)),
                 "Data": row.data,
             }
@@ -131,8 +131,8 @@ def _unseen(rows: Sequence[Scored]) -> None:
         placeholder="–",
     )
     st.caption(
-        "Unseen: items whose antonym pair is in no release that the model was trained on, as an "
-        "anchor and its antonym or negated antonym."
+        "Unseen: items whose antonym pair is in no release that the model was trained on, with one "
+        "word in an anchor and the other in a variant of it."
     )
 
 

@@ -66,6 +66,9 @@ def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
     found = ask("benchmarks", "errors", "semantoneg", *models)
     assert found["at_least"] == 2 and len(found["errors"]) == found["by_count"][2] <= min(wrong)
     assert sum(found["by_count"]) == 6
+    other = Path(sample).with_name("other.jsonl")
+    other.write_text("".join(Path(sample).read_text().splitlines(keepends=True)[:2]))
+    ask("benchmark", "semantoneg", "--data", str(other), "--architecture", "tf-idf")
     shown = said("benchmarks", "errors", "semantoneg", "--at-least", "1")
     assert "items of SemAntoNeg (sample.jsonl) are wrong for at least 1 of 3 models" in shown
     assert "cold / hot" in shown

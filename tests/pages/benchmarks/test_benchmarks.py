@@ -340,21 +340,21 @@ def test_semantoneg_is_drawn_by_training_objective_with_ones_own_models(measured
 
 
 def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured: Engine) -> None:
-    assert frames_of(page(SCORES), "Unseen antonyms") == []
+    assert frames_of(page(SCORES), "Accuracy, unseen") == []
     with writing(measured) as session:
         forms = {"lexical": ["Tea is hot."], "negated_antonym": ["Tea is not hot."]}
         add_family(session, "Tea is cold.", forms | {"verbal": ["Tea is not cold."]})
         release = create_release(session).release
         encoder = session.execute(select(Encoder).where(col(Encoder.path) == "x")).scalar_one()
         encoder.release_id = release.id
-    frame = frame_of(page(SCORES), "Unseen antonyms")
+    frame = frame_of(page(SCORES), "Accuracy, unseen")
     assert frame.drop(columns="Data").to_dict("records") == [
         {
             "Model": "run 7: base",
-            "All items": 83.3,
+            "Accuracy": 83.3,
             "Items": 6,
-            "Unseen antonyms": 75.0,
-            "Unseen items": 4,
+            "Accuracy, unseen": 75.0,
+            "Items, unseen": 4,
             "Release": "1",
         }
     ]

@@ -178,6 +178,17 @@ def test_large_releases_are_compared_by_the_papers_numbers_of_triples() -> None:
     assert set(SIZES) > {100_000, 50_000, 10_000}
 
 
+def test_a_type_that_the_recipe_takes_none_of_is_not_left_out_in_a_training_of_its_own() -> None:
+    both = (*PAIR, (Polarity.POSITIVE, "negated_antonym", "rules"))
+    data = composed({Shape("Mine", both): 40})
+    labels = [
+        [arm.label for arm in design(Study.TYPES, data, base).arms]
+        for base in (BASE, BASE.with_overrides(["data=paper"]))
+    ]
+    assert labels[0] == ["All types", "Without word", "Without negated_antonym"]
+    assert labels[1] == []  # without either, a family of two has nothing to compare
+
+
 def test_sources_get_equally_many_triples() -> None:
     found = design(
         Study.SOURCES, composed({Shape("Mine", PAIR): 90, Shape("Theirs", PAIR): 40}), BASE

@@ -6,26 +6,28 @@ sentences. The score over the other items says how it does with pairs that are n
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import words_of
 from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Encoder, Release, ReleaseItem
+from training.benchmarks.definition import ItemResult, PartMark
 from training.benchmarks.results.metrics import metric_of
 from training.benchmarks.results.queries import Scored, full_result
-from training.benchmarks.tasks.semantoneg import ANTONYMS, SemAntoNeg, differing_words
-from training.evaluation.semantoneg_questions import ANTONYM, BOTH
+from training.benchmarks.tasks.semantoneg import ANTONYMS, SemAntoNeg
 
 _BATCH = 5_000
-_NOT = re.compile(r"n[’']t\b|\bnot\b", re.IGNORECASE)
+
+OTHER_WORDS = ("affixal", "lexical", "negated_antonym", "affirmation", "free_contradiction")
+"""Types that exchange words of an anchor; the others only add some."""
 
 
 class UnseenScore(NamedTuple):
@@ -77,31 +79,38 @@ def unseen_scores(
     return found
 
 
-def antonyms_of_release(session: Session, release: Release) -> frozenset[str]:
-    """The pairs of words in which an anchor differs from a variant that has an antonym for one.
+def taught_pairs(session: Session, release: Release, pairs: Iterable[str]) -> frozenset[str]:
+    """Those of some antonym pairs that a release teaches, in any split: one of the two words is in
+    an anchor, and the other one is new in a variant of it.
 
-    Of all splits, as SemAntoNeg's results name their pairs ('cold / hot').
+    Args:
+        pairs: as SemAntoNeg's results name them, such as 'cold / hot'.
     """
-    if release.content_hash not in _known:
+    wanted = frozenset(pairs)
+    key = release.content_hash, wanted
+    if key not in _known:
         query = select(col(ReleaseItem.anchor), col(ReleaseItem.text)).where(
-            col(ReleaseItem.release_id) == release.id,
-            col(ReleaseItem.type_id).in_((ANTONYM, BOTH)),
+            col(ReleaseItem.release_id) == release.id, col(ReleaseItem.type_id).in_(OTHER_WORDS)
         )
         rows = session.execute(query.execution_options(yield_per=_BATCH))
-        pairs = {_pair(anchor, text) for anchor, text in rows}
-        _known[release.content_hash] = frozenset(pairs - {""})
-    return _known[release.content_hash]
+        _known[key] = frozenset(_shown(rows, wanted))
+    return _known[key]
 
 
-_known: dict[str, frozenset[str]] = {}
-"""By content hash, since a release never changes, and pages ask again and again."""
+_known: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+"""By content hash and pairs: a release never changes, and pages ask again and again."""
 
 
-def _pair(anchor: str, text: str) -> str:
-    """A negated antonym differs by 'not' as well."""
-    return differing_words(anchor, text) or differing_words(
-        _NOT.sub(" ", anchor), _NOT.sub(" ", text)
-    )
+def _shown(rows: Iterable[Row[str, str]], pairs: Iterable[str]) -> Iterator[str]:
+    partners: dict[str, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        one, _, other = pair.partition(" / ")
+        partners.setdefault(one, []).append((other, pair))
+        partners.setdefault(other, []).append((one, pair))
+    for anchor, text in rows:
+        before = set(words_of(anchor))
+        for word in set(words_of(text)) - before:
+            yield from (pair for other, pair in partners.get(word, ()) if other in before)
 
 
 def _releases(session: Session, fingerprint: str) -> list[Release]:
@@ -121,13 +130,16 @@ def _releases(session: Session, fingerprint: str) -> list[Release]:
 def _unseen(
     session: Session, data_folder: Path, row: Scored, releases: Sequence[Release]
 ) -> UnseenScore:
-    pairs = frozenset[str]().union(*(antonyms_of_release(session, one) for one in releases))
     result = full_result(data_folder, row)
+    asked = {mark.value for item in result.rows for mark in _pairs_of(item)}
+    pairs = frozenset[str]().union(*(taught_pairs(session, one, asked) for one in releases))
     left = [
-        item
-        for item in result.rows
-        if not any(mark.breakdown == ANTONYMS and mark.value in pairs for mark in item.marks)
+        item for item in result.rows if not any(mark.value in pairs for mark in _pairs_of(item))
     ]
     score = metric_of(result.kind, left) if left else None
     numbers = tuple(release.number for release in releases)
     return UnseenScore(numbers, score, len(left), len(result.rows) - len(left))
+
+
+def _pairs_of(item: ItemResult) -> list[PartMark]:
+    return [mark for mark in item.marks if mark.breakdown == ANTONYMS]

@@ -18,6 +18,7 @@ from pages.components.train.start import (
 )
 from training.data.composition import Composition, composition_now
 from training.finetune.fitting import LARGEST_SEED
+from training.recipe.cautions import cautions
 from training.recipe.plan import TrainingPlan, plan
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import left_by
@@ -112,7 +113,7 @@ def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]
         f"Takes {progress_view.duration(guess.seconds)}, {judged}; you can close the browser "
         f"meanwhile.{wait}"
     )
-    return promised, True
+    return " ".join([promised, *cautions(recipe)]), True
 
 
 def _source(wanted: TrainingPlan) -> str:

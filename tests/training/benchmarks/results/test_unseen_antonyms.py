@@ -20,7 +20,7 @@ from tests.training.benchmarks.support.samples import semantoneg_rows, write_lin
 from training.benchmarks.results.queries import newest
 from training.benchmarks.results.unseen_antonyms import (
     UnseenScore,
-    antonyms_of_release,
+    taught_pairs,
     unseen_scores,
 )
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
@@ -35,16 +35,18 @@ def release_of(session: Session, anchor: str, lexical: str, both: str) -> Releas
     return create_release(session).release
 
 
-def test_the_antonyms_of_a_release(engine: Engine) -> None:
-    """A negated antonym counts without its 'not'; more than a word of difference is no pair."""
+def test_the_antonyms_that_a_release_teaches(engine: Engine) -> None:
+    """One word is in an anchor and the other is new in a variant, whatever else differs."""
+    asked = {"cold / hot", "cold / warm", "narrow / wide", "easy / hard"}
     with writing(engine) as session:
-        first = release_of(session, "Tea is cold.", "Tea is hot.", "Tea isn't warm.")
+        first = release_of(session, "Tea is cold.", "Tea is hot.", "Tea is by no means warm.")
         tea = {"cold / hot", "cold / warm"}
-        assert antonyms_of_release(session, first) == tea
-        road = "A road is wide.", "It is no road at all.", "A road is not narrow."
+        assert taught_pairs(session, first, asked) == tea
+        road = "A road is narrow.", "It is no road at all.", "Far from wide is that road."
         second = release_of(session, *road)
-        assert antonyms_of_release(session, second) == tea | {"narrow / wide"}
-        assert antonyms_of_release(session, first) == tea
+        assert taught_pairs(session, second, asked) == tea | {"narrow / wide"}
+        assert taught_pairs(session, first, asked) == tea
+        assert taught_pairs(session, second, {"easy / hard"}) == set()
 
 
 @pytest.fixture

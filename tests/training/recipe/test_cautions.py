@@ -1,0 +1,11 @@
+"""What is said before a training that may surprise."""
+
+from training.recipe.cautions import cautions
+from training.recipe.presets import PAPER, PRESETS
+from training.recipe.schema import Recipe
+
+
+def test_another_pooling_than_the_base_encoders_is_pointed_out() -> None:
+    assert cautions(Recipe()) == []
+    (said,) = cautions(PRESETS[PAPER].recipe)
+    assert said.startswith("Pooling is 'cls'") and "as_base" in said
