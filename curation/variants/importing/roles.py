@@ -63,7 +63,7 @@ UNTYPED = (Role.HEDGE, Role.NEGATION)
 """The roles of columns whose variants say only on which side of the anchor they are."""
 
 _NAMES: Mapping[Role, tuple[str, ...]] = {
-    Role.ANCHOR: ("anchor", "sentence1"),
+    Role.ANCHOR: ("anchor", "sentence1", "sentence"),
     Role.TEXT: ("text", "variant", "sentence2"),
     Role.TYPE: ("type", "variant_type"),
     Role.CUE: ("cue",),

@@ -98,7 +98,7 @@ def test_an_export_goes_out_and_comes_in_as_it_was(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "No column of mine.csv is known to hold anchors"),
+        (("--map", "sentence=ignore"), "No column of mine.csv is known to hold anchors"),
         (("--map", "sentence=anchor", "--map", "nothing=text"), "Expected a column 'nothing'"),
         (("--map", "sentence=subject"), "Expected a role (anchor, text"),
         ((*MAPPED[:4],), "Expected a verdict (accept or reject) in 'fine?', found 'odd' on line 3"),
