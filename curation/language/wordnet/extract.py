@@ -3,7 +3,7 @@
     apt-get install wordnet-base
     python -m curation.language.wordnet.extract
 
-Needed only to make the list anew; see README.md.
+Needed only to make the list again; see README.md.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ HOW = (
 )
 
 _TURN, _RUN = "variants-turn", "variants-run"
-"""Session: makes the file box anew; the number of the run that this session started last."""
+"""Session: a new file box for each; the number of the run that this session started last."""
 
 
 class _Opened(NamedTuple):

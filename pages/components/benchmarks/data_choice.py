@@ -82,7 +82,7 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
     names = data_names(kind, kept)
     choice: list[DataChoice] = []
     if names:
-        number = len(kept)  # drawn anew where a file has been added, which then comes first
+        number = len(kept)  # a new widget where a file was added, which then comes first
         name = st.selectbox("Data", list(names), key=f"bench-data-{kind.id}-{number}")
         choice = [names[name]]
     else:

@@ -56,7 +56,7 @@ class Table(NamedTuple):
 
     Attributes:
         kind: 'table', or what program nested its records.
-        rows: reads all rows anew.
+        rows: reads all rows again.
     """
 
     name: str

@@ -28,7 +28,7 @@ def choose() -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     if names:
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            number = len(kept)  # drawn anew where a file has been added, which then comes first
+            number = len(kept)  # a new widget where a file was added, which then comes first
             train = st.selectbox("Pairs to train on", list(names), key=f"nevir-data-{number}")
             others = [name for name in names if name != train]
             measured = st.selectbox(

@@ -70,7 +70,7 @@ def _results(ended: Sequence[Run]) -> None:
         list(by_id),
         default=[newest.id],
         format_func=lambda key: _named(by_id[key].run),
-        key=f"nevir-runs-{max(by_id)}",  # anew where there are others to choose from
+        key=f"nevir-runs-{max(by_id)}",  # a new widget where there are others to choose from
         max_selections=charts.MOST,
     )
     if not chosen:

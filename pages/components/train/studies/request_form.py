@@ -255,7 +255,7 @@ def _results(runs: list[Run]) -> None:
         "Study",
         list(by_id),
         format_func=lambda key: _named(by_id[key]),
-        key=f"study-chosen-{max(by_id)}",  # anew where there are others to choose from
+        key=f"study-chosen-{max(by_id)}",  # a new widget where there are others to choose from
     )
     run = by_id[chosen]
     if run.state not in (*UNFINISHED, RunState.DONE):
