@@ -126,7 +126,7 @@ def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
     """The same for two sentences that need not be stored."""
     old, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))
     marked = "<ins>" in new or "<del>" in old or anchor == text
-    label = "Variant" if marked else "Variant, in other words: no diff"
+    label = "Variant" if marked else "Variant (no diff)"
     return _row("hg-anchor", "Anchor", old) + _row("hg-variant", label, new)
 
 
