@@ -63,9 +63,10 @@ def upgrade(engine: Engine) -> Path | None:
             this program. Nothing is changed then.
     """
     with explained(engine):
+        # Listed first, so that tables another process makes in between are not taken for foreign.
+        filled = bool(inspect(engine).get_table_names())
         found = current_revision(engine)
-        foreign = found is None and bool(inspect(engine).get_table_names())
-    if foreign:
+    if filled and found is None:
         raise HedgerowError(
             f"{_where(engine)} holds another program's tables; name an empty database or another "
             "working directory."

@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, Inspector, inspect, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
@@ -72,6 +72,27 @@ def test_another_programs_tables_are_refused(url: URL) -> None:
         migrate.upgrade(engine)
     assert inspect(engine).get_table_names() == ["theirs"]
     engine.dispose()
+
+
+def test_tables_that_another_process_makes_meanwhile_are_not_foreign(
+    url: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, other = create_engine(url), create_engine(url)
+    looks = 0
+
+    def slow_look(at: Engine) -> Inspector:
+        nonlocal looks
+        looks += at is engine
+        if looks == 2:
+            looks += 1
+            migrate.upgrade(other)
+        return inspect(at)
+
+    monkeypatch.setattr(migrate, "inspect", slow_look)
+    assert migrate.upgrade(engine) is None
+    assert looks > 2 and migrate.current_revision(engine) == migrate.head_revision()
+    for each in (engine, other):
+        each.dispose()
 
 
 def test_a_failed_migration_leaves_nothing(url: URL, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
 
         server.hear = fill
         with pytest.raises(HedgerowError, match="could not be stored") as error:
-            carry_out(engine, folder, base_url=address, concurrency=64)
+            carry_out(engine, folder, base_url=address, concurrency=16)
         number, path = put_aside(str(error.value))
         assert path.parent == elsewhere and path.stat().st_mode & 0o077 == 0
         assert stored(engine) + number == sum(server.answered.values()) < 200
