@@ -20,6 +20,7 @@ from db.failures import shown_address
 from db.models import Encoder, Run, Status
 from db.runs import list_runs
 from db.settings import Settings
+from hedgerow.releases import Release
 from training.runs.kinds import kind_of
 
 LAST_RUNS = 5
@@ -27,12 +28,12 @@ LAST_RUNS = 5
 
 def status(as_json: AsJson = False) -> None:
     """Count anchors, variants and releases, and name the last runs."""
-    settings, engine = open_home()
+    settings, engine = home = open_home()
     with reading(engine) as session:
         counts = status_counts(session)
         known = [entry.id for entry in list_types(session)]
         anchors = count_in_use(session)
-        releases = [release_facts(release) for release in list_releases(session)]
+        releases = [release_facts(Release(home, row)) for row in list_releases(session)]
         runs = [_run(run) for run in list_runs(session, limit=LAST_RUNS)]
         active = get_setting(session, ACTIVE_ENCODER)
         encoders = [

@@ -20,8 +20,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.shared.terminal import AsJson, err, show, text_of
+from cli.shared.terminal import AsJson, show
 from db.errors import HedgerowError
+from hedgerow.progress import err, text_of
 
 APP = Path(__file__).parent.with_name("app.py")
 FIRST_PORT = 8501

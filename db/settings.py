@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from dotenv.parser import parse_stream
@@ -166,15 +166,18 @@ def without_login(address: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-def load_settings() -> Settings:
+def load_settings(**given: Any) -> Settings:
     """Read the settings.
+
+    Args:
+        given: values that count instead of the environment's.
 
     Raises:
         HedgerowError: one of them is not usable, or ``.env`` cannot be read.
     """
     _check_env_file(Path(ENV_FILE))
     try:
-        return Settings()
+        return Settings(**given)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).upper()

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from cli.shared.home import open_home
-from cli.shared.run_facts import located
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, RunId, show
 from curation.release.export.file_formats import csv_bytes
 from db.engine import reading
 from db.errors import HedgerowError
 from db.runs import get_run
+from hedgerow.running import located
 from training.models.rankers import KIND
 from training.ranking.epochs import (
     NAMES,

@@ -9,13 +9,14 @@ from cli.models.benchmark import data_of
 from cli.models.score_rows import facts
 from cli.models.score_rows import table as score_table
 from cli.shared.home import asked_by, open_home
-from cli.shared.run_facts import located
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
+from cli.shared.terminal import AsJson, ReleaseNumber, show
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.progress import err, text_of
+from hedgerow.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.data.sources import DataChoice, kept_data, require_hub
 from training.benchmarks.results.queries import of_run

@@ -15,11 +15,9 @@ from db.models import CallState, Run
 from db.run_folders import log_file
 from db.runs import last_metrics
 from db.settings import Settings
+from hedgerow.running import located
 from training.recipe.plan import KIND as TRAIN
 from training.runs.kinds import calls_made, kind_of
-
-PATHS = ("model", "folder", "zip")
-"""Of a result: a path in the data folder, stored relative to it."""
 
 
 def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
@@ -59,12 +57,6 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
             "cost_is_estimate": so_far.is_estimate,
         }
     return found | last_metrics(session, run.id)
-
-
-def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:
-    """A run's result with paths that open from anywhere."""
-    paths = {key: str(settings.data_folder / result[key]) for key in PATHS if result.get(key)}
-    return result | paths
 
 
 def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:

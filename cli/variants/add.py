@@ -10,7 +10,7 @@ from cli.shared.home import asked_by, open_home
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, DryRun, progress_bar, show
+from cli.shared.terminal import AsJson, DryRun, show
 from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.plurals import counted
 from curation.taxonomy.project_types import all_types
@@ -32,6 +32,7 @@ from curation.variants.importing.tables.parts import parts_of_path
 from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
 from db.models import Verdict
+from hedgerow.progress import progress_bar
 
 
 def variants_add(
