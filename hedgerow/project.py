@@ -545,7 +545,7 @@ class Project:
         scores = measure(
             self._home,
             name,
-            _name_of(model),
+            _name_of(self._home, model),
             data=Path(data) if data else None,
             release=_number(release),
             split=Split(split),
@@ -569,7 +569,7 @@ def _verdict(name: str) -> Verdict:
     return found
 
 
-def _name_of(model: TrainedEncoder | str | Path) -> str:
+def _name_of(home: Home, model: TrainedEncoder | str | Path) -> str:
     """The folder or name by which a run finds a model again."""
     if isinstance(model, str | Path):
         return str(model)
@@ -579,4 +579,7 @@ def _name_of(model: TrainedEncoder | str | Path) -> str:
             f"Expected a model that was trained here, a folder or a name, found a "
             f"{type(model).__name__} in memory; save it with save_pretrained and give its folder."
         )
-    return str(folder)
+    from curation.encoders.registered import encoder_name
+
+    with reading(home.engine) as session:
+        return encoder_name(session, home.settings, str(folder))
