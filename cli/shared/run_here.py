@@ -1,13 +1,12 @@
 """Carrying out a stored run in this process, its progress shown."""
 
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Engine
 
-from cli.shared.run_facts import figures_so_far, incomplete
+from cli.shared.run_facts import incomplete
 from db.engine import reading
-from db.errors import HedgerowError, RunEnded, RunIncomplete
+from db.errors import RunIncomplete
 from db.runs import get_run
 from db.settings import Settings
 from hedgerow.running import carry_out
@@ -23,13 +22,7 @@ def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, 
         RunEnded: it ended before its work was done; with its figures so far.
         RunIncomplete: it is done, but something that it asked for is missing; with its result.
     """
-    try:
-        facts = carry_out(settings, engine, run_id)
-    except RunEnded as ended:
-        with suppress(HedgerowError), reading(engine) as session:  # a busy database
-            run = get_run(session, run_id)
-            ended.facts |= {"step": run.step, "total": run.total} | figures_so_far(session, run)
-        raise
+    facts = carry_out(settings, engine, run_id)
     if facts.get("complete", True):
         return facts
     with reading(engine) as session:
