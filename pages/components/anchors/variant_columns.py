@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from curation.taxonomy.built_in import VariantType
-from curation.variants.importing.cells import parse_meanings
+from curation.variants.importing.cells import Meanings, parse_meanings
 from curation.variants.importing.choices import fitting_types
 from curation.variants.importing.roles import (
     MEANINGS,
@@ -80,17 +80,24 @@ def meanings(roles: Mapping[str, str], *, key: str) -> str:
     """What the file's own words for verdicts mean, as it was typed."""
     if Role.VERDICT not in roles.values():
         return ""
-    typed = st.text_input(
+    return st.text_input(
         WORDS,
         key=f"variants-words-{key}",
         placeholder="Such as fine=accept, odd=reject, later=none",
         help="Needed only for words other than accept, reject, yes, no and the like.",
     )
+
+
+def parsed_meanings(typed: str) -> Meanings:
+    """What was typed, as a file is read with it.
+
+    Raises:
+        HedgerowError: it reads otherwise; it names the field.
+    """
     try:
-        parse_meanings(part for part in typed.split(",") if part.strip())
+        return parse_meanings(part.strip() for part in typed.split(",") if part.strip())
     except HedgerowError as error:
         raise HedgerowError(f"{WORDS}: {error}") from None
-    return typed
 
 
 _FIELDS = {

@@ -6,7 +6,6 @@ import streamlit as st
 
 from curation.anchors.importing.insert import About
 from curation.taxonomy.project_types import types_version
-from curation.variants.importing.cells import parse_meanings
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.import_run import KIND, create_import
 from curation.variants.importing.in_words import amount, nothing_left
@@ -80,7 +79,7 @@ def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _
         _file.parts,
         roles=roles,
         types=open_project.every_type(),
-        meanings=parse_meanings(part for part in meanings.split(",") if part.strip()),
+        meanings=variant_columns.parsed_meanings(meanings),
     )
 
 
@@ -103,15 +102,16 @@ def _look(file: _Opened, *, key: str) -> None:
     about = file_questions.questions(
         table.name, key=f"variants-{key}", has_genres=Role.GENRE in roles.values()
     )
-    check_roles(roles, columns=table.columns, name=table.name)
-    staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
-    undecided = variant_columns.undecided(staged, types, key=key)
     accept = st.checkbox(
         "Accept variants without a verdict as their data set has them",
         key=f"variants-accept-{key}",
         help="Otherwise they are pending, to be reviewed. The model reviewer 'data set labels' "
         "accepts them; a person's verdict outranks it.",
     )
+    # What follows can fail. The fields above keep what was typed, as they are drawn already.
+    check_roles(roles, columns=table.columns, name=table.name)
+    staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
+    undecided = variant_columns.undecided(staged, types, key=key)
     if about is None:
         st.caption("Name the source to go on.")
         return
