@@ -15,8 +15,8 @@ from db.models import Verdict
 _SHOWN = 300
 """Characters of a text that a cell shows."""
 
-_ROW = 66
-"""Pixels. Streamlit breaks texts into lines in rows of more than 64."""
+_ROW = 84
+"""Pixels: four lines. Streamlit breaks texts into lines in rows of more than 64."""
 
 _NUMBER = st.column_config.NumberColumn(format="localized", width="small")
 _VERDICTS = {Verdict.ACCEPT: "Accepted", Verdict.REJECT: "Rejected"}
@@ -35,11 +35,12 @@ def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> No
         f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
         f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'new verdict')}."
     )
-    if found.types or found.verdicts:
-        left, right = st.columns(2)
-        with left:
+    places = iter(st.columns(2) if found.types or found.verdicts else ())
+    if found.types:
+        with next(places):
             _by_type(found, types)
-        with right:
+    if found.verdicts:
+        with next(places):
             _by_reviewer(found)
     if differing := against(found):
         st.text(differing)
@@ -48,18 +49,16 @@ def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> No
 
 
 def _by_type(found: Preview, types: Mapping[str, VariantType]) -> None:
-    if found.types:
-        rows = [{"Type": _label(types, id_), "Variants": n} for id_, n in found.types.items()]
-        _table(rows, key="types")
+    rows = [{"Type": _label(types, id_), "Variants": n} for id_, n in found.types.items()]
+    _table(rows, key="types")
 
 
 def _by_reviewer(found: Preview) -> None:
-    if found.verdicts:
-        rows = [
-            {"Reviewer": name, "Verdict": _VERDICTS[verdict], "Variants": count}
-            for (name, verdict), count in found.verdicts.items()
-        ]
-        _table(rows, key="reviewers")
+    rows = [
+        {"Reviewer": name, "Verdict": _VERDICTS[verdict], "Variants": count}
+        for (name, verdict), count in found.verdicts.items()
+    ]
+    _table(rows, key="reviewers")
 
 
 def _left_out(found: Preview) -> None:
@@ -86,7 +85,7 @@ def _examples(found: Preview, types: Mapping[str, VariantType]) -> None:
         hide_index=True,
         key="variants-examples",
         row_height=_ROW,
-        height="auto" if len(rows) < 6 else 360,
+        height="auto" if len(rows) < 6 else 460,
         column_config={
             "What happens": st.column_config.TextColumn(width=100),
             "Anchor": st.column_config.TextColumn(width=145),
