@@ -36,7 +36,10 @@ def left_out(found: Preview) -> list[LeftOutCount]:
             continue
         for source, one in found.elsewhere.items():
             anchor = one.anchor if len(one.anchor) <= _TOLD else f"{one.anchor[:_TOLD]}…"
-            what = f"variants of anchors that the source '{source}' has here, such as “{anchor}”"
+            what = (
+                f"variants of anchors that the source '{source}' has here, such as “{anchor}” "
+                "(give the file that source to add them)"
+            )
             counts.append(LeftOutCount(one.variants, what, one.place.words))
     return counts
 

@@ -87,7 +87,7 @@ def _examples(found: Preview, types: Mapping[str, VariantType]) -> None:
         row_height=_ROW,
         height="auto" if len(rows) < 6 else 460,
         column_config={
-            "What happens": st.column_config.TextColumn(width=100),
+            "What happens": st.column_config.TextColumn(width=112),
             "Anchor": st.column_config.TextColumn(width=145),
             "Variant": st.column_config.TextColumn(width=170),
         },

@@ -211,7 +211,7 @@ def test_what_differs_from_the_project_is_said_before_it_is_imported(
     sign_in(page, app_engine)
     app = upload(page, [rejecting, added])
     assert "Of these verdicts, 1 rejects a variant that is accepted here." in texts(app)
-    other = f"variants of anchors that the source 'test' has here, such as “{ANCHOR}”: 1 (first: "
+    other = f"variants of anchors that the source 'test' has here, such as “{ANCHOR}” (give"
     assert other in texts(app)
     fates = {row["Variant"]: row["What happens"] for row in table(app, "What happens")}
     assert fates == {

@@ -267,7 +267,8 @@ def test_the_preview_says_what_differs_from_the_project(seeded: Engine, settings
     assert "1 rejects a variant that is accepted here." in against(said)
     assert said.elsewhere["mine"].variants == 2
     other = f"variants of anchors that the source 'mine' has here, such as “{bridge}”"
-    assert left_out(said) == [LeftOutCount(2, other, "line 3 of mine.jsonl")]
+    add = "(give the file that source to add them)"
+    assert left_out(said) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
     assert {one.variant.text: (one.reason, one.verdicts) for one in said.examples} == {
         "The ferry is early.": (None, ()),
         "The bridge is not safe.": (LeftOut.THERE, (Verdict.REJECT,)),
