@@ -16,9 +16,9 @@ from curation.plurals import counted
 from curation.taxonomy.project_types import all_types
 from curation.variants.importing.cells import parse_meanings
 from curation.variants.importing.choices import Choices, undecided_by_role
-from curation.variants.importing.entries import LABELS
 from curation.variants.importing.import_run import KIND, create_import
-from curation.variants.importing.plan import Preview, preview
+from curation.variants.importing.in_words import against, left_out, nothing_left
+from curation.variants.importing.preview import Preview, preview
 from curation.variants.importing.roles import (
     ColumnRoles,
     check_roles,
@@ -119,6 +119,8 @@ def variants_add(
         "verdicts": _by_reviewer(found),
         "left_out": {reason.value: count for reason, count in found.left_out.items()},
         "places": dict(found.places),
+        "elsewhere": {source: one.variants for source, one in found.elsewhere.items()},
+        "against": _against(found),
         "dry_run": dry_run,
         "run": None,
     }
@@ -130,6 +132,14 @@ def variants_add(
         result |= carry_out_run(settings, engine, run.id)
         lines = [*sentences(KIND, result), *lines]
     show(result, as_json, *lines)
+
+
+def _against(found: Preview) -> dict[str, dict[str, int]]:
+    """Verdict → status here → verdicts."""
+    counts: dict[str, dict[str, int]] = {}
+    for (verdict, status), count in found.against.items():
+        counts.setdefault(verdict.value, {})[status.value] = count
+    return counts
 
 
 def _by_reviewer(found: Preview) -> dict[str, int]:
@@ -146,13 +156,13 @@ def _in_words(
     lines: list[str | Printed] = [f"Read {name}: {read}."]
     if unused := [column for column in columns if column not in roles]:
         lines.append(f"Not used: {', '.join(unused)}.")
-    if dry_run:
+    if dry_run and (found.variants or found.decisions):
         lines.append(
             f"Would add {counted(found.anchors, 'anchor')}, {counted(found.variants, 'variant')} "
             f"and {counted(found.decisions, 'verdict')}."
         )
-    elif not found.variants and not found.decisions:
-        lines.append("Nothing of it is missing here.")
+    if nothing := nothing_left(found):
+        lines.append(nothing)
     if found.types:
         lines += ["", table_of("type", "variants", rows=found.types.items())]
     if found.verdicts:
@@ -161,10 +171,9 @@ def _in_words(
             for (reviewer, verdict), count in found.verdicts.items()
         ]
         lines += ["", table_of("reviewer", "verdict", "variants", rows=rows)]
+    if differing := against(found):
+        lines += ["", differing]
     if found.left_out:
-        left = [
-            (LABELS[reason], count, found.places.get(reason.value, ""))
-            for reason, count in found.left_out.items()
-        ]
+        left = [(one.what, one.number, one.first) for one in left_out(found)]
         lines += ["", table_of("left out", "number", "first at", rows=left)]
     return lines
