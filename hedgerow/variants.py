@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curation.anchors.sources import source_in_use
@@ -16,6 +18,8 @@ from hedgerow.home import Home
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from hedgerow.variant_import import VariantImport
 
 
 class Variants:
@@ -69,8 +73,63 @@ class Variants:
             rows = list(variant_rows(session, scope, search=search, anchor=anchor))
         return pd.DataFrame(rows, columns=list(VariantRow._fields))
 
+    def add(
+        self,
+        file: str | Path,
+        *,
+        mapping: Mapping[str, str] | None = None,
+        undecided: Sequence[str] = (),
+        verdicts: Mapping[str, str] | None = None,
+        reviewer: str = "",
+        accept: bool = False,
+        source: str = "",
+        licence: str | None = None,
+        genre: str = "",
+        language: str = "en",
+        dry_run: bool = False,
+    ) -> VariantImport:
+        """Import variants with their anchors; what the project has already is passed over.
+
+        Args:
+            file: CSV, TSV, JSON, JSON lines, Parquet, or an export's folder or zip file.
+            mapping: column → anchor, text, type, cue, verdict, hedge, negation, ignore and so on,
+                or a variant type, where its name doesn't say what it holds.
+            undecided: the types of hedges and negations whose words don't show one (otherwise left
+                out).
+            verdicts: a word that the file uses for verdicts → accept, reject or none.
+            reviewer: of verdicts for which the file names none.
+            accept: accept variants without a verdict as their data set has them.
+            source, licence, genre, language: of anchors for which the file has none.
+            dry_run: write nothing.
+
+        Raises:
+            HedgerowError: the columns are unclear, nobody is named for a verdict, or another
+                source has the licence. Nothing is changed then.
+
+        >>> exported = example_project().release("first").export("exported", format="jsonl")
+        >>> project = hedgerow.open("elsewhere", reviewer="me")
+        >>> project.variants.add(exported)
+        <Added 1 anchor, 2 variants and 2 verdicts of 2 rows>
+        """
+        from hedgerow.variant_import import import_variants
+
+        return import_variants(
+            self._home,
+            Path(file),
+            mapping=[f"{column}={role}" for column, role in (mapping or {}).items()],
+            undecided=undecided,
+            verdicts=[f"{word}={meaning}" for word, meaning in (verdicts or {}).items()],
+            reviewer=reviewer,
+            accept=accept,
+            source=source,
+            licence=licence,
+            genre=genre,
+            language=language,
+            dry_run=dry_run,
+        )
+
     def __repr__(self) -> str:
-        return "<Variants: call it to list them>"
+        return "<Variants: call it to list them, .add() imports some>"
 
 
 def _status(name: str) -> Status:

@@ -6,33 +6,19 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Printed
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
-from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, DryRun, show
-from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.plurals import counted
-from curation.taxonomy.project_types import all_types
-from curation.variants.importing.cells import parse_meanings
-from curation.variants.importing.choices import Choices, undecided_by_role
-from curation.variants.importing.import_run import KIND, create_import
+from curation.variants.importing.import_run import KIND
 from curation.variants.importing.in_words import against, left_out, nothing_left
-from curation.variants.importing.preview import Preview, preview
+from curation.variants.importing.preview import Preview
 from curation.variants.importing.roles import (
     ColumnRoles,
-    check_roles,
-    guess_roles,
-    parse_roles,
-    types_by_name,
-    with_given,
 )
-from curation.variants.importing.staging import stage
-from curation.variants.importing.tables.parts import parts_of_path
-from curation.variants.importing.tables.table import open_table
-from db.engine import reading, writing
 from db.models import Verdict
-from hedgerow.progress import progress_bar
+from hedgerow.variant_import import import_variants
 
 
 def variants_add(
@@ -89,29 +75,24 @@ def variants_add(
     as_json: AsJson = False,
 ) -> None:
     """Import variants with their anchors; what the project has already is passed over."""
-    settings, engine = open_home()
-    meanings = parse_meanings(verdicts or [])
-    parts = parts_of_path(file)
-    table = open_table(parts)
-    with reading(engine) as session:
-        types = all_types(session)
-    names = types_by_name(types.values())
-    given = parse_roles(mapping or [], columns=table.columns, types=names, name=table.name)
-    roles = with_given(guess_roles(table.columns, names), given)
-    check_roles(roles, columns=table.columns, name=table.name)
-    choices = Choices(
-        about=About(source or file.stem[:MAX_SOURCE], licence, genre, language),
-        undecided=undecided_by_role(undecided or [], types),
+    done = import_variants(
+        open_home(),
+        file,
+        mapping=mapping or [],
+        undecided=undecided or [],
+        verdicts=verdicts or [],
+        reviewer=reviewer,
         accept=accept,
-        reviewer=reviewer or settings.reviewer,
+        source=source,
+        licence=licence,
+        genre=genre,
+        language=language,
+        dry_run=dry_run,
     )
-    with progress_bar() as report:
-        staged = stage(table, parts, roles=roles, types=types, meanings=meanings, report=report)
-    with reading(engine) as session:  # the others can go on writing meanwhile
-        found = preview(session, staged, choices)
+    found = done.preview
     result: dict[str, Any] = {
-        "rows": staged.facts.rows,
-        "columns": dict(roles),
+        "rows": done.rows,
+        "columns": dict(done.roles),
         "anchors": found.anchors,
         "variants": found.variants,
         "types": dict(found.types),
@@ -124,12 +105,9 @@ def variants_add(
         "dry_run": dry_run,
         "run": None,
     }
-    lines = _in_words(table.name, table.columns, roles, found, dry_run=dry_run)
-    if (found.variants or found.decisions) and not dry_run:
-        with writing(engine) as session:
-            author = asked_by(session, settings)
-            run = create_import(session, settings, staged, choices, requested_by=author)
-        result |= carry_out_run(settings, engine, run.id)
+    lines = _in_words(done.name, done.columns, done.roles, found, dry_run=dry_run)
+    if done.result:
+        result |= done.result
         lines = [*sentences(KIND, result), *lines]
     show(result, as_json, *lines)
 

@@ -9,6 +9,7 @@ import pytest
 
 import hedgerow
 from hedgerow.anchors import Anchors
+from hedgerow.variants import Variants
 from tests.hedgerow.conftest import Example
 
 MODULES = ("anchors", "project", "releases", "variants")
@@ -39,7 +40,7 @@ def test_examples(
 def test_each_public_method_has_an_example() -> None:
     public = [
         (name, method)
-        for kind in (hedgerow.Project, hedgerow.Release, Anchors)
+        for kind in (hedgerow.Project, hedgerow.Release, Anchors, Variants)
         for name, method in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_")
     ]
