@@ -12,7 +12,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
-from curation.review.cards import Card
+from curation.review.cards import Card, family
 from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
@@ -23,7 +23,7 @@ from pages.components.review.panels import below_card, card_details, second_opin
 from pages.components.shared.formatting import markup
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.variants import card, guideline_view
+from pages.components.shared.variants import card, guideline_view, sibling
 
 
 @error_messages.fragment
@@ -81,8 +81,16 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
             notice=_notice(state, focus, hidden=hidden),
+            sibling=_sibling(focus, entries),
         )
     )
+
+
+def _sibling(focus: Card, entries: dict[str, VariantType]) -> sibling.Sibling | None:
+    """What a variant without a diff against its anchor is compared with."""
+    if not sibling.wanted(focus):
+        return None
+    return sibling.nearest(focus, open_project.ask(family, focus.variant.anchor_id), entries)
 
 
 def _message(state: ReviewState) -> None:

@@ -67,7 +67,8 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         _last(state)
     elif state.panel is Panel.KEYS:
         keys = [key for key in KEYS if key[0] != _OPINION or state.has_opinions]
-        st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
+        with st.container(key="keys-list"):
+            st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
 
 
 class _Pressed(NamedTuple):

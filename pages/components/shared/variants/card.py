@@ -12,6 +12,7 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.roles import ROLES
 from db.models import Status
 from pages.components.shared.formatting.diff import diff, join
+from pages.components.shared.variants.sibling import Sibling
 
 _NOTHING = Markup("")
 
@@ -27,6 +28,7 @@ def card(
     hidden: bool = False,
     say_why: bool = False,
     notice: Markup = _NOTHING,
+    sibling: Sibling | None = None,
 ) -> Markup:
     """A whole card.
 
@@ -35,6 +37,7 @@ def card(
         hidden: leave out diagnostics and the status, for a blind decision.
         say_why: tell in words what makes it suspicious, since that is why it comes now.
         notice: what else is to be known before deciding.
+        sibling: what the variant is compared with, in place of its anchor.
     """
     return Markup(
         '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}{}</article>'
@@ -45,7 +48,7 @@ def card(
             f"Example: {entry.example_anchor} → {entry.example}", entry.definition
         ),
         join([notice, _why(shown) if say_why and not hidden else _NOTHING, _second_look(shown)]),
-        sentences(shown),
+        sentences(shown, sibling),
         chips(shown, entry, threshold=threshold, hidden=hidden),
     )
 
@@ -117,9 +120,20 @@ def family_row(
     )
 
 
-def sentences(shown: Card) -> Markup:
-    """The anchor and the variant, with the diff and the marks."""
-    return pair(shown.anchor, shown.variant.text, cue=shown.variant.cue)
+def sentences(shown: Card, sibling: Sibling | None = None) -> Markup:
+    """The anchor and the variant, with the diff and the marks; with ``sibling``, what differs from
+    that one."""
+    text, cue = shown.variant.text, shown.variant.cue
+    if sibling is None:
+        return pair(shown.anchor, text, cue=cue)
+    old, new = diff(sibling.text, text, marks(anchor=sibling.text, text=text, cue=cue))
+    return join(
+        [
+            _row("hg-anchor", "Anchor", diff(shown.anchor, shown.anchor)[0]),
+            _row("hg-variant hg-passage", "Variant", new),
+            _row("hg-sibling", f"Sibling: {sibling.label}", old),
+        ]
+    )
 
 
 def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
