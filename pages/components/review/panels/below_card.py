@@ -34,7 +34,7 @@ KEYS = (
     ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
     ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
     ("W", "write a variant of your own for this anchor"),
-    ("N", "add a note without deciding"),
+    ("N", "add a note without deciding; where nothing is left, go on"),
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
