@@ -48,4 +48,6 @@ def nearest(
         and closeness(other)[1] >= MIN_LIKENESS
     ]
     best = max(near, key=closeness, default=None)
-    return best and Sibling(best.variant.text, entries[best.variant.type_id].label)
+    if best is None:
+        return None
+    return Sibling(best.variant.text, entries[best.variant.type_id].label)
