@@ -52,7 +52,7 @@ def test_a_marked_region_is_listed_and_reviewed(
     page.wait_for_timeout(500)  # until the chart has its final width
     box = plot.bounding_box()
     assert box is not None
-    left, right = box["x"] + 75, box["x"] + box["width"] - 10
+    left, right = box["x"] + 75, box["x"] + box["width"] - 1
     top, bottom = box["y"] + 8, box["y"] + box["height"] - 72
     page.mouse.move(left, top)
     page.mouse.down()

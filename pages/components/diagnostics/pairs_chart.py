@@ -93,7 +93,7 @@ def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
     most = max((cell["number"] for cell in cells), default=1)
     return (
         alt.Chart(pd.DataFrame(cells))
-        .mark_rect(color=colours.roles[pairs.role], stroke=colours.ink)
+        .mark_rect(color=colours.roles[pairs.role], stroke=colours.ink, strokeWidth=0)
         .encode(
             x=alt.X(
                 "x:Q",
