@@ -75,7 +75,7 @@ def test_a_clicked_cell_is_reviewed_and_its_counter_follows_every_decision(
     measured: Engine, home: Path, share: Share, page: Page
 ) -> None:
     visit(page, share(home), "/diagnostics?show=Pairs")
-    cells = page.get_by_test_id("stVegaLiteChart").locator(".mark-rect.role-mark path")
+    cells = page.get_by_test_id("stVegaLiteChart").locator(".mark-rect.role-mark.marks path")
     expect(cells.first).to_be_visible()
     settle(page)
     cells.first.click()  # the fullest, which is of two variants
