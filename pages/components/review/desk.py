@@ -1,6 +1,6 @@
 """The desk: the card, the keys as buttons, what is open below, and the guideline beside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import streamlit as st
@@ -81,16 +81,24 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
             notice=_notice(state, focus, hidden=hidden),
-            sibling=_sibling(focus, entries),
+            sibling=_sibling(focus, entries, view.cards if state.by_family else None),
         )
     )
 
 
-def _sibling(focus: Card, entries: dict[str, VariantType]) -> sibling.Sibling | None:
-    """What a variant without a diff against its anchor is compared with."""
-    if not sibling.wanted(focus):
+def _sibling(
+    shown: Card, entries: dict[str, VariantType], cards: Sequence[Card] | None
+) -> sibling.Sibling | None:
+    """What a variant without a diff against its anchor is compared with.
+
+    Args:
+        cards: its family, if that has been read.
+    """
+    if not sibling.wanted(shown):
         return None
-    return sibling.nearest(focus, open_project.ask(family, focus.variant.anchor_id), entries)
+    if cards is None:
+        cards = open_project.ask(family, shown.variant.anchor_id)
+    return sibling.nearest(shown, cards, entries)
 
 
 def _message(state: ReviewState) -> None:
@@ -139,6 +147,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
                     threshold=threshold,
                     focus=has_keys,
                     hidden=hidden,
+                    sibling=_sibling(item, entries, view.cards),
                 )
             )
             st.button(
@@ -156,7 +165,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
                 on_click=state.focus,
                 args=(shown.variant_id,),
                 disabled=has_keys,
-                help="Let the keys and the buttons above mean this one.",
+                help="Make this the active variant.",
             )
 
 

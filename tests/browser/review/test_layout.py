@@ -168,6 +168,19 @@ def test_a_new_card_comes_into_sight_while_its_details_stay_open(
     expect(page.locator(".st-key-all-details")).to_have_count(1)
 
 
+def test_the_page_scrolls_by_key_without_a_click(
+    long_card: str, home: Path, share: Share, page: Page
+) -> None:
+    page.set_viewport_size({"width": NARROW[0], "height": 560})
+    visit(page, share(home), f"/review?variant={long_card}")
+    expect(card(page)).to_have_attribute("data-variant", long_card)
+    settle(page)
+    page.keyboard.press("End")
+    expect(card(page)).not_to_be_in_viewport()
+    page.keyboard.press("Home")
+    expect(card(page)).to_be_in_viewport(ratio=0.5)
+
+
 def toggle_sidebar(page: Page) -> None:
     """Hide the sidebar, or bring it back, with the mouse."""
     sidebar, back = page.get_by_test_id("stSidebar"), page.get_by_test_id("stExpandSidebarButton")

@@ -35,19 +35,13 @@ def nearest(
         entries: every type by its id.
     """
     role = entries[shown.variant.type_id].role
-
-    def closeness(other: Card) -> tuple[bool, float]:
-        is_paraphrase = entries[other.variant.type_id].role == "paraphrase"
-        return is_paraphrase, likeness(other.variant.text, shown.variant.text)
-
-    near = [
-        other
+    others = [
+        (likeness(other.variant.text, shown.variant.text), other.variant.text, its)
         for other in family
-        if other.stands_beside(shown)
-        and entries[other.variant.type_id].role != role
-        and closeness(other)[1] >= MIN_LIKENESS
+        if other.stands_beside(shown) and (its := entries[other.variant.type_id]).role != role
     ]
-    best = max(near, key=closeness, default=None)
-    if best is None:
+    near = [found for found in others if found[0] >= MIN_LIKENESS]
+    if not near:
         return None
-    return Sibling(best.variant.text, entries[best.variant.type_id].label)
+    _, text, its = max(near, key=lambda found: (found[2].role == "paraphrase", found[0]))
+    return Sibling(text, its.label)
