@@ -1,6 +1,6 @@
 """Releases: made and listed."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -8,21 +8,10 @@ from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
+from curation.release.contents import release_facts
 from curation.release.freezing import create_release, list_releases
 from curation.release.selection import Selection, default_selection
 from db.engine import reading, writing
-from db.models import Release
-
-
-def release_facts(release: Release) -> dict[str, Any]:
-    """What ``--json`` says of a release."""
-    return {
-        "release": release.number,
-        "name": release.name,
-        "hash": release.content_hash,
-        "summary": release.summary,
-        "created_at": release.created_at.isoformat(),
-    }
 
 
 def release_create(
