@@ -2,6 +2,6 @@
 
 from streamlit.starlette import App
 
-from pages.api.routes import routes
+from pages.api.mount import routes
 
 app = App("app.py", routes=routes())

@@ -141,7 +141,7 @@ def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> 
 
 def under_way(session: Session, kind: str | None = None) -> list[Run]:
     """The runs of a kind, or of all, that wait or are at work, the newest first."""
-    unfinished = col(Run.state).in_(UNFINISHED)
+    unfinished: Any = col(Run.state).in_(UNFINISHED)
     if kind is not None:
         unfinished &= col(Run.kind) == kind
     found = _read(session, unfinished, limit=MOST_UNDER_WAY)

@@ -70,7 +70,7 @@ async def export(request: Request) -> Response:
     try:
         format = export_format(request.query_params.get("format", "hf"))
     except HedgerowError as error:
-        raise HTTPException(HTTPStatus.UNPROCESSABLE_CONTENT, str(error)) from error
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
     release = await _release(request)
     headers = _headers(release, f"{export_name(release, format)}.zip")
     if (answer := _without_body(request, headers)) is not None:
@@ -104,7 +104,7 @@ def _refuse_parameters(request: Request, *known: str) -> None:
         if name not in known:
             expected = f"only the parameter '{known[0]}'" if known else "no parameters"
             raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_CONTENT, f"Expected {expected}, but found {name!r}."
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"Expected {expected}, but found {name!r}."
             )
 
 
@@ -112,7 +112,7 @@ async def _release(request: Request) -> Release:
     asked = request.path_params["number"]
     if asked != LATEST and not NUMBER.fullmatch(asked):
         raise HTTPException(
-            HTTPStatus.UNPROCESSABLE_CONTENT,
+            HTTPStatus.UNPROCESSABLE_ENTITY,
             f"Expected the number of a release or '{LATEST}', but found {asked!r}.",
         )
     number = None if asked == LATEST else int(asked)

@@ -120,7 +120,7 @@ def read_table(
     return _rows(table, _items(session, release_id, split=split))
 
 
-def cut(session: Session, release_id: int) -> list[array[int]]:
+def cut(session: Session, release_id: int) -> "list[array[int]]":
     """The ids of a release's items in pieces of whole families, by content uid.
 
     A release never changes, so its pieces can be read one by one, each in a session of its own.

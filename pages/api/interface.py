@@ -4,14 +4,12 @@ import hmac
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-import streamlit as st
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Route
 
 from pages.api import answers, project, releases
-from pages.components.shared.shell import open_project
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -23,22 +21,15 @@ WITH_TOKEN: dict[str, Endpoint] = {
 }
 
 
-def routes() -> list[BaseRoute]:
-    """The interface, below the app's own base path.
-
-    Raises:
-        HedgerowError: there is no token, or a token that is not usable.
-    """
-    token = open_project.settings().require_http_token()
-    base = str(st.get_option("server.baseUrlPath")).strip("/")
-    interface = Starlette(
+def interface(token: str) -> Starlette:
+    """The interface for those who show the token."""
+    return Starlette(
         routes=[
             Route("/health", project.health),
             *(Route(path, _guarded(endpoint, token)) for path, endpoint in WITH_TOKEN.items()),
         ],
         exception_handlers=answers.HANDLERS,
     )
-    return [Mount(f"/{base}/api" if base else "/api", interface)]
 
 
 def _guarded(endpoint: Endpoint, token: str) -> Endpoint:
