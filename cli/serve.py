@@ -103,7 +103,9 @@ def _serve(
         err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
     for name, value in _streamlit_options(address).items():
         os.environ.setdefault(name, value)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until Streamlit has its own
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Until the server has its own; with the HTTP interface, it hands them back at its end.
+        signal.signal(number, lambda *_: sys.exit())
     output = sys.stdout
     answers, ended = threading.Event(), threading.Event()
     failures: list[Exception] = []
@@ -136,8 +138,6 @@ def _serve(
     try:
         with redirect_stdout(sys.stderr):  # standard output is for what is announced
             runpy.run_module("streamlit", run_name="__main__")
-    except KeyboardInterrupt:
-        pass
     except SystemExit as end:
         if end.code and not answers.is_set():
             raise _NeverAnsweredError(
