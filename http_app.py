@@ -1,7 +1,7 @@
 """The browser app with the HTTP interface for other tools: what `hedgerow app --http` runs."""
 
-from streamlit.starlette import App
+import streamlit as st
 
 from pages.api.mount import routes
 
-app = App("app.py", routes=routes())
+app = st.App("app.py", routes=routes())

@@ -191,8 +191,8 @@ def test_a_client_that_takes_nothing_holds_no_transaction_and_may_hang_up(
         create_run(session, kind="diagnose", parameters={})
     with serving(home, "--http") as app:
         for path in ("triples.jsonl", "export?format=jsonl"):
-            with stalled(app, f"/api/releases/1/{path}") as first_bytes:
-                assert first_bytes.startswith(b"HTTP/1.1 200")
+            with asked(app, f"/api/releases/1/{path}") as client:
+                assert client.recv(1000).startswith(b"HTTP/1.1 200")
                 time.sleep(0.5)
                 assert no_transaction_is_open(starter_engine)
                 assert list(app.scratch.glob("hedgerow-*")) == []
@@ -201,8 +201,8 @@ def test_a_client_that_takes_nothing_holds_no_transaction_and_may_hang_up(
 
 
 @contextmanager
-def stalled(app: Served, path: str) -> Iterator[bytes]:
-    """A client that reads the first bytes of an answer, no more, and then hangs up."""
+def asked(app: Served, path: str) -> Iterator[socket.socket]:
+    """A client that asks, has little room for the answer, and hangs up."""
     place = urlsplit(app.url)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -212,7 +212,7 @@ def stalled(app: Served, path: str) -> Iterator[bytes]:
             f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
         )
         client.sendall(head.encode())
-        yield client.recv(1000)
+        yield client
 
 
 def no_transaction_is_open(engine: Engine) -> bool:
@@ -241,6 +241,23 @@ def test_others_are_answered_while_an_export_is_made(served: Served) -> None:
     assert answers[0].status_code == 200 and answers[0].content[:2] == b"PK"
     assert meanwhile > 3
     assert list(served.scratch.glob("hedgerow-*")) == []
+
+
+def test_an_export_whose_client_has_hung_up_is_not_finished(served: Served) -> None:
+    with asked(served, "/api/releases/1/export"):
+        seen_soon(served.scratch, "hedgerow-*")
+    deadline = time.monotonic() + PATIENCE
+    while any(served.scratch.glob("hedgerow-*")) and time.monotonic() < deadline:
+        assert not any(served.scratch.glob("hedgerow-*/.*.zip.*"))
+    assert not any(served.scratch.glob("hedgerow-*"))
+    assert served.get("/api/health").status_code == 200
+
+
+def seen_soon(folder: Path, pattern: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not any(folder.glob(pattern)):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def test_without_a_database_it_says_that_it_fails(copies: Copies, tmp_path: Path) -> None:
