@@ -24,15 +24,13 @@ def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None
 
 
 def of_http_error(request: Request, error: Exception) -> Response:
-    """The answer where no route takes the request, or an endpoint has refused it."""
+    """The answer where an endpoint has refused the request, or no route takes it."""
     assert isinstance(error, HTTPException)
-    sentences: dict[int, str] = {
-        HTTPStatus.METHOD_NOT_ALLOWED: "Expected GET or HEAD; nothing can be changed over HTTP.",
-    }
-    if error.detail == HTTPStatus(error.status_code).phrase:  # Starlette's own
-        sentence = sentences.get(error.status_code, "There is nothing at this address.")
-    else:
-        sentence = error.detail
+    sentence = error.detail
+    if sentence == HTTPStatus(error.status_code).phrase:  # the router's own
+        sentence = "There is nothing at this address."
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            sentence = "Expected GET or HEAD; nothing can be changed over HTTP."
     return refused(error.status_code, sentence, error.headers)
 
 
