@@ -1,6 +1,6 @@
 """Releases: made and listed."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -8,18 +8,6 @@ from cli.shared.home import this_project
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
-from hedgerow.releases import Release
-
-
-def release_facts(release: Release) -> dict[str, Any]:
-    """What ``--json`` says of a release."""
-    return {
-        "release": release.number,
-        "name": release.name,
-        "hash": release.hash,
-        "summary": release.summary,
-        "created_at": release.created_at.isoformat(),
-    }
 
 
 def release_create(
@@ -45,7 +33,7 @@ def release_create(
     release = this_project().release(
         name, sources=source, any_distance=any_distance, complete=complete
     )
-    result = release_facts(release) | {"created": release.created}
+    result = {**release.facts, "created": release.created}
     said = "is new" if release.created else "holds the same already"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
     left_out = release.summary.get("left_out")
@@ -55,7 +43,7 @@ def release_create(
 
 def release_list(as_json: AsJson = False) -> None:
     """Name all releases, the newest first."""
-    releases = [release_facts(release) for release in this_project().releases()]
+    releases = [release.facts for release in this_project().releases()]
     rows = ([r["release"], r["created_at"][:10], r["hash"][:12], r["name"]] for r in releases)
     table = table_of("release", "made", "hash", "name", rows=rows)
     show({"releases": releases}, as_json, table if releases else "There is no release yet.")

@@ -95,6 +95,18 @@ class Project:
     def __repr__(self) -> str:
         return f"<Project {shown_address(self._home.engine.url)}>"
 
+    def status(self) -> dict[str, Any]:
+        """Anchors, variants by type and status, releases, the last runs and encoders, as JSON has
+        them.
+
+        >>> example_project().status()["variants"]["verbal"]["pending"]
+        1
+        """
+        from curation.project.counts import project_counts
+
+        with reading(self._home.engine) as session:
+            return project_counts(session, self._home.settings)
+
     def load_starter_corpus(self) -> int:
         """Load the starter corpus, passages and exclusions, as 'hedgerow init' does.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.release.contents import release_facts
 from curation.release.export import release_folder, zip_file
 from curation.release.export.release_folder import export_format
 from curation.release.export.table_rows import TABLES, Table, read_table
@@ -32,6 +33,7 @@ class Release:
         name: for people; may be empty.
         hash: SHA-256 of the contents, 64 hex digits; the same in every database.
         summary: counts by split and type, and what was selected.
+        facts: all of these, ready for JSON.
         created: whether making it made a new one; else the newest held the same already.
     """
 
@@ -41,6 +43,7 @@ class Release:
         self.name: str = row.name
         self.hash: str = row.content_hash
         self.summary: Mapping[str, Any] = row.summary
+        self.facts: Mapping[str, Any] = release_facts(row)
         self.created = created
         self.created_at = row.created_at
 

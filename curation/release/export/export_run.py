@@ -5,6 +5,7 @@ from typing import Any
 
 from curation.release.export.release_folder import (
     export_format,
+    export_name,
     export_release,
     read_manifest,
 )
@@ -29,7 +30,7 @@ def work(context: RunContext) -> dict[str, Any]:
     with reading(context.engine) as session:
         release = get_release(session, context.parameters.get("release"))
         chosen = context.parameters.get("folder")
-        own = context.folder / f"hedgerow-release-{release.number}-{format}"
+        own = context.folder / export_name(release, format)
         folder = context.settings.home / chosen if chosen else own
         place = export_release(
             session,

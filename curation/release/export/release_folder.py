@@ -109,6 +109,11 @@ def export_format(name: str) -> ExportFormat:
     )
 
 
+def export_name(release: Release, format: ExportFormat) -> str:
+    """What an export is called, where nobody has named it."""
+    return f"hedgerow-release-{release.number}-{format}"
+
+
 @contextmanager
 def explained(place: Path) -> Iterator[None]:
     try:
