@@ -71,6 +71,12 @@ def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir:
     assert 'query prompt "query: "' in " ".join(said("benchmarks").split())
 
 
+def test_prompts_are_refused_where_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
+    asked = ["benchmark", "semantoneg", "--data", sample, "--model", str(tiny_encoder)]
+    assert "leave the prompts out" in complaint(*asked, "--query-prompt", "query: ")
+    assert ask("benchmarks") == {"results": []}
+
+
 def test_two_encoders_of_dpr_are_named_together(nevir: str, tmp_path: Path) -> None:
     name = "+".join(map(str, dpr(tmp_path)))
     asked = ["benchmark", "nevir", "--model", name, "--data", nevir]
