@@ -62,7 +62,7 @@ def _intervals(runs: Mapping[str, Sequence[EpochFigures]]) -> alt.Chart:
     band: alt.Chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_area(opacity=0.12)
-        .encode(x="epoch:Q", y="low:Q", y2="high:Q", color="series:N")
+        .encode(x="epoch:Q", y="low:Q", y2="high:Q", color=alt.Color("series:N", legend=None))
     )
     return band
 

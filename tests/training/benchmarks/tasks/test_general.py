@@ -105,7 +105,10 @@ def test_results_are_kept_as_mteb_keeps_them(
 @pytest.mark.parametrize(
     ("problem", "told"),
     [
-        (ConnectionError("no route"), "MockSTS is not on this machine and the model hub can't be"),
+        (
+            ConnectionError("no route"),
+            "MockSTSTask is not on this machine and the model hub can't be",
+        ),
         (KeyError("no split\nof it"), r"Could not run MockSTS.*KeyError: 'no split"),
     ],
 )
