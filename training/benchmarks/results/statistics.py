@@ -138,7 +138,7 @@ def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]
     """Which of several is best and second best, as a table with so many decimals shows them.
 
     Equal ones share a place; the next lower score is second all the same. One alone has none, and
-    neither has a score of 0 or less: nothing was right there.
+    neither has a score that is shown as 0 or less: nothing is good about it.
     Measured and published scores are not to be mixed in one call.
     """
     shown = {name: round(score, decimals) for name, score in scores.items()}

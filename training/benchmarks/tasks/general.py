@@ -277,8 +277,8 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
     except Exception as error:  # data sets, the hub and a model can fail in any way
         if unreachable(error):
             raise HedgerowError(
-                f"The data set of {task.metadata.name} {NO_HUB}; connect to the network and run the "
-                "benchmark again."
+                f"The data set of {task.metadata.name} {NO_HUB}; connect to the network and run "
+                "the benchmark again."
             ) from error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise HedgerowError(
