@@ -111,7 +111,7 @@ def _write_new(file: Path, content: bytes) -> None:
     """Write a file that is not there yet, whole or not at all.
 
     Raises:
-        HedgerowError: it is there; whatever it holds, it is somebody's.
+        HedgerowError: it is there (whatever it holds, it is somebody's), or its folder is not.
     """
     try:
         with file.open("xb") as out:
@@ -125,4 +125,9 @@ def _write_new(file: Path, content: bytes) -> None:
         raise HedgerowError(
             f"Expected a new file to write, but {str(file)!r} is there already; name another, or "
             "move it away."
+        ) from error
+    except FileNotFoundError as error:
+        raise HedgerowError(
+            f"Expected a folder to write {file.name!r} into, but there is no {str(file.parent)!r}; "
+            "make it, or name another."
         ) from error

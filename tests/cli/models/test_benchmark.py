@@ -143,6 +143,9 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     assert answer["n"] == 4 * len(SENTENCES)
     told = complaint("benchmarks", "suite", str(tmp_path / "new"))
     assert told.startswith("Expected --sentences or --forms with a file, or a release")
+    nowhere = str(tmp_path / "nowhere" / "suite.jsonl")
+    told = complaint("benchmarks", "suite", nowhere, "--forms", str(forms))
+    assert "Expected a folder to write 'suite.jsonl' into" in told
 
 
 def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path) -> None:
