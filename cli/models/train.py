@@ -81,17 +81,21 @@ def train_encoder(
         show(_queued(run), as_json, *_how_to_start(run))
         return
     if not as_json:
-        _warn(*home, run.parameters["release"])
+        _warn(*home, run.parameters["release"], held=bool(recipe.retention))
     result = carry_out_run(*home, run.id)
     show(result, as_json, *sentences(KIND, result))
 
 
-def _warn(settings: Settings, engine: Engine, number: int) -> None:
+def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> None:
     """Say which benchmarks the release and the bundled texts share texts with, while there is
-    time to stop."""
+    time to stop.
+
+    Args:
+        held: whether the training holds the encoder in place with the bundled texts.
+    """
     with reading(engine) as session, progress_bar() as report:
         found = compare(session, settings.data_folder, get_release(session, number), report=report)
-        bundled = compare_bundled_texts(settings.data_folder, report=report)
+        bundled = compare_bundled_texts(settings.data_folder, report=report) if held else []
     said = [told(entry.facts) for entry in found if entry.shares]
     if any(entry.shares for entry in bundled):
         said.append(bundled_texts_told([entry.facts for entry in bundled]))
