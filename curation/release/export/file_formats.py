@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from curation.release.export.table_rows import TableColumn
+from curation.release.export.table_rows import TEXTS, TableColumn
 
 Record = tuple[Any, ...]
 """The values of one row, in the order of the columns."""
@@ -24,10 +24,14 @@ def write_parquet(path: Path, columns: Sequence[TableColumn], rows: Iterator[Rec
     # These two take over a second to import, and only this function needs them.
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
-    from datasets import Features, Value  # noqa: PLC0415
+    from datasets import Features, List, Value  # noqa: PLC0415
 
     # The schema of Features carries what load_dataset reads the column types from.
-    schema = Features({column.name: Value(column.dtype) for column in columns}).arrow_schema
+    types = {
+        column.name: List(Value("string")) if column.dtype == TEXTS else Value(column.dtype)
+        for column in columns
+    }
+    schema = Features(types).arrow_schema
     with pq.ParquetWriter(path, schema) as writer:
         while batch := list(islice(rows, ROW_GROUP)):
             values = zip(*batch, strict=True)
