@@ -28,7 +28,8 @@ class FamilyCollator(SentenceTransformerDataCollator):
 
     The arguments are those of the library's collator. Without a dictionary of ``prompts`` the batch
     has one column, ``text``. With one, it has two: ``prompts={"anchor": "query: ", "text":
-    "passage: "}`` puts the first in front of anchors and the second in front of variants.
+    "passage: "}`` puts the first in front of anchors and the second in front of variants. The
+    trainer passes the ``prompts`` of its arguments to its own collator only, so give them here.
 
     Example:
         >>> from sentence_transformers import SentenceTransformer
@@ -81,7 +82,9 @@ class FamilyCollator(SentenceTransformerDataCollator):
         return batch
 
     def _check_prompts(self) -> None:
-        names = set(self.prompts) if isinstance(self.prompts, dict) else set()
+        prompts = self.prompts if isinstance(self.prompts, dict) else {}
+        # A dictionary of dictionaries is for several data sets; the library's collator says so.
+        names = {name for name, prompt in prompts.items() if not isinstance(prompt, dict)}
         if unknown := names - {ANCHOR, TEXT}:
             raise ValueError(
                 f"Expected prompts for {ANCHOR} and {TEXT}, found {', '.join(sorted(unknown))}: "
