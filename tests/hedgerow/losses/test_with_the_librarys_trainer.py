@@ -215,10 +215,9 @@ def test_without_the_sampler_a_row_that_lacks_something_is_refused(
         training.train()
 
 
-@pytest.mark.slow
-def test_the_example_script_trains_on_an_exported_release(
-    engine: Engine, tiny_encoder: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def exported(engine: Engine, tmp_path: Path) -> Path:
+    """A folder with an export, ``release/``, of twelve families to train on and three held out."""
     with writing(engine) as session:
         for number, thing in enumerate([*THINGS, "candle", "barrel", "window"]):
             one = row(thing)
@@ -232,30 +231,45 @@ def test_the_example_script_trains_on_an_exported_release(
             split = Split.TRAIN if number < len(THINGS) else Split.TEST
             add_family(session, one["anchor"], texts, split=split)
         release = create_release(session).release
-        folder = export_release(session, release, tmp_path / "release", format="jsonl")
-    given = [str(folder / "families.jsonl"), str(tiny_encoder), str(tmp_path / "trained")]
+        export_release(session, release, tmp_path / "release", format="jsonl")
+    return tmp_path
+
+
+def carried_out(folder: Path, *arguments: str) -> str:
+    """What a Python of its own prints, in this folder."""
     done = subprocess.run(
-        [
-            sys.executable,
-            str(EXAMPLE),
-            *given,
-            "--steps=60",
-            "--batch-size=4",
-            "--learning-rate=3e-3",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path / "cache")},
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(folder / "cache")},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_example_script_trains_on_an_exported_release(
+    exported: Path, tiny_encoder: Path
+) -> None:
+    given = ["release/families.jsonl", str(tiny_encoder), "trained"]
+    options = ["--steps=60", "--batch-size=4", "--learning-rate=3e-3"]
+    printed = carried_out(exported, str(EXAMPLE), *given, *options)
     found = {
         kind: (float(before), float(after))
-        for kind, before, after in re.findall(
-            r"held-out (\w+): (\S+) before, (\S+) after", done.stdout
-        )
+        for kind, before, after in re.findall(r"held-out (\w+): (\S+) before, (\S+) after", printed)
     }
     gained = [found["hedges"][when] - found["negations"][when] for when in (0, 1)]
     assert gained[1] > gained[0] + 0.05
-    assert (tmp_path / "trained" / "model.safetensors").exists()
+    assert (exported / "trained" / "model.safetensors").exists()
+
+
+@pytest.mark.slow
+def test_the_script_in_the_guide_runs(exported: Path, tiny_encoder: Path) -> None:
+    guide = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    section = guide.partition("## In a training script of your own")[2]
+    (script,) = re.findall("```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
+    (exported / "path" / "to" / "your").mkdir(parents=True)
+    (exported / "path" / "to" / "your" / "encoder").symlink_to(tiny_encoder)
+    assert "train_loss" in carried_out(exported, "-c", script)
