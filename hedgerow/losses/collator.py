@@ -96,7 +96,7 @@ def _comparable(family: Family) -> Family:
     if not has_contrast(family):
         raise ValueError(
             "Expected a negation, and a paraphrase or hedge, of each anchor, but "
-            f"{family[0].text[:80]!r} has not both: pass batch_sampler=FamilyBatchSampler in the "
+            f"{family[0].text[:80]!r} lacks one: pass batch_sampler=FamilyBatchSampler in the "
             "training arguments, which leaves such rows out."
         )
     return family

@@ -26,8 +26,11 @@ class FamilyLoss(nn.Module):
 
     The loss is the mean of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))) over all pairs of a query q and
     a positive p in a family: Equation 1 of *Learning Robust Negation Text Representations* (§3.2).
-    s is ``scale`` times the cosine. The negatives n are the family's own negations. Texts of other
-    families in the batch are never negatives. Each distinct text of the batch is encoded once.
+    s is ``scale`` times the cosine. The negatives n are the family's own negations, and
+    ``negation_margin`` is added to their cosines (Wang et al. 2018, *Additive margin softmax*).
+    Texts of other families in the batch are never negatives. Where variants are not in the order
+    of their roles, ``order_weight`` times what is lacking is added. Each distinct text of the batch
+    is encoded once.
 
     `FamilyCollator` makes the inputs, and `FamilyBatchSampler` chooses the rows of a batch.
 

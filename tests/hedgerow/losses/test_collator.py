@@ -100,8 +100,8 @@ def test_data_sets_can_have_prompts_of_their_own(model: SentenceTransformer) -> 
             r"Expected a list of texts in the column negations, found \[None\]",
         ),
         ({"anchor": None}, "Expected a text in the column anchor, found None"),
-        ({"negations": []}, "'The kettle is old.' has not both: pass batch_sampler="),
-        ({"hedges": [], "paraphrases": None}, "has not both: pass batch_sampler="),
+        ({"negations": []}, "'The kettle is old.' lacks one: pass batch_sampler="),
+        ({"hedges": [], "paraphrases": None}, "lacks one: pass batch_sampler="),
     ],
 )
 def test_a_row_that_cannot_be_used_is_refused_in_a_sentence(
