@@ -25,7 +25,7 @@ parser.add_argument("encoder")
 parser.add_argument("output")
 parser.add_argument("--steps", type=int, default=260)
 parser.add_argument("--batch-size", type=int, default=8, help="families of a step")
-parser.add_argument("--learning-rate", type=float, default=1e-4)
+parser.add_argument("--learning-rate", type=float, default=2e-4)
 options = parser.parse_args()
 
 families = load_dataset("json", data_files=options.families, split="train")
