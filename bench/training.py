@@ -51,6 +51,7 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
+from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.data.sampling import as_triples, count_triples
 from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
@@ -58,7 +59,6 @@ from training.finetune import losses
 from training.finetune.compute import devices
 from training.finetune.compute.devices import share_the_processor, uses_bf16
 from training.finetune.fitting import Data, finetune
-from training.finetune.losses import Family
 from training.finetune.setup import set_dropout
 from training.recipe.schema import Recipe
 

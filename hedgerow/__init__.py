@@ -16,8 +16,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.own_packages import require_own_packages
-
 if TYPE_CHECKING:
     from db.errors import HedgerowError as HedgerowError
     from hedgerow.anchors import AnchorImport as AnchorImport
@@ -54,6 +52,9 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    # Here, so that the losses load nothing of ours but themselves.
+    from hedgerow.own_packages import require_own_packages
+
     require_own_packages("db", "curation", "training")
     found = getattr(import_module(_PLACES[name]), name)
     globals()[name] = found

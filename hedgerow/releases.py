@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.release.contents import release_facts
 from curation.release.export import release_folder, zip_file
+from curation.release.export.file_formats import features_of
 from curation.release.export.release_folder import export_format
 from curation.release.export.table_rows import TABLES, Table, read_table
 from curation.release.freezing import create_release, get_release, list_releases
@@ -77,24 +78,24 @@ class Release:
         """A table as Hugging Face data sets, one a split that has rows.
 
         Args:
-            table: triples, variants or pairs (sentence1, sentence2, label 1 or 0).
+            table: triples, variants, families (an anchor with lists of texts) or pairs (sentence1,
+                sentence2, label 1 or 0).
 
         >>> data = example_project().release("first").to_datasets()
         >>> [split.num_rows for split in data.values()]
         [1]
         """
-        from datasets import Dataset, DatasetDict, Features, Value
+        from datasets import Dataset, DatasetDict
 
         name = _table(table)
         columns = TABLES[name]
-        features = Features({column.name: Value(column.dtype) for column in columns})
         found = {}
         for split in Split:
             rows = self._rows(name, split)
             if rows:
                 cells = zip(*rows, strict=True)
                 held = {c.name: list(values) for c, values in zip(columns, cells, strict=True)}
-                found[split.value] = Dataset.from_dict(held, features=features)
+                found[split.value] = Dataset.from_dict(held, features=features_of(columns))
         return DatasetDict(found)
 
     def export(self, folder: str | Path, *, format: str = "hf", zip: bool = False) -> Path:
@@ -113,7 +114,7 @@ class Release:
 
         >>> release = example_project().release("first")
         >>> sorted(path.name for path in release.export("out", format="jsonl").iterdir())
-        ['README.md', 'hedgerow.json', 'triples.jsonl', 'variants.jsonl']
+        ['README.md', 'families.jsonl', 'hedgerow.json', 'triples.jsonl', 'variants.jsonl']
         """
         return export(self._home, self.number, Path(folder), format=format, zipped=zip).folder
 

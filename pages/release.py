@@ -29,11 +29,12 @@ from training.runs.release_export import KIND as EXPORT
 FORMATS: dict[ExportFormat, tuple[str, str]] = {
     "hf": (
         "Hugging Face data set",
-        "To train on or to publish: triples and variants in Parquet, with a data set card.",
+        "To train on or to publish: triples, variants and families in Parquet, with a data set "
+        "card.",
     ),
     "jsonl": (
         "JSON lines",
-        "For any other program: the same two tables, one record a line.",
+        "For any other program: the same three tables, one record a line.",
     ),
     "pairs": (
         "Labelled pairs",

@@ -8,10 +8,10 @@ from rich.table import Table
 
 from cli.shared.tables import table_of
 from curation.release.overlap_results import told, told_by_field
+from hedgerow.losses.families import Role
 from training.benchmarks.contamination import bundled_texts_told
 from training.evaluation.held_out import COSINE, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
-from training.finetune.losses import Role
 from training.runs.curves import GENERAL, SHARES
 
 COSINES = {

@@ -32,6 +32,19 @@ ROLES: dict[Role, RoleFacts] = {
 """Every role, from the one that denies the claim to the one that makes it as firmly."""
 
 
+def role_of(polarity: str, type_role: str | None) -> Role:
+    """The role of a variant in a release, by its polarity and the role that its type has now.
+
+    Args:
+        type_role: None where the project no longer has the type.
+    """
+    if polarity == "negative":
+        return "negation"
+    if polarity == "neutral":
+        return "unsupported"
+    return "paraphrase" if type_role == "paraphrase" else "hedge"
+
+
 def role_name(role: str) -> str:
     """What the types of a role are called together; a role that no type has any more as it is."""
     facts = {str(key): facts for key, facts in ROLES.items()}.get(role)

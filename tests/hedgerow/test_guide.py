@@ -21,9 +21,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_walk_ends_in_a_score(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_walk_ends_in_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two steps of a tiny encoder stand for the training; all else is run as it is printed."""
     monkeypatch.chdir(tmp_path)
     tiny = checkpoint("BertForMaskedLM", tmp_path / "tiny")

@@ -12,9 +12,10 @@ from curation.release.selection import OF_PAPER
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types, list_types
+from curation.taxonomy.roles import role_of
 from db.models import Polarity, Split
+from hedgerow.losses.families import POSITIVE, Family, Member, Role, has_contrast
 from training.data.sampling import count_triples
-from training.finetune.losses import Family, Member, Role
 from training.recipe.schema import DataMode, Recipe
 
 
@@ -83,11 +84,7 @@ def as_trained_on(
 
 
 def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
-    if variant.polarity == Polarity.NEGATIVE:
-        return Role.NEGATION
-    if variant.polarity == Polarity.NEUTRAL:
-        return Role.UNSUPPORTED
-    return Role.PARAPHRASE if roles.get(variant.type_id) == "paraphrase" else Role.HEDGE
+    return Role[role_of(variant.polarity, roles.get(variant.type_id)).upper()]
 
 
 def _passes(stored: triples.Family, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
@@ -126,9 +123,9 @@ def with_prompts(family: Family, recipe: Recipe) -> Family:
 def is_usable(family: Family, recipe: Recipe) -> bool:
     """Whether the family gives a comparison: it has a positive, and a negation unless the negatives
     are other anchors (data mode 'hedging')."""
-    roles = {member.role for member in family}
-    positive = bool(roles & {Role.HEDGE, Role.PARAPHRASE})
-    return positive and (Role.NEGATION in roles or recipe.data == "hedging")
+    if recipe.data == "hedging":
+        return any(member.role in POSITIVE for member in family)
+    return has_contrast(family)
 
 
 def drawn(rows: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from training.finetune.losses import POSITIVE, Family, Member, Role
+from hedgerow.losses.families import POSITIVE, Family, Member, Role
 
 if TYPE_CHECKING:
     from datasets import Dataset

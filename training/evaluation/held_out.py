@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from curation.encoders.embeddings import encode_distinct
+from hedgerow.losses.families import POSITIVE, Family, Member, Role
 from training.evaluation.semantoneg_questions import questions, share_right
 from training.evaluation.sts import StsPair, spearman
-from training.finetune.losses import POSITIVE, Family, Member, Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from training.finetune.losses import Family
+from hedgerow.losses.families import Family
 
 NEGATION, ANTONYM, BOTH = "verbal", "lexical", "negated_antonym"
 """The variant types that make the three other forms of an anchor."""

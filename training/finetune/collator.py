@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from db.errors import HedgerowError
+from hedgerow.losses.families import Family, flatten
 from training.data.families import with_prompts
 from training.finetune.course import Course
-from training.finetune.losses import Family, flatten
 from training.recipe.schema import Recipe
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
+from hedgerow.losses.families import Family
 from training.data.sampling import count_triples, rows_in_an_epoch
 from training.evaluation.retrieval import retrieval_counts, retrieval_figures
 from training.finetune import checkpoints
@@ -18,7 +19,6 @@ from training.finetune.adapters import add_adapter, merge_adapter
 from training.finetune.compute.devices import free_memory, repeatable
 from training.finetune.compute.processes import ALONE, Group
 from training.finetune.course import Course, Outcome, require_finite
-from training.finetune.losses import Family
 from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
 from training.finetune.setup import (
     course_of,

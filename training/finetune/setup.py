@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from curation.encoders.loading import fingerprint
 from db.errors import HedgerowError
+from hedgerow.losses.families import Family, Member
 from training.data.families import drawn, with_prompts
 from training.data.sampling import (
     Batches,
@@ -27,7 +28,6 @@ from training.evaluation.held_out import HeldOut
 from training.evaluation.sts import read_sts
 from training.finetune.compute import devices
 from training.finetune.course import Course
-from training.finetune.losses import Family, Member
 from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
 from training.retention import distillation

@@ -26,6 +26,7 @@ from torch.utils.data import DataLoader  # noqa: TID253
 from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
 
 from curation.encoders.reading_pace import characters
+from hedgerow.losses.families import Batch
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
 from training.finetune.collator import FamilyCollator
@@ -35,7 +36,7 @@ from training.finetune.compute.replicas import Threads, threads_for
 from training.finetune.compute.text_encoding import can_pack, embed
 from training.finetune.course import Course, Outcome, diverged
 from training.finetune.curve_names import LOSS, PACE, STEP
-from training.finetune.losses import Batch, objective
+from training.finetune.losses import objective
 from training.finetune.optimizer import (  # noqa: TID253
     LazyAdamW,
     clip,

@@ -23,6 +23,7 @@ from pydantic import (
 from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
+from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
 from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
 from training.recipe.weights import weights_in
 
@@ -90,16 +91,16 @@ class Recipe(BaseModel):
     negative), the paper's Equation 1 (§3.2), with the other triples of a batch as further
     negatives. 'family': an anchor with all its variants at a time, each text encoded once, and
     only its own negations as negatives. 'symmetric': as 'family', and the positives and negations
-    are also compared with each other (`training.finetune.losses`)."""
+    are also compared with each other (`hedgerow.losses`)."""
 
-    scale: float = Field(default=20.0, gt=0, le=1000)
+    scale: float = Field(default=SCALE, gt=0, le=1000)
     """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
 
-    negation_margin: float = Field(default=0.12, ge=0, le=1)
+    negation_margin: float = Field(default=NEGATION_MARGIN, ge=0, le=1)
     """How much farther than positives negations should be, as a difference of cosines, beyond what
     the softmax asks for. This makes room for hedges. Not in 'triples'."""
 
-    order_weight: float = Field(default=0.3, ge=0, le=100)
+    order_weight: float = Field(default=ORDER_WEIGHT, ge=0, le=100)
     """Weight of the order of an anchor's variants: paraphrases nearest, then hedges, then what
     leaves the claim open, then negations. Not in 'triples'."""
 

@@ -26,6 +26,7 @@ from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
+from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.evaluation.held_out import MOST_FAMILIES, HeldOut
 from training.evaluation.retrieval import (
@@ -36,7 +37,6 @@ from training.evaluation.retrieval import (
 from training.evaluation.sts import LARGEST_FILE, StsPair, read_sts
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.curve_names import PACE
-from training.finetune.losses import Family
 from training.recipe import time_estimate
 from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe

@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from db.models import Run, RunMetric
+from hedgerow.losses.families import Role
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
 from training.evaluation.retrieval import RETRIEVAL
 from training.finetune.curve_names import EPOCH, LOSS, PACE, RATE
-from training.finetune.losses import Role
 from training.runs.figures import LossPoint, loss_curve
 
 SHARES = {

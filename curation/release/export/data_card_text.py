@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from hedgerow.losses.contrastive import BIBTEX
+
 METHOD = """\
 Affirmative sentences (anchors), each with variants that negate it and variants that hedge or
 paraphrase it, for training text encoders that understand *not*. The method is that of *Learning
@@ -11,8 +13,8 @@ linguistic taxonomy (sections 3.1 and 3.2). Where it holds the type `negated_ant
 right answer of SemAntoNeg: a paraphrase by two reversals."""
 
 JSONL_USE = """\
-`variants.jsonl` and `triples.jsonl`, UTF-8, one JSON object a line, ordered by uid; `split` names
-the part a row belongs to."""
+`triples.jsonl`, `variants.jsonl` and `families.jsonl`, UTF-8, one JSON object a line, ordered by
+uid; `split` names the part a row belongs to."""
 
 PAIRS_USE = """\
 `pairs.csv`: accepted variants with their anchors and a label, as a loss over labelled pairs or a
@@ -37,16 +39,9 @@ WEAK_SPOTS = (
     "by anchor, never by row, and keep an anchor's triples out of one another's batches.",
 )
 
-CITATION = """\
+CITATION = f"""\
 ```bibtex
-@misc{truong2025learning,
-  title         = {Learning Robust Negation Text Representations},
-  author        = {Truong, Thinh Hung and Verspoor, Karin and Cohn, Trevor and Baldwin, Timothy},
-  year          = {2025},
-  eprint        = {2507.12782},
-  archivePrefix = {arXiv},
-  primaryClass  = {cs.CL}
-}
+{BIBTEX}
 ```"""
 
 

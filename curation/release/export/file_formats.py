@@ -1,14 +1,19 @@
 """One table of an export as one file: Parquet, JSON lines or CSV, row by row."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from curation.release.export.table_rows import TableColumn
+from curation.release.export.table_rows import TEXTS, TableColumn
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 Record = tuple[Any, ...]
 """The values of one row, in the order of the columns."""
@@ -19,14 +24,25 @@ ROW_GROUP = 10_000
 _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 
 
+def features_of(columns: Sequence[TableColumn]) -> Features:
+    """The columns as `datasets` describes them."""
+    from datasets import Features, List, Value  # noqa: PLC0415
+
+    return Features(
+        {
+            column.name: List(Value("string")) if column.dtype == TEXTS else Value(column.dtype)
+            for column in columns
+        }
+    )
+
+
 def write_parquet(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
     # These two take over a second to import, and only this function needs them.
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
-    from datasets import Features, Value  # noqa: PLC0415
 
     # The schema of Features carries what load_dataset reads the column types from.
-    schema = Features({column.name: Value(column.dtype) for column in columns}).arrow_schema
+    schema = features_of(columns).arrow_schema
     with pq.ParquetWriter(path, schema) as writer:
         while batch := list(islice(rows, ROW_GROUP)):
             values = zip(*batch, strict=True)

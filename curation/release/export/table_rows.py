@@ -1,7 +1,7 @@
 """The tables of an export: their columns, and their rows as a release has them."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -10,18 +10,24 @@ from sqlalchemy import Row, func, inspect, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.release.triples import BATCH, families, triple_rows, triples_of, uid_order
+from curation.release.triples import BATCH, Family, families, triple_rows, triples_of, uid_order
+from curation.taxonomy.project_types import all_types
+from curation.taxonomy.roles import ROLES, role_of
 from db.models import Polarity, Release, ReleaseItem, Split
+from hedgerow.losses.rows import VARIANTS
 
 ExportFormat = Literal["hf", "jsonl", "pairs"]
-Table = Literal["triples", "variants", "pairs"]
+Table = Literal["triples", "variants", "families", "pairs"]
 
 TABLES_OF: dict[ExportFormat, tuple[Table, ...]] = {
-    "hf": ("triples", "variants"),
-    "jsonl": ("triples", "variants"),
+    "hf": ("triples", "variants", "families"),
+    "jsonl": ("triples", "variants", "families"),
     "pairs": ("pairs",),
 }
 """The tables that each format holds."""
+
+TEXTS = "texts"
+"""The ``dtype`` of a column of lists of texts."""
 
 
 PIECE = 1_000
@@ -29,7 +35,7 @@ PIECE = 1_000
 
 
 class TableColumn(NamedTuple):
-    """A column of an exported table; ``dtype`` as in ``datasets.Value``."""
+    """A column of an exported table; ``dtype`` as in ``datasets.Value``, or `TEXTS`."""
 
     name: str
     meaning: str
@@ -50,6 +56,8 @@ _CUE = TableColumn(
     "cue",
     "the hedge cue that was asked for, in the paper's spelling, or the frame of a rule; else empty",
 )
+
+_DOES: dict[str, str] = {role: facts.does for role, facts in ROLES.items()}
 
 TABLES: dict[Table, tuple[TableColumn, ...]] = {
     "triples": (
@@ -88,6 +96,16 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         TableColumn("models", "how many models accepted it", "int32"),
         TableColumn("adjudicated", "whether a disagreement was settled by an adjudication", "bool"),
     ),
+    "families": (
+        TableColumn("anchor", "the affirmative sentence, in its wording at the release"),
+        *(
+            TableColumn(name, f"list of texts; each {_DOES[role.name.lower()]}", TEXTS)
+            for name, role in VARIANTS.items()
+        ),
+        _SPLIT,
+        TableColumn("source", "where the anchor came from"),
+        _UIDS[0],
+    ),
     "pairs": (
         TableColumn("sentence1", "the anchor"),
         TableColumn("sentence2", "the variant"),
@@ -117,6 +135,8 @@ def read_table(
     """
     if table == "triples":
         return triple_rows(session, release_id, split=split)
+    if table == "families":
+        return _family_rows(session, families(session, release_id, split=split))
     return _rows(table, _items(session, release_id, split=split))
 
 
@@ -144,8 +164,10 @@ def read_piece(
     session: Session, release_id: int, table: Table, ids: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """As ``read_table``, for one piece of ``cut``; the session may be closed before it is used."""
-    if table == "triples":
+    if table in ("triples", "families"):
         read = list(families(session, release_id, ids=list(ids)))
+        if table == "families":
+            return _family_rows(session, read)
         return chain.from_iterable(map(triples_of, read))
     return _rows(table, iter(list(_items(session, release_id, ids=list(ids)))))
 
@@ -163,7 +185,7 @@ def count_rows(session: Session, release: Release, table: Table) -> dict[str, in
         )
         found = {split.value: count for split, count in session.execute(query)}
     else:
-        key = "triples" if table == "triples" else "variants"
+        key = "anchors" if table == "families" else table
         found = {split: counts[key] for split, counts in release.summary["splits"].items()}
     return {split.value: found[split] for split in Split if found.get(split)}
 
@@ -205,6 +227,18 @@ def _variant(item: _Item) -> tuple[Any, ...]:
         *(origin["persons"], origin["models"]),
         origin["adjudicated"],
     )
+
+
+def _family_rows(session: Session, found: Iterable[Family]) -> Iterator[tuple[Any, ...]]:
+    roles = {entry.id: entry.role for entry in all_types(session).values()}
+    return (_family(family, roles) for family in found)
+
+
+def _family(family: Family, roles: Mapping[str, str]) -> tuple[Any, ...]:
+    texts: dict[str, list[str]] = {role.name.lower(): [] for role in VARIANTS.values()}
+    for variant in family.variants:
+        texts[role_of(variant.polarity, roles.get(variant.type_id))].append(variant.text)
+    return (family.anchor, *texts.values(), family.split, family.source, family.anchor_uid)
 
 
 def _pair(item: _Item) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 import cli
+from hedgerow.losses.families import Family, Role
 from tests.cli.support.commands import ask
 from tests.support import checkpoints
 from tests.support.checkout import ROOT
@@ -25,7 +26,6 @@ from tests.training.benchmarks.support.samples import (
 )
 from tests.training.ranking.support.finetunings import ENTRIES
 from tests.training.support.starter import starter_families
-from training.finetune.losses import Family, Role
 
 GUIDE = ROOT / "docs" / "papers.md"
 FAMILIES = 40

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from hedgerow.losses.families import Family, Member, Role
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES
 from training.finetune.curve_names import LOSS
 from training.finetune.fitting import Data, finetune
-from training.finetune.losses import Family, Member, Role
 from training.recipe.schema import Loss, Recipe
 
 

@@ -14,6 +14,7 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
+from hedgerow.losses.families import Family, Member, Role
 from tests.curation.support.families import (
     add_anchor,
     add_family,
@@ -25,7 +26,6 @@ from tests.curation.support.families import (
 from tests.support.databases import Fill, both_databases
 from training.data.families import drawn, training_families, with_prompts
 from training.data.sampling import as_triples, count_triples
-from training.finetune.losses import Family, Member, Role
 from training.recipe.schema import Recipe
 from training.runs.trainings import request_training
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.losses.families import Family, Member, Role
 from tests.training.support.trainings import FAMILIES
 from training.data.sampling import (
     Batches,
@@ -16,7 +17,6 @@ from training.data.sampling import (
     count_triples,
     rows_in_an_epoch,
 )
-from training.finetune.losses import Family, Member, Role
 
 TRIPLES = as_triples(FAMILIES)
 ROLES = list(Role)[1:]

@@ -18,11 +18,11 @@ from db.engine import reading, writing
 from db.models import Anchor, RunState, Split, Verdict
 from db.runs import create_run
 from db.settings import Settings
+from hedgerow.losses.families import Role
 from tests.curation.support.families import person
 from tests.support.checkout import ROOT
 from tests.training.support.trainings import ask, train
 from training.finetune.collator import FamilyCollator
-from training.finetune.losses import Role
 from training.recipe.schema import Recipe
 from training.retention.bundled_texts import bundled_texts
 

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
+from hedgerow.losses.families import Family, Member, Role
 from tests.training.support.vectors import Vectors, at
 from training.evaluation import held_out
 from training.evaluation.held_out import HeldOut
 from training.evaluation.sts import StsPair
-from training.finetune.losses import Family, Member, Role
 
 KINDS = {
     "word": Role.HEDGE,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from hedgerow.losses.families import Member, Role
 from tests.training.support.vectors import at
 from training.evaluation.semantoneg_questions import CandidateQuestion, questions, share_right
-from training.finetune.losses import Member, Role
 
 FAMILY = [
     Member("It is warm.", Role.ANCHOR),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from db.errors import HedgerowError
+from hedgerow.losses.families import Family, Role
 from tests.training.support.trainings import FAMILIES
 from training.data.sampling import FamilyBatches, TripleBatches, as_triples
 from training.finetune.collator import FamilyCollator
 from training.finetune.course import Course
-from training.finetune.losses import Family, Role
 from training.recipe.schema import Recipe
 
 SIZE = 4

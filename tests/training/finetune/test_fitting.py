@@ -14,6 +14,7 @@ import pytest
 from curation.encoders.embeddings import encode_distinct, retrieval_prompts
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError, RunCancelled
+from hedgerow.losses.families import Family
 from tests.support.disks import disk_of
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES, HELD_OUT, assert_nothing_left, run, weights
@@ -23,7 +24,6 @@ from training.evaluation.retrieval import RETRIEVAL, retrieval_figures
 from training.finetune import setup, trainer
 from training.finetune.compute import devices
 from training.finetune.fitting import Data, finetune
-from training.finetune.losses import Family
 from training.recipe.schema import Recipe
 
 LOSSES = ["family", "symmetric", "triples"]

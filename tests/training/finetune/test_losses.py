@@ -9,21 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.losses.contrastive import EQUATION_1, HEDGE_WEIGHT, ORDER_MARGIN, Weights, contrastive
+from hedgerow.losses.families import LEVELS, Batch, Member, Role, flatten
 from training.finetune import losses
-from training.finetune.losses import (
-    EQUATION_1,
-    HEDGE_WEIGHT,
-    LEVELS,
-    ORDER_MARGIN,
-    Batch,
-    Member,
-    Role,
-    Weights,
-    contrastive,
-    flatten,
-    objective,
-    weights_of,
-)
+from training.finetune.losses import objective, weights_of
 from training.recipe.schema import Recipe
 
 SIDES = [Role.ANCHOR, Role.PARAPHRASE, Role.HEDGE]

@@ -6,10 +6,10 @@ import pytest
 from torch.nn import Dropout
 
 from curation.encoders.loading import load_encoder
+from hedgerow.losses.families import Family
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES
 from training.finetune.fitting import Data, finetune
-from training.finetune.losses import Family
 from training.finetune.setup import MOST_EVALUATIONS, set_dropout, steps_between_evaluations
 from training.recipe.schema import Recipe
 

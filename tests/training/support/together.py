@@ -82,10 +82,11 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     import torch
 
     from curation.encoders.loading import load_encoder
+    from hedgerow.losses.families import flatten
     from training.data.sampling import as_triples
     from training.finetune.adapters import add_adapter
     from training.finetune.compute.text_encoding import can_pack, embed
-    from training.finetune.losses import flatten, objective
+    from training.finetune.losses import objective
     from training.retention.distillation import Distillation
 
     recipe = Recipe(base_encoder=str(encoder)).with_overrides(

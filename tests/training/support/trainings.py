@@ -14,8 +14,8 @@ from db.execution import execute
 from db.models import Run
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.losses.families import Family, Member, Role
 from training.finetune.fitting import Data, finetune
-from training.finetune.losses import Family, Member, Role
 from training.recipe.schema import Recipe
 from training.runs.trainings import KIND, request_training, work
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import streamlit as st
 
 from db.models import Run
+from hedgerow.losses.families import Role
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
-from training.finetune.losses import Role
 
 SHARE, COSINES = "{:.1%}", "{:.3f}"
 

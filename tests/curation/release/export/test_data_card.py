@@ -103,7 +103,7 @@ def test_hostile_names_do_not_reach_the_card_as_markup(engine: Engine, tmp_path:
         )
     meta, text = header(folder), body(folder)
     assert meta["pretty_name"] == " ".join(evil.split())
-    assert [config["config_name"] for config in meta["configs"]] == ["variants"]
+    assert [config["config_name"] for config in meta["configs"]] == ["variants", "families"]
     assert meta["language"] == ["en - x"]
     assert opened(folder, "variants", tmp_path / "cache")["train"][0]["source"] == evil
     headings = [line for line in text.splitlines() if line.startswith("# ")]

@@ -48,7 +48,7 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
             split: {row.triple for row in triple_rows(session, release.id, split=split)}
             for split in Split
         }
-    assert set(tables_in(folder)) == {"triples", "variants"}
+    assert set(tables_in(folder)) == {"triples", "variants", "families"}
     found = opened(folder, "triples", tmp_path / "cache")
     assert set(found) == {split for split in Split if expected[split]} < set(Split)
     for split, rows in found.items():
@@ -62,7 +62,7 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("format", "tables"), [("jsonl", ["triples", "variants"]), ("pairs", ["pairs"])]
+    ("format", "tables"), [("jsonl", ["families", "triples", "variants"]), ("pairs", ["pairs"])]
 )
 def test_datasets_opens_the_other_formats_too(
     format: ExportFormat, tables: list[str], engine: Engine, tmp_path: Path
@@ -75,13 +75,14 @@ def test_datasets_opens_the_other_formats_too(
             table: list(read_table(session, release.id, table)) for table in TABLES_OF[format]
         }
     assert sorted(tables_in(folder)) == tables
+    assert tables_in(folder)[0] == TABLES_OF[format][0]
     for table in tables:
         found = opened(folder, table, tmp_path / "cache")
         assert list(found) == ["whole"]
         rows = [[value or "" for value in row.values()] for row in found["whole"]]
         assert rows == [[value or "" for value in row] for row in expected[table]]
     first = opened(folder, None, tmp_path / "cache")
-    assert len(first["whole"]) == len(expected[tables[0]]), "without a name, the first table"
+    assert len(first["whole"]) == len(expected[TABLES_OF[format][0]]), "the first table"
 
 
 def test_every_split_with_rows_is_there(engine: Engine, tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_a_release_without_triples_has_variants_and_says_so(engine: Engine, tmp_
     with writing(engine) as session:
         add_family(session, "It is late.", {"verbal": ["It is not late."]}, split=Split.TRAIN)
         folder = export_release(session, create_release(session).release, tmp_path / "out")
-    assert tables_in(folder) == ["variants"]
+    assert tables_in(folder) == ["variants", "families"]
     assert len(opened(folder, "variants", tmp_path / "cache")["train"]) == 1
     assert "there is no `triples`" in body(folder)
 
@@ -129,6 +130,32 @@ def test_pairs_leave_out_what_is_neither_the_same_nor_a_contradiction(
         assert [row["sentence2"] for row in csv.DictReader(file)] == ["It is not late."]
     found = [json.loads(line) for line in (lines / "variants.jsonl").open(encoding="utf-8")]
     assert {row["polarity"] for row in found} == {"negative", "neutral"}
+
+
+@both_databases
+def test_a_family_has_its_variants_by_what_they_do_with_the_claim(
+    engine: Engine, tmp_path: Path
+) -> None:
+    texts = {
+        "verbal": ["It is not late."],
+        "unsupported": ["Nobody knows whether it is late."],
+        "word": ["It may be late."],
+        "negated_antonym": ["It is not early."],
+    }
+    with writing(engine) as session:
+        add_family(session, "It is late.", texts, split=Split.TRAIN)
+        add_family(session, "It is hot.", {"verbal": ["It is not hot."]}, split=Split.TEST)
+        release = create_release(session).release
+        folder = export_release(session, release, tmp_path / "hf", format="hf")
+        lines = export_release(session, release, tmp_path / "jsonl", format="jsonl")
+    found = opened(folder, "families", tmp_path / "cache")
+    (late,), (hot,) = found["train"], found["test"]
+    assert late["paraphrases"] == ["It is not early."] and late["hedges"] == ["It may be late."]
+    assert late["unsupported"] == ["Nobody knows whether it is late."]
+    assert late["negations"] == ["It is not late."]
+    assert (hot["anchor"], hot["hedges"]) == ("It is hot.", [])
+    rows = [json.loads(line) for line in (lines / "families.jsonl").open(encoding="utf-8")]
+    assert sorted(rows, key=str) == sorted([late, hot], key=str)
 
 
 def hostile_release(session: Session) -> Release:
@@ -222,7 +249,10 @@ def test_an_earlier_export_is_replaced(engine: Engine, tmp_path: Path) -> None:
         release = ten_anchors(session)
         folder = export_release(session, release, tmp_path / "out", format="hf")
         export_release(session, release, tmp_path / "out", format="jsonl")
-    assert set(contents(folder)) == {MANIFEST, "README.md", "triples.jsonl", "variants.jsonl"}
+    assert set(contents(folder)) == {
+        *(MANIFEST, "README.md"),
+        *("families.jsonl", "triples.jsonl", "variants.jsonl"),
+    }
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]
 
 
@@ -350,7 +380,7 @@ def test_progress_ends_at_the_number_of_rows(engine: Engine, tmp_path: Path) -> 
             session, release, tmp_path / "out", progress=lambda *report: reports.append(report)
         )
     assert reports[0][0] == 0
-    assert reports[-1][:2] == (50, 50)
+    assert reports[-1][:2] == (60, 60)
 
 
 def test_the_zip_opens_as_the_folder_does(engine: Engine, tmp_path: Path) -> None:

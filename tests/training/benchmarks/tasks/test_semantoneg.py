@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from db.errors import HedgerowError
+from hedgerow.losses.families import Member, Role
 from tests.training.benchmarks.support.samples import (
     SENTENCES,
     semantoneg_rows,
@@ -18,7 +19,6 @@ from tests.training.benchmarks.support.samples import (
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg, antonyms
 from training.benchmarks.tasks.suites import entries, read_forms, suite, written
 from training.evaluation.semantoneg_questions import Forms, forms_of, questions
-from training.finetune.losses import Member, Role
 
 FORMS = [Forms(original, removed, antonym, both) for original, removed, antonym, both in SENTENCES]
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from curation.encoders.embeddings import token_counts
 from curation.encoders.loading import load_encoder
+from hedgerow.losses.families import flatten
 from tests.training.support.starter import starter_families
 from tests.training.support.trainings import FAMILIES
 from training.data.sampling import FamilyBatches
@@ -18,7 +19,6 @@ from training.finetune.compute.text_encoding import (
     chunks_of_one_length,
     embed,
 )
-from training.finetune.losses import flatten
 
 
 def padding(lengths: list[int], chunks: list[slice]) -> float:

@@ -1,0 +1,37 @@
+"""Hedgerow's loss over families, for training scripts of your own.
+
+`FamilyLoss`, `FamilyCollator` and `FamilyBatchSampler` plug into sentence-transformers'
+SentenceTransformerTrainer. They need nothing else of Hedgerow: this package imports only torch,
+sentence-transformers and the standard library. Docs: docs/training.md, "In a training script of
+your own"; a whole script: docs/examples/finetune_own_encoder.py.
+
+The three names are imported when they are first used, because they load PyTorch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hedgerow.losses.batch_sampler import FamilyBatchSampler
+    from hedgerow.losses.collator import FamilyCollator
+    from hedgerow.losses.family_loss import FamilyLoss
+
+__all__ = ["FamilyBatchSampler", "FamilyCollator", "FamilyLoss"]
+
+_MODULES = {
+    "FamilyBatchSampler": "batch_sampler",
+    "FamilyCollator": "collator",
+    "FamilyLoss": "family_loss",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,90 @@
+"""`FamilyBatchSampler`: which rows of a data set each batch takes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sentence_transformers.base.sampler import NoDuplicatesBatchSampler  # noqa: TID253
+
+from hedgerow.losses.families import has_contrast
+from hedgerow.losses.rows import ANCHOR, check_columns, family_of
+
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
+
+logger = logging.getLogger(__name__)
+
+
+class FamilyBatchSampler(NoDuplicatesBatchSampler):
+    """Batches of whole families, no two of the same anchor.
+
+    Rows without anything to compare are left out: those that lack a negation, or that lack both
+    paraphrases and hedges. The order follows from the seed and the epoch.
+
+    Pass the class itself as ``batch_sampler`` in SentenceTransformerTrainingArguments. Then
+    ``per_device_train_batch_size`` counts families.
+
+    Example:
+        >>> from datasets import Dataset
+        >>> from hedgerow.losses import FamilyBatchSampler
+        >>> row = {"anchor": "It rains.", "hedges": ["It may rain."], "negations": ["It is dry."]}
+        >>> lacking = {"anchor": "It snows.", "hedges": ["It may snow."], "negations": []}
+        >>> families = Dataset.from_list([lacking, row, row])
+        >>> sorted(FamilyBatchSampler(families, batch_size=2, drop_last=False))
+        [[1], [2]]
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        drop_last: bool,
+        valid_label_columns: list[str] | None = None,
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Take what the trainer gives, and read all rows once.
+
+        Args:
+            dataset: its rows are families, as `FamilyCollator` takes them.
+            batch_size: families of a batch, from 1 on.
+            drop_last: whether what remains of an epoch and fills no batch is left out.
+            valid_label_columns: not used; the library passes them.
+            generator: of the order of an epoch, reset by the seed and the epoch's number.
+            seed: of the order.
+
+        Raises:
+            ValueError: a column is missing or has wrong values, no row has anything to compare, or
+                too few have to fill a batch.
+        """
+        check_columns(dataset.column_names)
+        self._rows = [n for n, row in enumerate(dataset) if has_contrast(family_of(row))]
+        usable = len(self._rows)
+        if not usable:
+            raise ValueError(
+                "Expected anchors with a paraphrase or hedge and a negation, found none among "
+                f"{len(dataset)} rows: check what the columns hold."
+            )
+        if drop_last and usable < batch_size:
+            raise ValueError(
+                f"Expected at least {batch_size} families for a batch, found {usable} that have "
+                "something to compare: lower the batch size, or set dataloader_drop_last=False."
+            )
+        if usable < len(dataset):
+            logger.info("%s of %s rows have something to compare", usable, len(dataset))
+        super().__init__(
+            dataset.select(self._rows).select_columns([ANCHOR]),
+            batch_size=batch_size,
+            drop_last=drop_last,
+            valid_label_columns=valid_label_columns,
+            generator=generator,
+            seed=seed,
+        )
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """The rows of each batch of the current epoch."""
+        for batch in super().__iter__():
+            yield [self._rows[number] for number in batch]

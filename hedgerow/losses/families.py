@@ -1,0 +1,81 @@
+"""Families: an anchor with all its variants, and a batch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Role(IntEnum):
+    """What a text is to its family's anchor."""
+
+    ANCHOR = 0
+    PARAPHRASE = 1
+    HEDGE = 2
+    UNSUPPORTED = 3
+    NEGATION = 4
+
+
+POSITIVE = (Role.PARAPHRASE, Role.HEDGE)
+"""The roles that say the same proposition as the anchor."""
+
+LEVELS = (Role.PARAPHRASE, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
+"""The roles of variants, from the one that is to be nearest to its anchor."""
+
+
+class Member(NamedTuple):
+    """A text of a family.
+
+    Attributes:
+        type_id: of a variant.
+        source: of an anchor: the name of its source.
+    """
+
+    text: str
+    role: Role
+    type_id: str = ""
+    source: str = ""
+
+
+Family = Sequence[Member]
+"""The anchor, then its variants."""
+
+
+def has_contrast(family: Family) -> bool:
+    """Whether the family has a text to draw near and one to push away."""
+    roles = {member.role for member in family}
+    return Role.NEGATION in roles and not roles.isdisjoint(POSITIVE)
+
+
+class Batch(NamedTuple):
+    """The families of a step, flattened: a row an occurrence, each pointing to a distinct text.
+
+    Attributes:
+        texts: the distinct texts; embeddings are given in their order.
+        text: (rows,) place of each row's text among them.
+        family: (rows,) number of each row's family.
+        role: (rows,) its ``Role``.
+    """
+
+    texts: list[str]
+    text: Tensor
+    family: Tensor
+    role: Tensor
+
+
+def flatten(families: Sequence[Family]) -> Batch:
+    """The batch of these families, on the CPU."""
+    import torch
+
+    places: dict[str, int] = {}
+    rows = [
+        (places.setdefault(member.text, len(places)), number, int(member.role))
+        for number, members in enumerate(families)
+        for member in members
+    ]
+    text, family, role = torch.tensor(rows, dtype=torch.long).T
+    return Batch(list(places), text, family, role)

@@ -1,0 +1,135 @@
+"""`FamilyLoss`: the loss over families as a module for sentence-transformers' trainer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch  # noqa: TID253  (the base class)
+from sentence_transformers import SentenceTransformer  # noqa: TID253
+from torch import Tensor, nn  # noqa: TID253
+
+from hedgerow.losses.contrastive import (
+    BIBTEX,
+    NEGATION_MARGIN,
+    ORDER_WEIGHT,
+    SCALE,
+    contrastive,
+    weights_for,
+)
+from hedgerow.losses.families import Batch
+
+
+class FamilyLoss(nn.Module):
+    """Draws paraphrases and hedges of an anchor towards it and pushes its negations away.
+
+    The loss is the mean of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))) over all pairs of a query q and
+    a positive p in a family: Equation 1 of *Learning Robust Negation Text Representations* (§3.2).
+    s is ``scale`` times the cosine. The negatives n are the family's own negations, and
+    ``negation_margin`` is added to their cosines (Wang et al. 2018, *Additive margin softmax*).
+    Texts of other families in the batch are never negatives. Where variants are not in the order
+    of their roles, ``order_weight`` times what is lacking is added. Each distinct text of the batch
+    is encoded once.
+
+    `FamilyCollator` makes the inputs, and `FamilyBatchSampler` chooses the rows of a batch.
+
+    Example:
+        >>> from sentence_transformers import SentenceTransformer
+        >>> from hedgerow.losses import FamilyCollator, FamilyLoss
+        >>> model = SentenceTransformer("your-encoder")
+        >>> row = {"anchor": "It rains.", "hedges": ["It may rain."], "negations": ["It is dry."]}
+        >>> batch = FamilyCollator(model.preprocess)([row])
+        >>> features = {"input_ids": batch["text_input_ids"]}
+        >>> features["attention_mask"] = batch["text_attention_mask"]
+        >>> FamilyLoss(model)([features], batch["label"]).item() > 0
+        True
+    """
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        *,
+        scale: float = SCALE,
+        negation_margin: float = NEGATION_MARGIN,
+        order_weight: float = ORDER_WEIGHT,
+        symmetric: bool = True,
+    ) -> None:
+        """Take the encoder and how to compare. The defaults are those of the preset *standard*.
+
+        Args:
+            model: the encoder that is trained.
+            scale: what cosines are multiplied by before the softmax, above 0; the reciprocal of
+                the temperature.
+            negation_margin: how much farther than positives negations should be, as a difference
+                of cosines from 0 to 1, beyond what the softmax asks for. This leaves room for
+                hedges.
+            order_weight: weight, from 0 on, of the order of an anchor's variants: paraphrases
+                nearest, then hedges, unsupported variants and negations.
+            symmetric: whether positives are also compared with each other, and negations with each
+                other. False: only the anchor with each positive, as in the paper.
+
+        Raises:
+            ValueError: a number is out of its range.
+        """
+        super().__init__()
+        _check("scale", scale, above=0.0)
+        _check("negation_margin", negation_margin, most=1.0)
+        _check("order_weight", order_weight)
+        self.model = model
+        self.scale = scale
+        self.negation_margin = negation_margin
+        self.order_weight = order_weight
+        self.symmetric = symmetric
+        self._weights = weights_for(
+            symmetric=symmetric, negation_margin=negation_margin, order_weight=order_weight
+        )
+
+    def forward(self, sentence_features: Iterable[dict[str, Any]], labels: Tensor | None) -> Tensor:
+        """The loss of a batch.
+
+        Args:
+            sentence_features: what the encoder takes, for each column of `FamilyCollator`.
+            labels: (families, longest family, 2): for each text of a family, the place of its
+                embedding among those of all columns, and its ``Role``; padded with -1.
+
+        Returns:
+            A scalar, 0 or more.
+
+        Raises:
+            ValueError: the batch is not one of `FamilyCollator`'s.
+        """
+        if labels is None or labels.ndim != 3 or labels.shape[2] != 2:
+            shape = "none" if labels is None else f"labels of shape {tuple(labels.shape)}"
+            raise ValueError(
+                f"Expected the labels that FamilyCollator makes, found {shape}: pass "
+                "data_collator=FamilyCollator(model.preprocess) to the trainer."
+            )
+        found = [self.model(features)["sentence_embedding"] for features in sentence_features]
+        present = labels[:, :, 0] >= 0
+        text, role = labels[present].T
+        batch = Batch([], text, present.nonzero()[:, 0], role)
+        # In half precision, cosines would be rounded by as much as the levels differ.
+        with torch.autocast(found[0].device.type, enabled=False):
+            embeddings = nn.functional.normalize(torch.cat(found).float(), dim=1)
+            return contrastive(embeddings, batch, scale=self.scale, weights=self._weights)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The arguments, for the model's card."""
+        return {
+            "scale": self.scale,
+            "negation_margin": self.negation_margin,
+            "order_weight": self.order_weight,
+            "symmetric": self.symmetric,
+        }
+
+    @property
+    def citation(self) -> str:
+        """The paper of the method, in BibTeX, for the model's card."""
+        return BIBTEX
+
+
+def _check(name: str, value: float, *, above: float = -math.inf, most: float = math.inf) -> None:
+    if not (math.isfinite(value) and 0 <= value <= most and value > above):
+        range_ = "above 0" if above == 0 else f"from 0 to {most:g}" if most < math.inf else "from 0"
+        raise ValueError(f"Expected {name} {range_}, found {value!r}.")

@@ -1,0 +1,67 @@
+"""Rows of a data set as families."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from hedgerow.losses.families import Member, Role
+
+ANCHOR = "anchor"
+"""The column of the anchor's text."""
+
+VARIANTS = {
+    "paraphrases": Role.PARAPHRASE,
+    "hedges": Role.HEDGE,
+    "unsupported": Role.UNSUPPORTED,
+    "negations": Role.NEGATION,
+}
+"""The columns of the anchor's variants, each a list of texts. These are the columns of the table
+``families`` of Hedgerow's exports."""
+
+
+def check_columns(found: Collection[str]) -> None:
+    """Refuse a data set that can't have families.
+
+    Raises:
+        ValueError: a needed column is missing.
+    """
+    if ANCHOR in found and "negations" in found and {"paraphrases", "hedges"} & set(found):
+        return
+    raise ValueError(
+        "Expected the columns anchor, negations, and paraphrases or hedges, found "
+        f"{', '.join(found) or 'none'}: load the table families of a Hedgerow export, or rename "
+        "your columns."
+    )
+
+
+def family_of(row: Mapping[str, Any]) -> list[Member]:
+    """The family that a row holds: the anchor, then its variants. Other columns are ignored.
+
+    Raises:
+        ValueError: a needed column is missing, or a value is not a text or a list of texts.
+    """
+    check_columns(row)
+    anchor = row[ANCHOR]
+    if not isinstance(anchor, str):
+        raise ValueError(
+            f"Expected a text in the column anchor, found {_shown(anchor)}: leave the row out, or "
+            "correct it."
+        )
+    family = [Member(anchor, Role.ANCHOR)]
+    for column, role in VARIANTS.items():
+        texts = row.get(column)
+        if texts is None:
+            continue
+        if not isinstance(texts, list | tuple) or not all(isinstance(t, str) for t in texts):
+            raise ValueError(
+                f"Expected a list of texts in the column {column}, found {_shown(texts)} for the "
+                f"anchor {_shown(anchor)}: put each text in a list, with an empty list for none."
+            )
+        family += [Member(text, role) for text in texts]
+    return family
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,0 +1,21 @@
+"""Families as rows of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hedgerow.losses.rows import VARIANTS
+from tests.training.support.trainings import THINGS, family
+
+
+def rows(things: Sequence[str] = THINGS) -> list[dict[str, Any]]:
+    """A family for each thing, with the columns of an exported table."""
+    return [row(thing) for thing in things]
+
+
+def row(thing: str, **changes: object) -> dict[str, Any]:
+    """One family, changed."""
+    anchor, *variants = family(thing)
+    texts = {name: [v.text for v in variants if v.role == role] for name, role in VARIANTS.items()}
+    return {"anchor": anchor.text, **texts, "split": "train", "source": "tests", **changes}
