@@ -28,12 +28,11 @@ from curation.encoders.model_folders import (
     DEFAULT_PACKAGE,
     TRAINED_ENCODER,
     encoder_folder,
-    first_line,
     hub_answers,
     local_folder,
     resolve_encoder,
 )
-from db.errors import HedgerowError
+from db.errors import HedgerowError, first_line
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from db.errors import HedgerowError
+from db.errors import HedgerowError, first_line
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 """The encoder that is installed with Hedgerow, so that no model hub is needed."""
@@ -147,8 +147,3 @@ def hub_answers(name: str) -> Iterator[None]:
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
         problem = f"could not be downloaded ({first_line(error)})"
         raise HedgerowError(f"The encoder {name!r} {problem}; try again.") from error
-
-
-def first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
