@@ -158,7 +158,8 @@ class PlugInGroup(Generic[Kind]):
         for attribute, kind in self.attributes.items():
             if not isinstance(getattr(loaded, attribute, None), kind):
                 raise _refusal(found, f"does not define {attribute} as {_type_names(kind)}")
-        guarded: type[Kind] = _guarded(loaded, found.name, self.called, self.methods)
+        class_: Any = loaded
+        guarded: type[Kind] = _guarded(class_, found.name, self.called, self.methods)
         return guarded
 
 

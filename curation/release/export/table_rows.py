@@ -10,15 +10,14 @@ from sqlmodel import col
 from curation.release.triples import BATCH, triple_rows, uid_order
 from db.models import Polarity, Release, ReleaseItem, Split
 
-ExportFormat = Literal["hf", "jsonl", "pairs"]
 Table = Literal["triples", "variants", "pairs"]
 
-TABLES_OF: dict[ExportFormat, tuple[Table, ...]] = {
+TABLES_OF: dict[str, tuple[Table, ...]] = {
     "hf": ("triples", "variants"),
     "jsonl": ("triples", "variants"),
     "pairs": ("pairs",),
 }
-"""The tables that each format holds."""
+"""The tables that each format of ours holds."""
 
 
 class TableColumn(NamedTuple):

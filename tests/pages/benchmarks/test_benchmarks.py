@@ -471,13 +471,8 @@ def test_plug_ins_are_offered_and_a_broken_one_is_told(
     theirs = {"words": "WordsInCommon", "other": "Other"}
     with monkeypatch.context() as installed:
         install(installed, tmp_path / "theirs", PLUG_INS.name, code, **theirs)
-        install(
-            installed,
-            tmp_path / "broken",
-            PLUG_INS.name,
-            f"raise OSError({HOSTILE!r})",
-            bad="Scorer",
-        )
+        broken = f"raise OSError({HOSTILE!r})"
+        install(installed, tmp_path / "broken", PLUG_INS.name, broken, bad="Scorer")
         test = uploaded(page(), "semantoneg", content())
         assert (
             f"The plug-in 'bad' of the package 'broken' can't be loaded (OSError: {HOSTILE}); re"

@@ -19,6 +19,7 @@ from curation.encoders.checkpoint_kind import (
     saved_as,
 )
 from curation.encoders.model_folders import encoder_folder
+from curation.encoders.plugged_in import is_plugged_in
 from curation.plug_ins import PlugInGroup, PlugIns
 from db.errors import HedgerowError
 from training.benchmarks.scorers.chat_prompts import Chat
@@ -118,7 +119,7 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
     require_prompts_fit(architecture, prompts)
     if architecture not in SCORERS:
         return PluggedIn(kind, architecture, name, prompts)
-    if architecture in TOLD_BY_FILES:
+    if architecture in TOLD_BY_FILES and not (is_plugged_in(name) and kind is BiEncoder):
         fitting(encoder_folder(name), architecture, name=name)
     scorer = kind.load(name)
     scorer.given_prompts = prompts
@@ -128,9 +129,13 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
 def told_by_files(name: str) -> str:
     """The architecture of a model, by its files; downloads a model of the hub.
 
+    A plug-in's encoder is a bi-encoder.
+
     Raises:
         HedgerowError: as `architecture_of`, or there is no such model.
     """
+    if is_plugged_in(name):
+        return BiEncoder.architecture
     return Dpr.architecture if halves_of(name) else architecture_of(encoder_folder(name))
 
 
