@@ -10,6 +10,7 @@ from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import AsJson, show
 from curation.diagnostics.measuring import KIND
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.plugged_in import LOADERS
 from curation.encoders.registered import encoder_name
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -19,7 +20,11 @@ from db.runs import ensure_run
 
 def diagnose(
     encoder: Annotated[
-        str, typer.Option(help=f"'{DEFAULT_ENCODER}', a folder or a name on the model hub.")
+        str,
+        typer.Option(
+            help=f"{', '.join((DEFAULT_ENCODER, *LOADERS.names()))}, a folder or a name on the "
+            "model hub."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -15,8 +15,6 @@ from db.engine import reading
 from db.named_files import resolved
 from training.benchmarks.contamination import compare
 
-FORMATS = format_names()
-
 
 def export_release(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New, or an earlier export.")],
@@ -26,9 +24,9 @@ def export_release(
         typer.Option(
             "--format",
             metavar="NAME",
-            callback=one_of(FORMATS),
+            callback=one_of(format_names),
             help=f"Hugging Face data set, JSON lines, CSV of pairs, or a plug-in's: "
-            f"{', '.join(FORMATS)}.",
+            f"{', '.join(format_names())}.",
         ),
     ] = "hf",
     as_zip: Annotated[bool, typer.Option("--zip", help="Also pack it into DIR.zip.")] = False,

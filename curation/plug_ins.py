@@ -148,7 +148,7 @@ class PlugInGroup(Generic[Kind]):
             )
         try:
             loaded = found.load()
-        except Exception as error:  # a foreign package can fail in any way
+        except (Exception, SystemExit) as error:  # a foreign package can fail in any way
             raise _refusal(found, f"can't be loaded ({_said(error)})") from error
         if not (inspect.isclass(loaded) and issubclass(loaded, self.base)):
             raise _refusal(found, f"is no subclass of {self.base.__name__}")
@@ -174,7 +174,7 @@ def failures_of(name: str) -> Iterator[None]:
         yield
     except (HedgerowError, RunCancelled):
         raise
-    except Exception as error:  # a foreign package can fail in any way
+    except (Exception, SystemExit) as error:  # a foreign package can fail in any way
         logger.error("the plug-in %s failed", name, exc_info=error)
         raise HedgerowError(
             f"The plug-in {name!r} failed ({_said(error)}); repair its package, or do without it."
@@ -191,17 +191,19 @@ def _entry_points_on(path: tuple[str, ...], group: str) -> tuple[EntryPoint, ...
 
 
 def _package(entry: EntryPoint) -> tuple[str, str]:
-    return (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
+    found = entry.dist.metadata.json if entry.dist else {}
+    return str(found.get("name") or ""), str(found.get("version") or "")
 
 
 def _refusal(found: EntryPoint, problem: str) -> HedgerowError:
-    package = f" of the package {found.dist.name!r}" if found.dist else ""
+    name, _ = _package(found)
+    package = f" of the package {name!r}" if name else ""
     return HedgerowError(
         f"The plug-in {found.name!r}{package} {problem}; repair or uninstall its package."
     )
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {first_line(error)}".rstrip(".")
 
 

@@ -47,8 +47,6 @@ from db.runs import get_run
 TOLD = 8
 """Sources that a message names."""
 
-PROVIDERS = provider_names()
-
 _ON_REQUEST = tuple(entry.id for entry in TAXONOMY if entry.on_request)
 
 
@@ -57,9 +55,9 @@ def generate(
         str,
         typer.Option(
             metavar="NAME",
-            callback=one_of(PROVIDERS),
+            callback=one_of(provider_names),
             help=f"A server that speaks OpenAI's protocol, or what asks none: "
-            f"{', '.join(PROVIDERS)}.",
+            f"{', '.join(provider_names())}.",
         ),
     ] = OPENAI,
     model: ModelName = "",

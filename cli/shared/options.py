@@ -31,12 +31,12 @@ _OTHERWISE_CALLED = {
 }
 
 
-def one_of(names: Sequence[str]) -> Callable[[str], str]:
-    """A check of an option whose values are known only when the program runs."""
+def one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
+    """A check of an option whose values depend on what is installed."""
 
     def checked(value: str) -> str:
-        if value not in names:
-            known = ", ".join(map(repr, names))
+        if value not in (there := names()):
+            known = ", ".join(map(repr, there))
             raise typer.BadParameter(f"{value!r} is not one of {known}.")
         return value
 

@@ -15,7 +15,6 @@ from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.addresses import key_for
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.retries import Asker
-from curation.generation.providers.installed import PLUG_INS
 from curation.generation.providers.writing_run import (
     carry_out_provider,
     check_provider,
@@ -77,9 +76,6 @@ def request_generation(
         parameters=request.model_dump(mode="json"),
         requested_by=requested_by,
     )
-    package, version = PLUG_INS.package_of(request.provider)
-    if package:
-        run.versions = run.versions | {package: version}
     plan_calls(session, run.id, request)
     check_alone(session, run.id)
     return run

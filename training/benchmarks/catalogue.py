@@ -24,9 +24,9 @@ BENCHMARKS: tuple[type[Benchmark[Any]], ...] = (
 )
 """Those that come with Hedgerow."""
 
-PLUG_INS = PlugInGroup(
+PLUG_INS: PlugInGroup[Benchmark[Any]] = PlugInGroup(
     "hedgerow.benchmarks",
-    Benchmark[Any],
+    Benchmark,  # type: ignore[type-abstract]
     noun="benchmark",
     reserved=tuple(entry.id for entry in BENCHMARKS),
     called="id",

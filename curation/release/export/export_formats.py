@@ -36,6 +36,7 @@ class ReleaseTables:
     Attributes:
         number, name, content_hash: of the release.
         counts: table → split → rows; of the tables that were read.
+        done: rows that were read.
     """
 
     def __init__(self, session: Session, release: Release, progress: Progress | None) -> None:
@@ -44,7 +45,7 @@ class ReleaseTables:
         self.content_hash = release.content_hash
         self.counts: dict[Table, dict[str, int]] = {}
         self._session, self._release, self._progress = session, release, progress
-        self._done = 0
+        self.done = 0
 
     def columns(self, table: Table) -> tuple[TableColumn, ...]:
         """The columns of a table: of each its name, what it means, and its type."""
@@ -67,9 +68,9 @@ class ReleaseTables:
         of_split = None if split is None else Split(split)
         self.splits(table)
         for row in read_table(self._session, self._release.id, table, split=of_split):
-            if self._done % _REPORT_EVERY == 0:
+            if self.done % _REPORT_EVERY == 0:
                 self.report(f"Writing {table}{f', {split}' if split else ''}.")
-            self._done += 1
+            self.done += 1
             yield row
 
     def report(self, message: str) -> None:
@@ -79,8 +80,12 @@ class ReleaseTables:
             RunCancelled: somebody asked for the export to stop.
         """
         if self._progress is not None:
-            total = sum(sum(splits.values()) for splits in self.counts.values())
-            self._progress(self._done, max(total, self._done), message)
+            self._progress(self.done, max(self.total, self.done), message)
+
+    @property
+    def total(self) -> int:
+        """Rows of the tables that were read."""
+        return sum(sum(splits.values()) for splits in self.counts.values())
 
 
 class ExportFormat(ABC):
@@ -183,9 +188,8 @@ def export_format(name: str) -> ExportFormat:
         kind = PLUG_INS.load(name)
         with failures_of(name):
             return kind()
-    raise HedgerowError(
-        f"Expected a format ({', '.join(format_names())}), but found {name[:60]!r}."
-    )
+    known = ", ".join(format_names())
+    raise HedgerowError(f"Expected a format ({known}), but found {name[:60]!r}.")
 
 
 def write_tables(
@@ -205,5 +209,7 @@ def write_tables(
     for table in TABLES_OF.get(form.name, ()):  # so that the progress knows how much there is
         tables.splits(table)
     form.write(tables, folder)
+    whole = form.name not in BUILT_IN or tables.done == tables.total
+    assert whole, "the release's summary and its rows disagree"
     tables.report("Finishing.")
     return tables.counts

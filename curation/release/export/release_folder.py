@@ -53,8 +53,9 @@ def export_release(
         The folder, absolute.
 
     Raises:
-        HedgerowError: the format is unknown, or a plug-in that fails; the place is a file, or a folder with something else
-            than an export in it; or it cannot be written. The place is left as it was.
+        HedgerowError: the format is unknown, or a plug-in that fails; the place is a file, or a
+            folder with something else than an export in it; or it cannot be written. The place is
+            left as it was.
     """
     form = export_format(format)
     target = resolved(folder)
