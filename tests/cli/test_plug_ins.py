@@ -140,6 +140,7 @@ def test_a_benchmark_is_measured_with_a_scorer_and_listed(example: Path) -> None
     answer = ask("benchmark", "opposites", "--data", str(items), *kind)
     assert (answer["score"], answer["metric"], answer["n"]) == (50.0, "accuracy", 2)
     assert "words-in-common" in said("benchmarks", "--benchmark", "opposites")
+    ask("benchmark", "opposites", "--architecture", "random")
     errors = ask("benchmarks", "errors", "opposites")
     assert errors["items"] == 2
     items.write_text('{"sentence": "A."}\n')

@@ -163,7 +163,13 @@ def answer_of(made: Provider, task: WritingTask) -> Answer:
     """
     answer = Answer({}, {}, {})
     wanted = {entry.id for entry in task.types}
-    for given in made.write(task):
+    found = made.write(task)
+    if not isinstance(found, Iterable):
+        raise HedgerowError(
+            f"Expected variants from the provider {made.name!r}, found {type(found).__name__}; "
+            "repair its package."
+        )
+    for given in found:
         if isinstance(given, PassedOver):
             answer.passed_over[str(given.type_id)] = str(given.reason)
             continue
