@@ -26,7 +26,7 @@ class WordsInCommon(Scorer):
         common = [len({*a.split()} & {*b.split()}) for a, b in pairs]
         return np.array(common, dtype=np.float64)
 """
-"""The example of ``Scorer``'s docstring."""
+"""A scorer in a module of its own."""
 
 Groups = Mapping[str, Mapping[str, str]]
 """Group of entry points → name → object."""
