@@ -182,12 +182,12 @@ def failures_of(name: str) -> Iterator[None]:
 
 
 def _entry_points(group: str) -> tuple[EntryPoint, ...]:
-    return _entry_points_on(tuple(sys.path), group)
+    return tuple(_entry_points_on(tuple(sys.path)).select(group=group))
 
 
-@lru_cache(maxsize=32)  # looking through all packages takes 30 ms; installing asks for a restart
-def _entry_points_on(path: tuple[str, ...], group: str) -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=group))
+@lru_cache(maxsize=8)  # looking through all packages takes 30 ms; installing asks for a restart
+def _entry_points_on(path: tuple[str, ...]) -> Any:  # of another type from Python 3.12 on
+    return entry_points()
 
 
 def _package(entry: EntryPoint) -> tuple[str, str]:
