@@ -13,9 +13,9 @@ from sqlalchemy import select
 from curation.generation.providers.writing_run import seed_of
 from curation.project.opening import open_project
 from db.engine import reading, writing
-from db.models import Source, Variant
+from db.models import Encoder, Source, Variant, VariantCosine
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said, stored_run
+from tests.cli.support.commands import add_small_project, ask, complaint, said, stored_run
 from tests.support.factories import add_anchor
 from tests.support.plug_in_packages import install, install_example
 from tests.training.benchmarks.support.samples import write_lines
@@ -147,3 +147,17 @@ def test_a_benchmark_is_measured_with_a_scorer_and_listed(example: Path) -> None
     assert "Expected 'paraphrase' on line 1" in complaint(
         "benchmark", "opposites", "--data", str(items), *kind
     )
+
+
+def test_variants_are_measured_under_an_encoder_of_theirs(
+    opened_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_small_project()
+    install_example(monkeypatch, tmp_path / "site")
+    ask("diagnose", "--encoder", "letters:nt")
+    engine = open_project(load_settings())
+    with reading(engine) as session:
+        cosines = list(session.execute(select(VariantCosine)).scalars())
+        encoder = session.execute(select(Encoder)).scalar_one()
+    assert (encoder.name, len(cosines)) == ("letters:nt", 2)
+    assert ask("diagnose", "--encoder", "letters:nt")["state"] == "done", "nothing is left to do"
