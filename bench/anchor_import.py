@@ -38,7 +38,7 @@ from curation.gc_pause import collector_paused
 from curation.taxonomy.project_types import all_types, seed_taxonomy
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.plan import AT_ONCE
-from curation.variants.importing.plan import preview as preview_variants
+from curation.variants.importing.preview import preview as preview_variants
 from curation.variants.importing.roles import guess_roles, types_by_name
 from curation.variants.importing.staged import Staged
 from curation.variants.importing.staging import stage

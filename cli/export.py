@@ -7,13 +7,10 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.options import one_of
-from cli.shared.terminal import AsJson, ReleaseNumber, progress_bar, show
-from curation.release.export import release_folder, zip_file
+from cli.shared.terminal import AsJson, ReleaseNumber, show
 from curation.release.export.export_formats import format_names
-from curation.release.freezing import get_release
-from db.engine import reading
 from db.named_files import resolved
-from training.benchmarks.contamination import compare
+from hedgerow.releases import export
 
 
 def export_release(
@@ -33,21 +30,12 @@ def export_release(
     as_json: AsJson = False,
 ) -> None:
     """Write a release to a folder."""
-    settings, engine = open_home()
-    if as_zip:
-        zip_file.check_zip_place(folder)  # before anything is changed
-    with reading(engine) as session, progress_bar() as report:
-        release = get_release(session, number)
-        compared = compare(session, settings.data_folder, release, report=report)
-        place = release_folder.export_release(
-            session, release, folder, format=form, compared=compared, progress=report
-        )
-    packed = zip_file.zip_export(place) if as_zip else None
+    done = export(open_home(), number, folder, format=form, zipped=as_zip)
     result = {
-        "release": release.number,
+        "release": done.release,
         "format": form,
-        "folder": str(resolved(place)),
-        "zip": str(resolved(packed)) if packed else None,
+        "folder": str(resolved(done.folder)),
+        "zip": str(resolved(done.zip)) if done.zip else None,
     }
-    packed_too = f", and packed in {result['zip']}" if packed else ""
-    show(result, as_json, f"Release {release.number} is in {result['folder']}{packed_too}.")
+    packed_too = f", and packed in {result['zip']}" if done.zip else ""
+    show(result, as_json, f"Release {done.release} is in {result['folder']}{packed_too}.")

@@ -1,28 +1,13 @@
 """Releases: made and listed."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import this_project
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
-from curation.release.freezing import create_release, list_releases
-from curation.release.selection import Selection, default_selection
-from db.engine import reading, writing
-from db.models import Release
-
-
-def release_facts(release: Release) -> dict[str, Any]:
-    """What ``--json`` says of a release."""
-    return {
-        "release": release.number,
-        "name": release.name,
-        "hash": release.content_hash,
-        "summary": release.summary,
-        "created_at": release.created_at.isoformat(),
-    }
 
 
 def release_create(
@@ -45,14 +30,11 @@ def release_create(
     as_json: AsJson = False,
 ) -> None:
     """Freeze the accepted variants under the next number."""
-    settings, engine = open_home()
-    with writing(engine) as session:
-        author = asked_by(session, settings)
-        limit = None if any_distance else default_selection(session).max_distance
-        selection = Selection(tuple(sorted(set(source))), limit, complete)
-        release, created = create_release(session, name=name, author_id=author, selection=selection)
-        result = release_facts(release) | {"created": created}
-    said = "is new" if created else "holds the same already"
+    release = this_project().release(
+        name, sources=source, any_distance=any_distance, complete=complete
+    )
+    result = {**release.facts, "created": release.created}
+    said = "is new" if release.created else "holds the same already"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
     left_out = release.summary.get("left_out")
     out = f" Left out: {counted(left_out, 'accepted variant')}." if left_out else ""
@@ -61,9 +43,7 @@ def release_create(
 
 def release_list(as_json: AsJson = False) -> None:
     """Name all releases, the newest first."""
-    _, engine = open_home()
-    with reading(engine) as session:
-        releases = [release_facts(release) for release in list_releases(session)]
+    releases = [release.facts for release in this_project().releases()]
     rows = ([r["release"], r["created_at"][:10], r["hash"][:12], r["name"]] for r in releases)
     table = table_of("release", "made", "hash", "name", rows=rows)
     show({"releases": releases}, as_json, table if releases else "There is no release yet.")

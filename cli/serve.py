@@ -20,10 +20,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.shared.terminal import AsJson, err, show, text_of
+from cli.shared.terminal import AsJson, show
 from db.errors import HedgerowError
+from hedgerow.progress import err, text_of
 
 APP = Path(__file__).parent.with_name("app.py")
+APP_WITH_HTTP = APP.with_name("http_app.py")
 FIRST_PORT = 8501
 PORTS_TRIED = 100
 THIS_MACHINE = ("127.0.0.1", "localhost")
@@ -48,21 +50,35 @@ def open_app(
             help="This machine's address to listen on; the default admits nobody else.",
         ),
     ] = "127.0.0.1",
+    with_http: Annotated[
+        bool,
+        typer.Option(
+            "--http",
+            help="Also answer other tools, under /api; they need the token in HEDGEROW_HTTP_TOKEN.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Open the browser app; Ctrl-C ends it."""
+    if with_http:
+        importlib.import_module("db.settings").load_settings().require_http_token()
     asked = port
     port = _free_port(address, asked)
     url = _url(address, port)
 
     def announce(run_id: int | None) -> None:
         lines = [f"Hedgerow: {url}"]
+        result: dict[str, Any] = {"url": url, "run": run_id}
+        if with_http:
+            result["api"] = f"{url}/api"
+            lines.append(f"For other tools: {url}/api")
         if run_id is not None:
             lines.append(f"Run {run_id} measures variants in the background.")
-        show({"url": url, "run": run_id}, as_json, *lines)
+        show(result, as_json, *lines)
 
     try:
-        _serve(address=address, port=port, announce=announce)
+        script = APP_WITH_HTTP if with_http else APP
+        _serve(script, address=address, port=port, announce=announce)
     except _NeverAnsweredError:
         if asked is None and not _is_free(address, port):  # another app was quicker to take it
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
@@ -73,8 +89,10 @@ class _NeverAnsweredError(HedgerowError):
     """The server ended before it answered anybody."""
 
 
-def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -> None:
-    """Be the server until Ctrl-C or SIGTERM.
+def _serve(
+    script: Path, *, address: str, port: int, announce: Callable[[int | None], None]
+) -> None:
+    """Be the server of a script until Ctrl-C or SIGTERM.
 
     Streamlit runs in this process, and the project is opened while the browser loads Streamlit's
     scripts. Once it is open, ``announce`` is called with the run that measures, if there is one.
@@ -86,7 +104,9 @@ def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -
         err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
     for name, value in _streamlit_options(address).items():
         os.environ.setdefault(name, value)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until Streamlit has its own
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Until the server has its own; with the HTTP interface, it hands them back at its end.
+        signal.signal(number, lambda *_: sys.exit())
     output = sys.stdout
     answers, ended = threading.Event(), threading.Event()
     failures: list[Exception] = []
@@ -112,15 +132,13 @@ def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -
     gc.disable()
     threading.Thread(target=open_meanwhile, daemon=True).start()
     sys.argv = [
-        *("streamlit", "run", str(APP), "--logger.hideWelcomeMessage=true"),
+        *("streamlit", "run", str(script), "--logger.hideWelcomeMessage=true"),
         "--logger.level=warning",
         *(f"--server.address={address}", f"--server.port={port}"),
     ]
     try:
         with redirect_stdout(sys.stderr):  # standard output is for what is announced
             runpy.run_module("streamlit", run_name="__main__")
-    except KeyboardInterrupt:
-        pass
     except SystemExit as end:
         if end.code and not answers.is_set():
             raise _NeverAnsweredError(

@@ -46,7 +46,7 @@ def read_json(text: str) -> Any:
     except JsonError:
         raise
     except json.JSONDecodeError as error:
-        raise JsonError(error.msg, error.lineno) from error
+        raise JsonError(_why(error), error.lineno) from error
     except RecursionError as error:
         raise JsonError("nested too deep") from error
     except ValueError as error:  # Python's limit for the digits of a whole number
@@ -76,13 +76,18 @@ def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
             raise
         except json.JSONDecodeError as error:
             if len(rest.text) - rest.place > LONGEST_ITEM or not rest.add():
-                raise JsonError(error.msg) from error
+                raise JsonError(_why(error)) from error
         except RecursionError as error:
             raise JsonError("nested too deep") from error
         except ValueError as error:
             raise JsonError("a number of too many digits") from error
         else:
             yield value
+
+
+def _why(error: json.JSONDecodeError) -> str:
+    """Python's words, without the 'at' that a position would follow."""
+    return re.sub(r"( starting)? at$", "", error.msg)
 
 
 class _Rest:

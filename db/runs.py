@@ -142,9 +142,11 @@ def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> 
     return _read(session, literal(True) if kind is None else Run.kind == kind, limit=limit)
 
 
-def under_way(session: Session, kind: str) -> list[Run]:
-    """The runs of a kind that wait or are at work, the newest first."""
-    unfinished = (col(Run.kind) == kind) & col(Run.state).in_(UNFINISHED)
+def under_way(session: Session, kind: str | None = None) -> list[Run]:
+    """The runs of a kind, or of all, that wait or are at work, the newest first."""
+    unfinished: Any = col(Run.state).in_(UNFINISHED)
+    if kind is not None:
+        unfinished &= col(Run.kind) == kind
     found = _read(session, unfinished, limit=MOST_UNDER_WAY)
     return [run for run in found if run.state in UNFINISHED]
 

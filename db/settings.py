@@ -1,8 +1,9 @@
 """Settings of this machine, read from the environment and ``.env`` (prefix ``HEDGEROW_``)."""
 
 import os
+import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from dotenv.parser import parse_stream
@@ -20,6 +21,9 @@ ENV_FILE = ".env"
 HUB_TOKEN = "HF_TOKEN"
 """Read by the model hub's own client."""
 
+SHORTEST_TOKEN = 16
+"""Characters of the HTTP interface's token."""
+
 
 class Settings(BaseSettings):
     """Where the project lies and who is working on it.
@@ -33,6 +37,7 @@ class Settings(BaseSettings):
         openai_base_url: address of the model provider; empty for OpenAI's own.
         training_lock: file that a training holds while it computes, so that those with the same
             one take turns; empty for one in the temporary folder.
+        http_token: what other tools show to the HTTP interface. Never stored.
     """
 
     model_config = SettingsConfigDict(
@@ -55,6 +60,7 @@ class Settings(BaseSettings):
         description="OpenAI address",
     )
     training_lock: str = Field(default="", description="Lock of trainings")
+    http_token: SecretStr = Field(default=SecretStr(""), description="Token of the HTTP interface")
 
     @field_validator("home")
     @classmethod
@@ -106,6 +112,23 @@ class Settings(BaseSettings):
         """Where models, exports and logs lie, one folder a run."""
         return self.home / "hedgerow_data"
 
+    def require_http_token(self) -> str:
+        """The token of the HTTP interface.
+
+        Raises:
+            HedgerowError: there is none, or it is too short, or no header can carry it.
+        """
+        token = self.http_token.get_secret_value()
+        if re.fullmatch(f"[!-~]{{{SHORTEST_TOKEN},}}", token):
+            return token
+        found = "none"
+        if token:
+            found = "other characters" if len(token) >= SHORTEST_TOKEN else f"only {len(token)}"
+        raise HedgerowError(
+            f"Expected a token of at least {SHORTEST_TOKEN} ASCII letters, digits or signs without "
+            f"spaces in HEDGEROW_HTTP_TOKEN, but found {found}; 'openssl rand -hex 32' makes one."
+        )
+
     def process_environment(self) -> dict[str, str]:
         """The environment for a process of ours that shall see these settings."""
         # PyTorch's waiting threads spin otherwise, and two runs on two cores hold each other up.
@@ -119,6 +142,7 @@ class Settings(BaseSettings):
                 "HEDGEROW_OPENAI_API_KEY": self.openai_api_key.get_secret_value(),
                 "HEDGEROW_OPENAI_BASE_URL": self.openai_base_url,
                 "HEDGEROW_TRAINING_LOCK": self.training_lock,
+                "HEDGEROW_HTTP_TOKEN": self.http_token.get_secret_value(),
             }
         )
 
@@ -145,6 +169,7 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "openai_api_key": _set_or_not(settings.openai_api_key.get_secret_value()),
         "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
         "training_lock": settings.training_lock or "in the temporary folder",
+        "http_token": _set_or_not(settings.http_token.get_secret_value()),
     }
     facts = [
         SettingFact(field.description or name, shown[name], "HEDGEROW_" + name.upper())
@@ -166,15 +191,18 @@ def without_login(address: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-def load_settings() -> Settings:
+def load_settings(**given: Any) -> Settings:
     """Read the settings.
+
+    Args:
+        given: values that count instead of the environment's.
 
     Raises:
         HedgerowError: one of them is not usable, or ``.env`` cannot be read.
     """
     _check_env_file(Path(ENV_FILE))
     try:
-        return Settings()
+        return Settings(**given)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).upper()

@@ -1,1 +1,64 @@
-"""The public Python interface."""
+"""Hedgerow from Python: from sentences to reviewed variants, a release and a finetuned encoder.
+
+    import hedgerow
+
+    project = hedgerow.open("my_project")
+    project.anchors.add(["The door is open."])
+    project.generate(provider="rules")
+
+docs/python.md walks from anchors to a benchmark. For training scripts of your own there is
+`hedgerow.losses`, which needs nothing of the rest: names of this package are imported when they are
+first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.own_packages import require_own_packages
+
+if TYPE_CHECKING:
+    from db.errors import HedgerowError as HedgerowError
+    from hedgerow.anchors import AnchorImport as AnchorImport
+    from hedgerow.benchmarks import Score as Score
+    from hedgerow.deciding import Decided as Decided
+    from hedgerow.project import Project as Project
+    from hedgerow.project import open as open
+    from hedgerow.releases import Release as Release
+    from hedgerow.trained import TrainedEncoder as TrainedEncoder
+
+__all__ = [
+    "AnchorImport",
+    "Decided",
+    "HedgerowError",
+    "Project",
+    "Release",
+    "Score",
+    "TrainedEncoder",
+    "open",
+]
+
+_PLACES = {
+    "AnchorImport": "hedgerow.anchors",
+    "Decided": "hedgerow.deciding",
+    "HedgerowError": "db.errors",
+    "Project": "hedgerow.project",
+    "Release": "hedgerow.releases",
+    "Score": "hedgerow.benchmarks",
+    "TrainedEncoder": "hedgerow.trained",
+    "open": "hedgerow.project",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    require_own_packages("db", "curation", "training")
+    found = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,7 +20,7 @@ _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 
 
 def _state(reviewer_id: int) -> ReviewState:
-    """This session's state; another reviewer begins anew."""
+    """This session's state; another reviewer starts afresh."""
     state = st.session_state.get(STATE)
     if state is None or state.reviewer_id != reviewer_id:
         closed_windows.leave()
@@ -65,7 +65,7 @@ def _pick(state: ReviewState, name: str) -> None:
     found = picked(name)
     if found is None:
         st.query_params.pop(SELECTION, None)
-        state.say("That selection is no longer kept; make it anew where it came from.", warn=True)
+        state.say("That selection is no longer kept. Make it again where it came from.", warn=True)
     else:
         state.take(found)
 
@@ -87,7 +87,7 @@ frame.begin(
     frame.REVIEW, "Decide variant by variant whether it is what its type promises.", compact=True
 )
 if (me := signin.reviewer_id()) is None:
-    st.write("Decisions are stored under a name, so that they can be told apart and taken back.")
+    st.write("Decisions are stored under your name, so that you can take them back.")
     signin.name_form("Your name", key="signin-review")
     st.stop()
 current = _state(me)

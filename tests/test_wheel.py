@@ -19,7 +19,7 @@ from tests.support.page_session import first_page
 
 pytestmark = pytest.mark.slow
 
-PACKAGES = ("app.py", "cli", "curation", "db", "hedgerow", "pages", "training")
+PACKAGES = ("app.py", "http_app.py", "cli", "curation", "db", "hedgerow", "pages", "training")
 OPTIONS = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text(encoding="utf-8"))
 
 

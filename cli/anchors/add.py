@@ -1,7 +1,6 @@
 """Adding the user's own sentences as anchors."""
 
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,33 +8,26 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Printed
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.anchors.checks import LABELS
 from curation.anchors.importing.decoding import MAX_BYTES
 from curation.anchors.importing.file_table import FileTable, Format
-from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import (
     MAX_SOURCE,
     About,
     Added,
-    Beside,
-    add_anchors,
-    check_source,
-    earlier_import,
 )
 from curation.anchors.importing.nli_texts import (
     FAULTS,
     Originals,
-    guess_columns,
-    read_originals,
 )
-from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
+from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.anchors.importing.sample import LONG, SHORT, lengths
 from curation.plurals import counted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
-from db.engine import reading, writing
+from hedgerow.anchors import add_file
 
 STANDARD_INPUT = "standard input"
 
@@ -88,52 +80,28 @@ def anchors_add(
     as_json: AsJson = False,
 ) -> None:
     """Add the sentences of a file as anchors, all or none; duplicates are passed over."""
-    settings, engine = open_home()
     data, name = _read(file)
     stem = name if file == "-" else Path(file).stem[:MAX_SOURCE]
-    about = About(source=source or stem, licence=licence, genre=genre, language=language)
-    added = Added(0)
-    table = read_file(data, name=name, format=file_format)
-    column = column or table.sentence_column()
-    with reading(engine) as session:  # the others can go on writing meanwhile
-        looked = preview(
-            session, table, column=column, genre_column=genre_column, language=language
-        )
-        before = earlier_import(session, looked.content_hash)
-        check_source(session, about)
-        given = {ENTAILMENT: entailment, CONTRADICTION: contradiction}
-        originals = read_originals(
-            session,
-            table,
-            looked,
-            sentence=column,
-            source=about.source,
-            language=language,
-            columns=_columns(guess_columns(table, column), given),
-        )
-    rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
-    texts = Counter(text.type_id for text in originals.of(rows))
-    if (rows or texts) and not dry_run:
-        with writing(engine) as session:
-            added = add_anchors(
-                session,
-                looked,
-                rows,
-                about=about,
-                file=name,
-                beside=Beside(originals, accept_originals) if originals.columns else None,
-                parameters={
-                    "column": column,
-                    "genre_column": genre_column,
-                    "sample": sample,
-                    "seed": seed,
-                    "include_suspicious": include_suspicious,
-                },
-                author_id=asked_by(session, settings),
-            )
-    result = _result(table, looked, rows, added) | {
-        "column": column,
-        "source": about.source,
+    done = add_file(
+        open_home(),
+        data,
+        name=name,
+        about=About(source=source or stem, licence=licence, genre=genre, language=language),
+        column=column,
+        genre_column=genre_column,
+        originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
+        accept_originals=accept_originals,
+        include_suspicious=include_suspicious,
+        sample=sample,
+        seed=seed,
+        format=file_format,
+        dry_run=dry_run,
+    )
+    table, originals, added, before = done.table, done.originals, done.added, done.earlier
+    texts = done.texts_beside
+    result = _result(table, done.preview, done.rows, added) | {
+        "column": done.column,
+        "source": done.about.source,
         "dry_run": dry_run,
         "notes": list(table.notes),
         "added_before": before.run.id if before else None,
@@ -145,20 +113,11 @@ def anchors_add(
         told = f"{counted(before.added, 'anchor')} of the source '{before.source}'"
         lines.append(f"The same file was added before: {told}.")
     verb = "Would add" if dry_run else "Added"
-    lines.append(f"{verb} {counted(len(rows), 'anchor')} from the column '{column}'.")
+    lines.append(f"{verb} {counted(len(done.rows), 'anchor')} from the column '{done.column}'.")
     lines += _in_words(originals, texts, verb, accept_originals)
     if added.originals.total:
         lines.append("'hedgerow diagnose' measures them.")
-    show(result, as_json, *lines, *_left_out(looked, table, include_suspicious))
-
-
-def _columns(guessed: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """Type id → the column that somebody named, or the guessed one; '' is none."""
-    named = {
-        type_id: guessed.get(type_id, "") if name is None else name
-        for type_id, name in given.items()
-    }
-    return {type_id: name for type_id, name in named.items() if name}
+    show(result, as_json, *lines, *_left_out(done.preview, table, include_suspicious))
 
 
 def _told(originals: Originals, types: Mapping[str, int]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy.orm import Session
 
-from cli.generation.prompt_versions import find_version
 from cli.shared.home import asked_by, open_home
 from cli.shared.options import (
     BaseUrl,
@@ -25,7 +24,7 @@ from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
 from curation.anchors.lookup import source_ids
 from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
-from curation.generation.prompts import seed_prompts
+from curation.generation.prompts import find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.providers.forecast import Forecast, can_forecast, forecast
 from curation.generation.providers.installed import provider_names

@@ -4,14 +4,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sqlalchemy.orm import Session
 
 from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
-from curation.generation.prompts import PROMPTS, prompt_versions, save_copy, seed_prompts
+from curation.generation.prompts import (
+    PROMPTS,
+    find_version,
+    prompt_versions,
+    save_copy,
+    seed_prompts,
+)
 from db.engine import writing
-from db.errors import HedgerowError
 from db.models import PromptVersion
 from db.named_files import LARGEST_WRITTEN, read_text
 
@@ -70,21 +74,3 @@ def prompts_add(
         author = asked_by(session, settings)
         row = save_copy(session, find_version(session, name, None), template, author_id=author)
     show(_facts(row), as_json, f"The file is version {row.version} of the prompt {row.name}.")
-
-
-def find_version(session: Session, name: str, number: int | None) -> PromptVersion:
-    """The version of a prompt, None for the newest.
-
-    Raises:
-        HedgerowError: there is none.
-    """
-    known = next((prompt for prompt in PROMPTS if prompt == name), None)
-    if known is None:
-        raise typer.BadParameter(f"expected one of {', '.join(PROMPTS)}, found {name}")
-    versions = prompt_versions(session, known)
-    for row in versions:
-        if number is None or row.version == number:
-            return row
-    raise HedgerowError(
-        f"Expected a version of the prompt {name} from 1 to {versions[0].version}, found {number}."
-    )

@@ -81,8 +81,9 @@ def run_benchmark(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="In the published format; otherwise the one named last, or the model hub's.",
+            metavar="PATH",
+            help="In the published format, for ExcluIR the folder with both files; otherwise the "
+            "one named last, or the model hub's.",
         ),
     ] = None,
     architecture: Annotated[

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from cli.shared.home import open_home
-from cli.shared.run_facts import located
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, RunId, show
 from curation.release.export.file_formats import csv_bytes
 from db.engine import reading
 from db.errors import HedgerowError
 from db.runs import get_run
+from hedgerow.running import located
 from training.models.rankers import KIND
 from training.ranking.epochs import (
     NAMES,
@@ -26,13 +26,17 @@ from training.ranking.epochs import (
     epochs_of,
     measured,
 )
-from training.ranking.figures import DOCUMENTS, NEVIR
+from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR
+from training.ranking.request import pair_counts
 from training.ranking.reranking import RERANKING, WHAT_IT_IS
 
 EXPLAINED = f"Epoch 0 is the base model. {WHAT_IT_IS}"
 
-SHOWN = (NEVIR, RERANKING, DOCUMENTS, SPREAD)
+SHOWN = (NEVIR, LOW, RERANKING, DOCUMENTS, SPREAD)
 """In a table for people; ``--json`` and ``--csv`` have the quantiles, too."""
+
+TITLES = {**NAMES, LOW: "95% interval"}
+"""In that table, an interval is one column."""
 
 
 def show_finetuning(
@@ -51,17 +55,21 @@ def show_finetuning(
                 f"Expected the number of a finetuning on NevIR's pairs, but run {run_id} is none."
             )
         epochs = epochs_of(session, run)
+        counts = pair_counts(settings.data_folder, run)
     if csv is not None:
         csv.write_bytes(csv_bytes(*as_table([Finetuning(run, epochs)])))
     result: dict[str, Any] = located(settings, run.result) | {
         "run": run.id,
         "state": run.state.value,
+        "pairs": counts._asdict() if counts else None,
         "epochs": [{"epoch": e.epoch, "step": e.step, **e.figures} for e in epochs],
     }
+    told = [f"Pairs: {counts.told}."] if counts else []
     if not epochs:
-        show(result, as_json, f"Run {run_id} is {run.state}; nothing was measured yet.")
+        told = [f"Run {run_id} is {run.state}; nothing was measured yet.", *told]
+        show(result, as_json, *told)
         return
-    show(result, as_json, epochs_table(epochs), EXPLAINED)
+    show(result, as_json, *told, epochs_table(epochs), EXPLAINED)
 
 
 def epochs_table(epochs: Sequence[EpochFigures]) -> Any:
@@ -69,7 +77,7 @@ def epochs_table(epochs: Sequence[EpochFigures]) -> Any:
     names = [name for name in measured(epochs) if name in SHOWN]
     return table_of(
         "epoch",
-        *(NAMES[name] for name in names),
+        *(TITLES[name] for name in names),
         rows=((epoch.epoch, *(_shown(epoch, name) for name in names)) for epoch in epochs),
     )
 
@@ -77,4 +85,6 @@ def epochs_table(epochs: Sequence[EpochFigures]) -> Any:
 def _shown(epoch: EpochFigures, name: str) -> str:
     if name not in epoch.figures:
         return ""
+    if name == LOW:
+        return f"{epoch.figures[LOW]:.1%} to {epoch.figures[HIGH]:.1%}"
     return f"{epoch.figures[name]:.1%}" if name == NEVIR else f"{epoch.figures[name]:.3f}"

@@ -17,10 +17,18 @@ from curation.validation import checked
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.progress import err, text_of
 from training.models.rankers import KIND
 from training.ranking.epochs import epochs_of
-from training.ranking.pairs import PUBLISHED, keep_pairs_of, kept_pairs
-from training.ranking.request import ARCHITECTURES, RankingRequest, request_finetuning
+from training.ranking.pairs import PUBLISHED, keep_pairs_of, keep_untested, kept_pairs
+from training.ranking.request import (
+    ARCHITECTURES,
+    RankingRequest,
+    parts_asked,
+    request_finetuning,
+    request_of,
+)
+from training.ranking.time_needed import estimate
 
 DEFAULT = RankingRequest(data="-")
 
@@ -60,6 +68,14 @@ def train_on_pairs(
     max_pairs: Annotated[
         int | None, typer.Option(help="Draw so many pairs to train on; otherwise all.")
     ] = None,
+    leave_out_tested: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out-tested",
+            help="Leave out pairs of passages that are in this project's data of the benchmark "
+            "NevIR; otherwise such a file is refused.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Finetune a model on NevIR's pairs, and measure it after each epoch."""
@@ -76,11 +92,21 @@ def train_on_pairs(
     }
     checked(RankingRequest, {"data": "-", **values}, called=as_option)  # before a download
     files = _kept(settings, data, validation)
+    if leave_out_tested:
+        rest = keep_untested(settings.data_folder, files["data"], name=files["data_name"])
+        files |= {"data": rest.file, "data_name": rest.name}
     request = checked(RankingRequest, files | values, called=as_option)
     with writing(engine) as session:
         run = request_finetuning(
             session, settings, request, requested_by=asked_by(session, settings)
         )
+    with reading(engine) as session:
+        parts = parts_asked(settings.data_folder, request_of(run))
+        guess = estimate(session, settings, request_of(run), parts)
+    pace = f"at the pace of run {guess.by_run}" if guess.by_run else "on two free cores"
+    minutes = max(1, round(guess.seconds / 60))
+    told = f"Run {run.id}: {parts.counts.told}; about {minutes} min, {pace}."
+    err.print(text_of(told), soft_wrap=True)
     result = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         table = epochs_table(epochs_of(session, get_run(session, run.id)))

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from sqlalchemy.orm import Session
 
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, ReleaseNumber, show
 from curation.plurals import counted
+from curation.release.freezing import release_numbers
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Split
@@ -34,8 +36,8 @@ def make_suite(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table or JSON Lines with the columns original, "
-            "negation, antonym and both; otherwise a release.",
+            help="A table or JSON Lines with the columns original, negation (its 'not' removed, or "
+            "one put in), antonym and both; otherwise a release.",
         ),
     ] = None,
     sentences: Annotated[
@@ -69,6 +71,7 @@ def make_suite(
         found.forms.extend(read_forms(forms))
     else:
         with reading(open_home()[1]) as session:
+            _require_release(session)
             found.forms.extend(release_forms(session, release, split=split))
     made = suite(found.forms)
     _write_new(file, written_forms(found.forms) if as_forms else written(made))
@@ -83,6 +86,14 @@ def make_suite(
             {"sentence": one.sentence, "reason": one.told} for one in found.unturned
         ]
     show(result, as_json, said, *_unturned_table(found.unturned))
+
+
+def _require_release(session: Session) -> None:
+    if not release_numbers(session):
+        raise HedgerowError(
+            "Expected --sentences or --forms with a file, or a release to take sentences from, "
+            "found none; name a file, or make a release with 'hedgerow release create'."
+        )
 
 
 def _unturned_table(unturned: Sequence[Unturned]) -> list[str | Table]:
@@ -100,7 +111,7 @@ def _write_new(file: Path, content: bytes) -> None:
     """Write a file that is not there yet, whole or not at all.
 
     Raises:
-        HedgerowError: it is there; whatever it holds, it is somebody's.
+        HedgerowError: it is there (whatever it holds, it is somebody's), or its folder is not.
     """
     try:
         with file.open("xb") as out:
@@ -114,4 +125,9 @@ def _write_new(file: Path, content: bytes) -> None:
         raise HedgerowError(
             f"Expected a new file to write, but {str(file)!r} is there already; name another, or "
             "move it away."
+        ) from error
+    except FileNotFoundError as error:
+        raise HedgerowError(
+            f"Expected a folder to write {file.name!r} into, but there is no {str(file.parent)!r}; "
+            "make it, or name another."
         ) from error

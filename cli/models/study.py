@@ -9,13 +9,14 @@ from cli.models.benchmark import data_of
 from cli.models.score_rows import facts
 from cli.models.score_rows import table as score_table
 from cli.shared.home import asked_by, open_home
-from cli.shared.run_facts import located
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
+from cli.shared.terminal import AsJson, ReleaseNumber, show
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.progress import err, text_of
+from hedgerow.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.data.sources import DataChoice, kept_data, require_hub
 from training.benchmarks.results.queries import of_run
@@ -25,8 +26,9 @@ from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.recipe.inputs import with_full_paths
 from training.recipe.presets import PAPER, PRESETS
 from training.runs.trainings import DEFAULT_SEED
-from training.studies.designs import Study
-from training.studies.outcomes import NAMES, FigureRow, figure_rows
+from training.studies.designs import QUESTIONS, Study
+from training.studies.outcomes import NAMES as FIGURES
+from training.studies.outcomes import FigureRow, figure_rows
 from training.studies.study_run import (
     Measured,
     Trial,
@@ -37,9 +39,11 @@ from training.studies.study_run import (
     trials,
 )
 
+NAMES = " ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
+
 
 def study(
-    name: Annotated[Study, typer.Argument(metavar="NAME", help=f"One of {', '.join(Study)}.")],
+    name: Annotated[Study, typer.Argument(metavar="NAME", help=NAMES)],
     number: ReleaseNumber = None,
     changes: Annotated[
         list[str] | None,
@@ -70,7 +74,10 @@ def study(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train several times, with parts of the data, and compare what each made of it."""
+    """Train several times, each time with other data, and compare the models.
+
+    A study answers one question by full trainings that differ in one thing alone.
+    """
     settings, engine = open_home()
     choices = tuple(_data(settings, name) for name in benchmark or ())
     for choice in choices:
@@ -89,6 +96,8 @@ def study(
         )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
     then = f" Then {', '.join(map(_named, choices))}." if choices else ""
+    if caution := run.parameters["caution"]:
+        err.print(text_of(caution), soft_wrap=True)
     err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min.{then}"), soft_wrap=True)
     ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
@@ -100,13 +109,13 @@ def study(
         "run",
         "training",
         "state",
-        *NAMES.values(),
+        *FIGURES.values(),
         rows=(
             (
                 trial.run.id,
                 trial.label,
                 trial.run.state,
-                *(_shown(values.get((trial.run.id, figure))) for figure in NAMES),
+                *(_shown(values.get((trial.run.id, figure))) for figure in FIGURES),
             )
             for trial in members
         ),

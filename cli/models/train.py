@@ -8,28 +8,27 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
-from cli.shared.terminal import LARGEST_NUMBER, AsJson, err, progress_bar, show, text_of
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from curation.release.freezing import get_release
 from curation.release.overlap_results import told
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Run
 from db.settings import Settings
+from hedgerow.progress import err, progress_bar, text_of
+from hedgerow.training import store_training
 from training.benchmarks.contamination import (
     bundled_texts_told,
     compare,
     compare_bundled_texts,
 )
 from training.recipe.cautions import cautions
-from training.recipe.inputs import with_full_paths
-from training.recipe.plan import KIND, TrainingPlan, plan
-from training.recipe.presets import PRESETS, fitting, named, reason, recipe_for
-from training.recipe.schema import Recipe
-from training.recipe.yaml_text import read_recipe
-from training.runs.trainings import DEFAULT_SEED, request_training
+from training.recipe.plan import KIND
+from training.recipe.presets import PRESETS
+from training.runs.trainings import DEFAULT_SEED
 
 
 def train_encoder(
@@ -71,20 +70,10 @@ def train_encoder(
     """Finetune an encoder on a release and measure what it changed."""
     if preset and recipe_file:
         raise HedgerowError("Expected --preset or --recipe, found both; leave one of them out.")
-    settings, engine = open_home()
-    with writing(engine) as session:
-        if recipe_file:
-            base, chosen = read_recipe(recipe_file), ""
-        else:
-            base, chosen = _preset(plan(session, number), preset)
-        recipe = with_full_paths(base.with_overrides(changes or []))
-        run = request_training(
-            session,
-            release_number=number,
-            seed=seed,
-            recipe=recipe,
-            requested_by=asked_by(session, settings),
-        )
+    home = open_home()
+    run, recipe, chosen = store_training(
+        home, number, preset=preset, recipe=recipe_file, changes=changes or [], seed=seed
+    )
     if not as_json:
         for sentence in filter(None, [chosen, *cautions(recipe)]):
             err.print(text_of(sentence), soft_wrap=True)
@@ -92,24 +81,21 @@ def train_encoder(
         show(_queued(run), as_json, *_how_to_start(run))
         return
     if not as_json:
-        _warn(settings, engine, run.parameters["release"])
-    result = carry_out_run(settings, engine, run.id)
+        _warn(*home, run.parameters["release"], held=bool(recipe.retention))
+    result = carry_out_run(*home, run.id)
     show(result, as_json, *sentences(KIND, result))
 
 
-def _preset(wanted: TrainingPlan, name: str | None) -> tuple[Recipe, str]:
-    """The recipe of a preset, by default of the one that fits; and which one that is, and why."""
-    chosen = named(name) if name else fitting(wanted)
-    why = f". {chosen.purpose}" if name else f", since {reason(wanted)}."
-    return recipe_for(chosen, wanted), f"Preset: {chosen.id}{why}"
-
-
-def _warn(settings: Settings, engine: Engine, number: int) -> None:
+def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> None:
     """Say which benchmarks the release and the bundled texts share texts with, while there is
-    time to stop."""
+    time to stop.
+
+    Args:
+        held: whether the training holds the encoder in place with the bundled texts.
+    """
     with reading(engine) as session, progress_bar() as report:
         found = compare(session, settings.data_folder, get_release(session, number), report=report)
-        bundled = compare_bundled_texts(settings.data_folder, report=report)
+        bundled = compare_bundled_texts(settings.data_folder, report=report) if held else []
     said = [told(entry.facts) for entry in found if entry.shares]
     if any(entry.shares for entry in bundled):
         said.append(bundled_texts_told([entry.facts for entry in bundled]))

@@ -5,14 +5,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from cli.review.decision import Note, Reason, ReviewerName, TypeName, reason_and_note
-from cli.shared.home import open_home, reviewer_id
+from cli.review.decision import Note, Reason, ReviewerName, TypeName
+from cli.shared.home import this_project
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, DryRun, show
 from curation.plurals import counted
-from curation.review.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
-from db.engine import reading, writing
-from db.models import Verdict
+from curation.review.bulk import FLAG_NAMES
 
 
 def apply(
@@ -38,26 +36,17 @@ def apply(
         raise typer.BadParameter("give either --accept or --reject")
     if accept and reason:
         raise typer.BadParameter("a reason goes with --reject only")
-    parsed = parse_rule(rule)
-    if reject:
-        reason, note = reason_and_note(reason, note)
-    types = () if type_id is None else (type_id,)
-    settings, engine = open_home()
-    action_id = None
-    if dry_run:
-        with reading(engine) as session:
-            matches = find_matches(session, parsed, types=types, reason=reason or None)
-    else:
-        with writing(engine) as session:
-            matches, action_id = apply_rule(
-                session,
-                parsed,
-                verdict=Verdict.ACCEPT if accept else Verdict.REJECT,
-                reviewer_id=reviewer_id(session, settings, reviewer),
-                reason=reason,
-                note=note,
-                types=types,
-            )
+    decide = "accept" if accept else "reject"
+    done = this_project().decide_by_rule(
+        rule,
+        decide,
+        reason=reason,
+        note=note,
+        type=type_id,
+        reviewer=reviewer,
+        dry_run=dry_run,
+    )
+    matches = done.matches
     verb = "Would decide on" if dry_run else "Decided on"
     lines: list[str | Table] = [f"{verb} {counted(matches.total, 'variant')}."]
     if matches.by_type:
@@ -68,11 +57,11 @@ def apply(
             "'hedgerow diagnose' first."
         )
     result = {
-        "rule": parsed.text,
+        "rule": done.rule,
         "dry_run": dry_run,
         "variants": matches.total,
         "types": matches.by_type,
         "unmeasured": matches.unmeasured,
-        "action": action_id,
+        "action": done.action,
     }
     show(result, as_json, *lines)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cli.review.decision import CueName, Note, ReviewerName, TypeName, Uid, decide
+from cli.review.decision import CueName, Note, ReviewerName, TypeName, Uid, show_decided
+from cli.shared.home import this_project
 from cli.shared.terminal import AsJson
-from curation.review import actions
 
 
 def edit(
@@ -21,12 +21,5 @@ def edit(
     """Replace a variant by a better wording, or give it its right type or cue."""
     if text is None and type_id is None and cue is None:
         raise typer.BadParameter("give --text, --type or --cue")
-    decide(
-        lambda session, card, who: actions.edit(
-            session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note
-        ),
-        uid,
-        reviewer,
-        as_json,
-        with_flags=True,
-    )
+    done = this_project().edit(uid, text, type=type_id, cue=cue, reviewer=reviewer, note=note)
+    show_decided(done, as_json, with_flags=True)

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy.orm import Session
 
-from cli.generation.prompt_versions import find_version
 from cli.shared.home import asked_by, open_home
 from cli.shared.options import (
     BaseUrl,
@@ -24,7 +23,7 @@ from curation.generation.costs.prices import dollars, price_under, spent_by
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.judging.opinion_run import broken_off, request_opinions
-from curation.generation.prompts import JUDGE, seed_prompts
+from curation.generation.prompts import JUDGE, find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.plurals import counted
 from curation.taxonomy.built_in import known_type

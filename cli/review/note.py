@@ -5,12 +5,9 @@ from typing import Annotated
 import typer
 
 from cli.review.decision import ReviewerName, Uid
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import this_project
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
-from curation.review import actions
-from curation.review.notes import add_note, count_notes
-from db.engine import writing
 
 
 def note(
@@ -20,11 +17,5 @@ def note(
     as_json: AsJson = False,
 ) -> None:
     """Leave a note on a variant that decides nothing."""
-    settings, engine = open_home()
-    with writing(engine) as session:
-        variant_id = actions.find_variant(session, uid).id
-        add_note(
-            session, variant_id, reviewer_id=reviewer_id(session, settings, reviewer), text=text
-        )
-        count = count_notes(session, variant_id)
+    count = this_project().note(uid, text, reviewer=reviewer)
     show({"variant": uid, "notes": count}, as_json, f"{uid} has {counted(count, 'note')} now.")

@@ -6,10 +6,11 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, err, show, text_of
+from cli.shared.terminal import AsJson, show
 from curation.review.people import merging
 from curation.review.people.reviewers import find_person, people, rename_person
 from db.engine import reading, writing
+from hedgerow.progress import err, text_of
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]
 

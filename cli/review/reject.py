@@ -1,6 +1,7 @@
 """Rejecting a variant."""
 
-from cli.review.decision import Note, Reason, ReviewerName, Uid, decide, rejecting
+from cli.review.decision import Note, Reason, ReviewerName, Uid, show_decided
+from cli.shared.home import this_project
 from cli.shared.terminal import AsJson
 
 
@@ -12,4 +13,5 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Reject a variant."""
-    decide(rejecting(reason, note), uid, reviewer, as_json)
+    done = this_project().reject(uid, reason=reason, reviewer=reviewer, note=note)
+    show_decided(done, as_json)

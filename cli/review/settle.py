@@ -5,15 +5,8 @@ from typing import Annotated
 
 import typer
 
-from cli.review.decision import (
-    Note,
-    Reason,
-    ReviewerName,
-    Uid,
-    accepting,
-    decide,
-    rejecting,
-)
+from cli.review.decision import Note, Reason, ReviewerName, Uid, show_decided
+from cli.shared.home import this_project
 from cli.shared.terminal import AsJson
 
 
@@ -35,5 +28,5 @@ def settle(
     """Settle a conflict: your verdict counts instead of those that contradict each other."""
     if verdict is SettledAs.ACCEPT and reason:
         raise typer.BadParameter("--reason goes with 'reject'; give --note instead")
-    action = accepting(note) if verdict is SettledAs.ACCEPT else rejecting(reason, note)
-    decide(action, uid, reviewer, as_json, settles=True)
+    done = this_project().settle(uid, verdict.value, reason=reason, reviewer=reviewer, note=note)
+    show_decided(done, as_json)

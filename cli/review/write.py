@@ -5,12 +5,8 @@ from typing import Annotated
 import typer
 
 from cli.review.decision import CueName, ReviewerName, flagged
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import this_project
 from cli.shared.terminal import AsJson, show
-from curation.anchors.changes import get_anchor
-from curation.diagnostics.measuring import stored_flags
-from curation.variants.own import write_variant
-from db.engine import writing
 
 
 def write(
@@ -22,24 +18,13 @@ def write(
     as_json: AsJson = False,
 ) -> None:
     """Add a variant of your own, accepted at once."""
-    settings, engine = open_home()
-    with writing(engine) as session:
-        written = write_variant(
-            session,
-            anchor_id=get_anchor(session, anchor).id,
-            type_id=type_id,
-            text=text,
-            cue=cue,
-            reviewer_id=reviewer_id(session, settings, reviewer),
-        )
-        variant = written.variant
-        flags = [flag.label for flag in stored_flags(session, variant)]
-        result = {
-            "variant": variant.uid,
-            "status": variant.status.value,
-            "type": variant.type_id,
-            "cue": variant.cue,
-            "flags": flags,
-        }
-    said = [f"{result['variant']} is {result['status']} now.", written.remark]
-    show(result, as_json, *filter(None, said), *flagged(flags))
+    done = this_project().write(anchor, type_id, text, cue=cue, reviewer=reviewer)
+    result = {
+        "variant": done.uid,
+        "status": done.status,
+        "type": done.type,
+        "cue": done.cue,
+        "flags": done.flags,
+    }
+    said = [f"{done.uid} is {done.status} now.", done.remark]
+    show(result, as_json, *filter(None, said), *flagged(done.flags))

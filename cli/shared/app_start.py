@@ -5,7 +5,6 @@ import os
 from sqlalchemy import Engine
 
 from cli.shared.home import open_home
-from cli.shared.terminal import err, text_of
 from curation.diagnostics import cosines, measuring, queue_order
 from curation.project.opening import active_encoder_id
 from db.engine import reading, writing
@@ -13,6 +12,7 @@ from db.errors import HedgerowError
 from db.run_process import start_process
 from db.runs import ensure_run, request_cancel
 from db.settings import Settings
+from hedgerow.progress import err, text_of
 
 
 def open_for_app() -> int | None:

@@ -1,45 +1,33 @@
 """The project of the working directory."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
+from typing import TYPE_CHECKING
 
-from curation.project.opening import open_project
-from curation.review.people.reviewers import ensure_reviewer
-from db.errors import HedgerowError
-from db.settings import Settings, load_settings
+from db.settings import load_settings
+from hedgerow.home import Home, home_of
+from hedgerow.home import asked_by as asked_by
+from hedgerow.home import reviewer_id as reviewer_id
+
+if TYPE_CHECKING:
+    from hedgerow.project import Project
 
 
-def open_home(*, create: bool = False) -> tuple[Settings, Engine]:
+def open_home(*, create: bool = False) -> Home:
     """The settings and the database, which must be there unless it may be created.
 
     Raises:
         HedgerowError: there is no project, or its database cannot be opened.
     """
-    settings = load_settings()
-    file = settings.url.database if settings.url.get_backend_name() == "sqlite" else None
-    if file and not create and not Path(file).exists():
-        raise HedgerowError(
-            f"There is no project in {settings.home}; make one there with 'hedgerow init', or name "
-            "its folder with HEDGEROW_HOME."
-        )
-    return settings, open_project(settings, create=create)
+    return home_of(load_settings(), create=create)
 
 
-def asked_by(session: Session, settings: Settings) -> int | None:
-    """The id of the reviewer whom the settings name, who is added if new; None if they name nobody.
+def this_project() -> Project:
+    """The project of the working directory, as Python has it.
 
     Raises:
-        HedgerowError: the name is too long, or a model's.
+        HedgerowError: as in `open_home`.
     """
-    return reviewer_id(session, settings, "") if settings.reviewer else None
+    from hedgerow.project import Project  # noqa: PLC0415  (other commands don't wait for it)
 
-
-def reviewer_id(session: Session, settings: Settings, name: str) -> int:
-    """The id of the reviewer with this name, who is added if new; "" takes the settings' name.
-
-    Raises:
-        HedgerowError: the name is missing, too long, or a model's.
-    """
-    return ensure_reviewer(session, name or settings.reviewer).id
+    return Project(open_home())

@@ -6,20 +6,14 @@ from rich.table import Table
 from sqlalchemy.orm import Session
 
 from cli.shared.trained import details as training_details
-from curation.generation.calls import count_calls
 from curation.generation.judging.opinion_request import KIND as JUDGE
-from curation.generation.request import KIND as GENERATE
-from curation.generation.run_report import progress
 from curation.plurals import counted
-from db.models import CallState, Run
+from db.models import Run
 from db.run_folders import log_file
-from db.runs import last_metrics
 from db.settings import Settings
+from hedgerow.running import figures_so_far, located
 from training.recipe.plan import KIND as TRAIN
 from training.runs.kinds import calls_made, kind_of
-
-PATHS = ("model", "folder", "zip")
-"""Of a result: a path in the data folder, stored relative to it."""
 
 
 def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
@@ -43,28 +37,6 @@ def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
         "figures": figures_so_far(session, run),
         "result": located(settings, run.result),
     }
-
-
-def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
-    """What a run has spent and measured: of its calls, and the last value of each metric."""
-    found: dict[str, Any] = {}
-    if run.kind in (GENERATE, JUDGE):
-        counts, so_far = count_calls(session, run.id), progress(session, run.id).spent
-        found |= {
-            "done": counts[CallState.DONE],
-            "failed": counts[CallState.FAILED],
-            "open": counts[CallState.OPEN],
-            "calls": so_far.attempts,
-            "cost": round(so_far.cost, 6),
-            "cost_is_estimate": so_far.is_estimate,
-        }
-    return found | last_metrics(session, run.id)
-
-
-def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:
-    """A run's result with paths that open from anywhere."""
-    paths = {key: str(settings.data_folder / result[key]) for key in PATHS if result.get(key)}
-    return result | paths
 
 
 def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:

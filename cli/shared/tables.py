@@ -5,8 +5,8 @@ from typing import Literal
 
 from rich.table import Table
 
-from cli.shared.terminal import text_of
 from db.models import Status
+from hedgerow.progress import text_of
 
 NUMBERS = frozenset(
     {

@@ -4,19 +4,18 @@ import errno
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
-from rich.text import Text
 from typer.core import TyperGroup
 
 from cli.shared.faults import WrongUsage, fault
 from db.errors import HedgerowError, NothingToDo, RunEnded
+from hedgerow.progress import err, text_of
 
 LARGEST_NUMBER = 2**31 - 1
 """PostgreSQL's largest, of a run, a release, a version; a limit of more rows is none."""
@@ -37,14 +36,10 @@ RunId = Annotated[
     int, typer.Argument(metavar="ID", min=1, max=LARGEST_NUMBER, help="The run's number.")
 ]
 
-Report = Callable[[int, int, str], None]
-"""Called with (steps done, steps in all, what is going on)."""
-
 UNBOUNDED = 1_000_000
 """Characters; wider than any table."""
 
 out = Console(markup=False, emoji=False, highlight=False)
-err = Console(markup=False, emoji=False, highlight=False, stderr=True)
 
 
 class Commands(TyperGroup):
@@ -123,11 +118,6 @@ def _is_text(argument: str) -> bool:
     return True
 
 
-def text_of(text: str) -> Text:
-    """The text as it is, but for what nobody sees: it would steer the terminal or mislead."""
-    return Text("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
-
-
 def show(result: dict[str, Any], as_json: bool, *lines: str | Table) -> None:
     """Print the result as one JSON object for scripts, or else the lines for people."""
     show_json(result, as_json)
@@ -157,21 +147,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-@contextmanager
-def progress_bar() -> Iterator[Report]:
-    """A progress bar where somebody is watching; elsewhere what is reported is not shown.
-
-    It shows a share, since the steps of a run are not always what its message counts: a training
-    takes its steps first, and then measures.
-    """
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        task = progress.add_task("Starting.", total=None)
-
-        def report(step: int, total: int, message: str) -> None:
-            text = text_of(message).plain
-            progress.update(task, description=text, completed=step, total=total or None)
-
-        yield report

@@ -6,32 +6,19 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Printed
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
-from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, DryRun, progress_bar, show
-from curation.anchors.importing.insert import MAX_SOURCE, About
+from cli.shared.terminal import AsJson, DryRun, show
 from curation.plurals import counted
-from curation.taxonomy.project_types import all_types
-from curation.variants.importing.cells import parse_meanings
-from curation.variants.importing.choices import Choices, undecided_by_role
-from curation.variants.importing.entries import LABELS
-from curation.variants.importing.import_run import KIND, create_import
-from curation.variants.importing.plan import Preview, preview
+from curation.variants.importing.import_run import KIND
+from curation.variants.importing.in_words import against, left_out, nothing_left
+from curation.variants.importing.preview import Preview
 from curation.variants.importing.roles import (
     ColumnRoles,
-    check_roles,
-    guess_roles,
-    parse_roles,
-    types_by_name,
-    with_given,
 )
-from curation.variants.importing.staging import stage
-from curation.variants.importing.tables.parts import parts_of_path
-from curation.variants.importing.tables.table import open_table
-from db.engine import reading, writing
 from db.models import Verdict
+from hedgerow.variant_import import import_variants
 
 
 def variants_add(
@@ -88,29 +75,24 @@ def variants_add(
     as_json: AsJson = False,
 ) -> None:
     """Import variants with their anchors; what the project has already is passed over."""
-    settings, engine = open_home()
-    meanings = parse_meanings(verdicts or [])
-    parts = parts_of_path(file)
-    table = open_table(parts)
-    with reading(engine) as session:
-        types = all_types(session)
-    names = types_by_name(types.values())
-    given = parse_roles(mapping or [], columns=table.columns, types=names, name=table.name)
-    roles = with_given(guess_roles(table.columns, names), given)
-    check_roles(roles, columns=table.columns, name=table.name)
-    choices = Choices(
-        about=About(source or file.stem[:MAX_SOURCE], licence, genre, language),
-        undecided=undecided_by_role(undecided or [], types),
+    done = import_variants(
+        open_home(),
+        file,
+        mapping=mapping or [],
+        undecided=undecided or [],
+        verdicts=verdicts or [],
+        reviewer=reviewer,
         accept=accept,
-        reviewer=reviewer or settings.reviewer,
+        source=source,
+        licence=licence,
+        genre=genre,
+        language=language,
+        dry_run=dry_run,
     )
-    with progress_bar() as report:
-        staged = stage(table, parts, roles=roles, types=types, meanings=meanings, report=report)
-    with reading(engine) as session:  # the others can go on writing meanwhile
-        found = preview(session, staged, choices)
+    found = done.preview
     result: dict[str, Any] = {
-        "rows": staged.facts.rows,
-        "columns": dict(roles),
+        "rows": done.rows,
+        "columns": dict(done.roles),
         "anchors": found.anchors,
         "variants": found.variants,
         "types": dict(found.types),
@@ -118,17 +100,24 @@ def variants_add(
         "verdicts": _by_reviewer(found),
         "left_out": {reason.value: count for reason, count in found.left_out.items()},
         "places": dict(found.places),
+        "elsewhere": {source: one.variants for source, one in found.elsewhere.items()},
+        "against": _against(found),
         "dry_run": dry_run,
         "run": None,
     }
-    lines = _in_words(table.name, table.columns, roles, found, dry_run=dry_run)
-    if (found.variants or found.decisions) and not dry_run:
-        with writing(engine) as session:
-            author = asked_by(session, settings)
-            run = create_import(session, settings, staged, choices, requested_by=author)
-        result |= carry_out_run(settings, engine, run.id)
+    lines = _in_words(done.name, done.columns, done.roles, found, dry_run=dry_run)
+    if done.result:
+        result |= done.result
         lines = [*sentences(KIND, result), *lines]
     show(result, as_json, *lines)
+
+
+def _against(found: Preview) -> dict[str, dict[str, int]]:
+    """Verdict → status here → verdicts."""
+    counts: dict[str, dict[str, int]] = {}
+    for (verdict, status), count in found.against.items():
+        counts.setdefault(verdict.value, {})[status.value] = count
+    return counts
 
 
 def _by_reviewer(found: Preview) -> dict[str, int]:
@@ -145,13 +134,13 @@ def _in_words(
     lines: list[str | Printed] = [f"Read {name}: {read}."]
     if unused := [column for column in columns if column not in roles]:
         lines.append(f"Not used: {', '.join(unused)}.")
-    if dry_run:
+    if dry_run and (found.variants or found.decisions):
         lines.append(
             f"Would add {counted(found.anchors, 'anchor')}, {counted(found.variants, 'variant')} "
             f"and {counted(found.decisions, 'verdict')}."
         )
-    elif not found.variants and not found.decisions:
-        lines.append("Nothing of it is missing here.")
+    if nothing := nothing_left(found):
+        lines.append(nothing)
     if found.types:
         lines += ["", table_of("type", "variants", rows=found.types.items())]
     if found.verdicts:
@@ -160,10 +149,9 @@ def _in_words(
             for (reviewer, verdict), count in found.verdicts.items()
         ]
         lines += ["", table_of("reviewer", "verdict", "variants", rows=rows)]
+    if differing := against(found):
+        lines += ["", differing]
     if found.left_out:
-        left = [
-            (LABELS[reason], count, found.places.get(reason.value, ""))
-            for reason, count in found.left_out.items()
-        ]
+        left = [(one.what, one.number, one.first) for one in left_out(found)]
         lines += ["", table_of("left out", "number", "first at", rows=left)]
     return lines

@@ -70,10 +70,10 @@ def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariant
     As in every queue, those of one's own anchors come before those of the corpora.
     """
     conditions = _conditions(wanted)
-    total = session.execute(_measured(session, select(func.count())).where(*conditions))
+    total = session.execute(measured(session, select(func.count())).where(*conditions))
     key = col(getattr(Variant, wanted.first.value))
     query = (
-        _measured(session, select(col(Variant.id)))
+        measured(session, select(col(Variant.id)))
         .join(Source, col(Source.id) == col(Variant.source_id))
         .where(*conditions)
         .order_by(is_bundled(col(Source.name)), key.desc(), col(Variant.id))
@@ -86,7 +86,7 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
     """The variants with these ids, in this order, at most some hundreds; unknown ids are left
     out."""
     query = (
-        _measured(
+        measured(
             session,
             select(
                 col(Variant.id),
@@ -112,7 +112,7 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
     return [found[key] for key in ids if key in found]
 
 
-def _measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
+def measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
     """``query`` over variants, their measures and their cosine under the active encoder."""
     return (
         query.select_from(Variant)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,14 +139,16 @@ def _downloaded(name: str) -> Path:
     return Path(folder)
 
 
+NO_HUB = "is not on this machine and the model hub can't be reached"
+"""What is said of a model, a file or a task while there is no network."""
+
+
 @contextmanager
 def hub_answers(name: str) -> Iterator[None]:
     """Say in a sentence what the Hub, or the way to it, has against a model."""
     from huggingface_hub.errors import (  # noqa: PLC0415
         GatedRepoError,
         HFValidationError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
         RepositoryNotFoundError,
     )
 
@@ -157,10 +160,21 @@ def hub_answers(name: str) -> Iterator[None]:
     except (RepositoryNotFoundError, HFValidationError) as error:
         problem = "is neither a folder here nor a model on the model hub"
         raise HedgerowError(f"The encoder {name!r} {problem}; check the name.") from error
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
-        problem = "is not on this machine and the model hub can't be reached"
-        advice = f"connect to the network, name a model folder, or use {DEFAULT_ENCODER!r}"
-        raise HedgerowError(f"The encoder {name!r} {problem}; {advice}.") from error
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
+        if unreachable(error):
+            advice = f"connect to the network, name a model folder, or use {DEFAULT_ENCODER!r}"
+            raise HedgerowError(f"The encoder {name!r} {NO_HUB}; {advice}.") from error
         problem = f"could not be downloaded ({first_line(error)})"
         raise HedgerowError(f"The encoder {name!r} {problem}; try again.") from error
+
+
+def unreachable(error: BaseException | None) -> bool:
+    """Whether an error of the hub's client comes from a hub that can't be reached."""
+    from huggingface_hub.errors import LocalEntryNotFoundError  # noqa: PLC0415
+
+    network = (LocalEntryNotFoundError, ConnectionError, TimeoutError, socket.gaierror)
+    while error is not None:  # its HTTP library wraps what the system says
+        if isinstance(error, network):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -144,6 +144,24 @@ def prompt_ids(session: Session, role: PromptName) -> dict[int, int]:
     return {row.version: row.id for row in prompt_versions(session, role)}
 
 
+def find_version(session: Session, name: str, number: int | None) -> PromptVersion:
+    """The version of a prompt, None for the newest.
+
+    Raises:
+        HedgerowError: there is no such prompt or version.
+    """
+    known = next((prompt for prompt in PROMPTS if prompt == name), None)
+    if known is None:
+        raise HedgerowError(f"Expected a prompt ({', '.join(PROMPTS)}), found {name[:80]}.")
+    versions = prompt_versions(session, known)
+    for row in versions:
+        if number is None or row.version == number:
+            return row
+    raise HedgerowError(
+        f"Expected a version of the prompt {name} from 1 to {versions[0].version}, found {number}."
+    )
+
+
 def newest_template(session: Session, role: PromptName) -> str:
     """The template of a prompt's newest version; the built-in one before any is stored."""
     versions = prompt_versions(session, role)

@@ -7,7 +7,7 @@ since then is looked at, so that a change shows at once in large projects, too.
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -66,6 +66,17 @@ class Contents(NamedTuple):
     triples: int
     types_by_split: Mapping[str, CountsByType]
     triples_by_split: CountsByType
+
+
+def release_facts(release: Release) -> dict[str, Any]:
+    """What the command line's ``--json`` and the HTTP interface say of a release."""
+    return {
+        "release": release.number,
+        "name": release.name,
+        "hash": release.content_hash,
+        "summary": release.summary,
+        "created_at": release.created_at.isoformat(),
+    }
 
 
 def contents_of(release: Release) -> Contents:

@@ -4,7 +4,7 @@ The order depends on content uids alone, so that equal releases give equal tripl
 database. One anchor is held in memory at a time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple
@@ -92,8 +92,15 @@ def uid_order(session: Session) -> list[ColumnElement[str]]:
     ]
 
 
-def families(session: Session, release_id: int, *, split: Split | None = None) -> Iterator[Family]:
-    """The families of a release, or of one of its splits, by anchor uid.
+def families(
+    session: Session,
+    release_id: int,
+    *,
+    split: Split | None = None,
+    ids: Sequence[int] | None = None,
+) -> Iterator[Family]:
+    """The families of a release, of one of its splits, or of the items with these ids, by anchor
+    uid.
 
     Families without a positive or without a negative are among them.
     """
@@ -111,6 +118,8 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
     ).where(col(ReleaseItem.release_id) == release_id)
     if split is not None:
         query = query.where(col(ReleaseItem.split) == split)
+    if ids is not None:
+        query = query.where(col(ReleaseItem.id).in_(ids))
     query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
     for _, rows in groupby(session.execute(query), key=itemgetter(0)):
         of_anchor = list(rows)
@@ -128,16 +137,21 @@ def triple_rows(
     them (``without_triples``).
     """
     for family in families(session, release_id, split=split):
-        for good, bad in product(family.positives, family.negatives):
-            yield TripleRow(
-                anchor=family.anchor,
-                positive=good.text,
-                negative=bad.text,
-                positive_type=good.type_id,
-                negative_type=bad.type_id,
-                positive_cue=good.cue,
-                split=family.split,
-                anchor_uid=family.anchor_uid,
-                positive_uid=good.uid,
-                negative_uid=bad.uid,
-            )
+        yield from triples_of(family)
+
+
+def triples_of(family: Family) -> Iterator[TripleRow]:
+    """The triples of a family, by positive and negative uid."""
+    for good, bad in product(family.positives, family.negatives):
+        yield TripleRow(
+            anchor=family.anchor,
+            positive=good.text,
+            negative=bad.text,
+            positive_type=good.type_id,
+            negative_type=bad.type_id,
+            positive_cue=good.cue,
+            split=family.split,
+            anchor_uid=family.anchor_uid,
+            positive_uid=good.uid,
+            negative_uid=bad.uid,
+        )

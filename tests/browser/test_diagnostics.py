@@ -52,8 +52,8 @@ def test_a_marked_region_is_listed_and_reviewed(
     page.wait_for_timeout(500)  # until the chart has its final width
     box = plot.bounding_box()
     assert box is not None
-    left, right = box["x"] + 80, box["x"] + box["width"] - 10
-    top, bottom = box["y"] + 60, box["y"] + box["height"] - 80
+    left, right = box["x"] + 75, box["x"] + box["width"] - 1
+    top, bottom = box["y"] + 8, box["y"] + box["height"] - 72
     page.mouse.move(left, top)
     page.mouse.down()
     page.mouse.move(right, bottom, steps=4)
@@ -62,24 +62,26 @@ def test_a_marked_region_is_listed_and_reviewed(
     expect(review).to_be_visible()
     expect(page.locator(".hg-found tbody tr")).to_have_count(40)
     with page.expect_download() as saved:
-        page.get_by_role("button", name="SVG").click()
+        page.get_by_role("button", name="SVG", exact=True).click()
     assert saved.value.suggested_filename == "hedgerow-pairs.svg"
     assert "<svg" in Path(saved.value.path()).read_text(encoding="utf-8")
     review.click()
     expect(page.locator("article.hg-card").first).to_be_visible()
-    expect(page.get_by_text("Diagnostics: Levenshtein distance")).to_be_visible()
+    expect(page.get_by_text("Diagnostics: Verbal negation, Levenshtein distance")).to_be_visible()
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_clicked_symbol_is_reviewed_and_its_counter_follows_every_decision(
+def test_a_clicked_cell_is_reviewed_and_its_counter_follows_every_decision(
     measured: Engine, home: Path, share: Share, page: Page
 ) -> None:
     visit(page, share(home), "/diagnostics?show=Pairs")
-    symbols = page.get_by_test_id("stVegaLiteChart").locator(".mark-symbol.role-mark path")
-    expect(symbols.first).to_be_visible()
+    cells = page.get_by_test_id("stVegaLiteChart").locator(".mark-rect.role-mark.marks path")
+    expect(cells.first).to_be_visible()
     settle(page)
-    symbols.first.click()  # the largest, which is of two variants
-    expect(page.get_by_text("2 variants: Levenshtein distance 4, cosine")).to_be_visible()
+    cells.first.click()  # the fullest, which is of two variants
+    expect(
+        page.get_by_text("2 variants: Verbal negation, Levenshtein distance 4, cosine")
+    ).to_be_visible()
     expect(page.locator(".hg-found tbody tr")).to_have_count(2)
     page.get_by_role("button", name="Review these 2").click()
     expect(page.get_by_text("2 of 2 left")).to_be_visible()

@@ -50,3 +50,13 @@ def test_a_list_is_read_object_by_object_however_it_is_cut(
     text = json.dumps(items)
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
     assert list(read_json_list(pieces)) == items
+
+
+@pytest.mark.parametrize("text", ['{"a": "b', '{"a": "b\n"}', '{"a": "\\x"}'])
+def test_a_reason_does_not_end_in_at(text: str) -> None:
+    with pytest.raises(JsonError) as single:
+        read_json(text)
+    with pytest.raises(JsonError) as listed:
+        list(read_json_list([f"[{text}"]))
+    for error in (single, listed):
+        assert str(error.value) and not str(error.value).endswith(" at")

@@ -78,3 +78,21 @@ def test_an_address_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "localhost:8000")
     with pytest.raises(HedgerowError, match="HEDGEROW_OPENAI_BASE_URL is not usable: expected an"):
         load_settings()
+
+
+def test_a_token_of_the_http_interface_is_long_and_fits_a_header(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrong = {"": "none", "sk-secret": "only 9", "sk-a secret of many words": "other characters"}
+    for value, found in wrong.items():
+        monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", value)
+        with pytest.raises(
+            HedgerowError, match=f"in HEDGEROW_HTTP_TOKEN, but found {found};"
+        ) as no:
+            load_settings().require_http_token()
+        assert "secret" not in str(no.value)
+    token = "sk-0123456789abc"
+    monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", token)
+    settings = load_settings()
+    assert settings.require_http_token() == token
+    assert token not in repr(settings) + repr(setting_facts(settings))

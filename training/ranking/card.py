@@ -14,7 +14,7 @@ from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.hub.model_card import LICENCES, LOCAL_MODEL, VERSIONS, public_base
 from training.hub.model_card_text import PLACE
-from training.ranking.epochs import NAMES
+from training.ranking.epochs import NAMES, SHARES
 from training.ranking.request import request_of
 from training.ranking.reranking import WHAT_IT_IS
 
@@ -83,11 +83,15 @@ def _figures(result: Mapping[str, Any]) -> str:
     before, after = result["before"], result["after"]
     pairs = f"NevIR is measured on {result['data']['held_out']:,} held-out pairs."
     rows = [
-        (said, f"{before[name]:.3f}", f"{after[name]:.3f}")
+        (said, _shown(name, before[name]), _shown(name, after[name]))
         for name, said in NAMES.items()
         if name in before and name in after
     ]
     return f"{markdown_table(['', 'before', 'after'], rows)}\n\n{pairs}"
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{value:.1%}" if name in SHARES else f"{value:.3f}"
 
 
 def _taught(result: Mapping[str, Any]) -> str:

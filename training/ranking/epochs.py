@@ -8,14 +8,19 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from db.models import Run
-from training.ranking.figures import DOCUMENTS, NEVIR, QUANTILES, quantile
+from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, QUANTILES, quantile
 from training.ranking.reranking import RERANKING
 from training.runs.curves import read_looks
 
 SPREAD = f"{DOCUMENTS}:sd"
 
+SHARES = (NEVIR, LOW, HIGH)
+"""The figures that people read as percentages."""
+
 NAMES: Mapping[str, str] = {
     NEVIR: "NevIR pairwise accuracy",
+    LOW: "lower end of its 95% interval",
+    HIGH: "upper end of its 95% interval",
     RERANKING: "retrieval (MRR)",
     DOCUMENTS: "mean cosine of the two documents",
     SPREAD: "its standard deviation",

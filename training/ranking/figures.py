@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from training.benchmarks.results.measure import measure
+from training.benchmarks.results.statistics import interval
 from training.benchmarks.scorers.interface import Scorer
 from training.benchmarks.tasks.nevir import DocumentPair, NevIR
 from training.ranking.reranking import RERANKING, reciprocal_rank, reranking_questions
 
 NEVIR = "nevir"
 """Pairwise accuracy on the held-out pairs, in [0, 1] (Figure 5)."""
+
+LOW, HIGH = f"{NEVIR}:low", f"{NEVIR}:high"
+"""The ends of its 95% interval, in [0, 1]; passages are drawn, not pairs."""
 
 DOCUMENTS = "documents"
 """Mean cosine of the two documents of a held-out pair (Figure 8). The standard deviation is at the
@@ -50,7 +54,9 @@ class RankingFigures:
             HedgerowError: the model gives no usable numbers.
         """
         result = measure(self._nevir, scorer, on_progress=self._on_progress)
-        found = {NEVIR: result.score / 100, **result.figures}
+        sure = interval(result)
+        found = {NEVIR: result.score / 100, LOW: sure.low / 100, HIGH: sure.high / 100}
+        found |= result.figures
         if scorer.compares_any:
             cosines = scorer.answer(self._nevir.asides(), asks="similarity")  # remembered
             values = np.percentile(np.concatenate(cosines), QUANTILES)

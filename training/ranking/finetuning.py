@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ from db.execution import RunContext
 from db.models import Encoder
 from training.benchmarks.scorers.architecture import scorer_for
 from training.benchmarks.scorers.embedding_models import BiEncoder
-from training.benchmarks.tasks.nevir import DocumentPair
 from training.finetune import checkpoints
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.fitting import is_out_of_memory
@@ -40,7 +38,14 @@ from training.ranking.card import ranking_card
 from training.ranking.epochs import EpochFigures, epochs_of
 from training.ranking.figures import RankingFigures
 from training.ranking.pairs import PairsFile, Parts, parts_of, passages
-from training.ranking.request import RankingRequest, files_of, request_of, require_trainable
+from training.ranking.request import (
+    RankingRequest,
+    drawn,
+    files_of,
+    request_of,
+    require_trainable,
+)
+from training.ranking.time_needed import characters_read
 
 
 class _Task(NamedTuple):
@@ -75,7 +80,8 @@ def work(context: RunContext) -> dict[str, Any]:
 
     Returns:
         ``run``, ``model`` (its folder), ``name``, ``architecture``, ``fingerprint``, ``base``,
-        ``loss``, ``steps``, ``seconds``; ``data`` and ``validation``: what was trained on and
+        ``loss``, ``steps``, ``seconds``; ``pace``: characters a second (`time_needed`), unless it
+        was carried out again; ``data`` and ``validation``: what was trained on and
         measured on; ``epochs``: the figures of each; ``before``, ``after``: those of the first and
         the last; of an encoder ``encoder_id``.
 
@@ -100,7 +106,7 @@ def _work(context: RunContext) -> dict[str, Any]:
     task = _task(context)
     context.update(0, 0, "Loading the model.")
     try:
-        steps, loss = _train(context, task)
+        trained = _train(context, task)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
@@ -113,7 +119,7 @@ def _work(context: RunContext) -> dict[str, Any]:
     context.beat()  # what was measured last is stored now
     with reading(context.engine) as session:
         epochs = epochs_of(session, context.run)
-    result = _result(context, task, epochs) | {"steps": steps, "loss": loss}
+    result = _result(context, task, epochs) | trained
     write_card(context.folder / MODEL_FOLDER, ranking_card(context.run, result))
     if task.architecture == BiEncoder.architecture:
         with writing(context.engine) as session:
@@ -142,16 +148,8 @@ def _task(context: RunContext) -> _Task:
     )
 
 
-def drawn(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
-    """At most as many pairs as are asked for, drawn by the seed, in the file's order."""
-    if request.max_pairs is None or request.max_pairs >= len(pairs):
-        return list(pairs)
-    places = random.Random(request.seed).sample(range(len(pairs)), request.max_pairs)
-    return [pairs[place] for place in sorted(places)]
-
-
-def _train(context: RunContext, task: _Task) -> tuple[int, str]:
-    """Train and save the model: the steps done, and the library's name of the loss."""
+def _train(context: RunContext, task: _Task) -> dict[str, Any]:
+    """Train and save the model: the steps done, the library's name of the loss, and the pace."""
     from training.finetune.progress import RunProgress
     from training.ranking.trainers import TRAINERS, Fit
 
@@ -165,10 +163,16 @@ def _train(context: RunContext, task: _Task) -> tuple[int, str]:
 
     fit = Fit(task.parts.train, task.request, measure, context.folder, task.identity, progress)
     trainer = TRAINERS[task.architecture](model, fit)
+    started = time.monotonic()
     steps = trainer.finish()
+    seconds = time.monotonic() - started
     context.check()
     save_model(model, context.folder)
-    return steps, type(trainer).loss_class.__name__
+    facts: dict[str, Any] = {"steps": steps, "loss": type(trainer).loss_class.__name__}
+    if context.run.attempt > 1:  # it may have gone on from a checkpoint
+        return facts
+    read = characters_read(task.parts, task.request, task.architecture)
+    return facts | {"pace": round(read / max(seconds, 0.001), 1)}
 
 
 def _result(context: RunContext, task: _Task, epochs: Sequence[EpochFigures]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ in `training.benchmarks.data.sources.FOLDER` is for tests.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -45,11 +46,28 @@ class PairsFile(NamedTuple):
     pairs: tuple[DocumentPair, ...]
 
 
+class PairCounts(NamedTuple):
+    """How many pairs a finetuning trains on, and how many it is measured on."""
+
+    trained_on: int
+    held_out: int
+
+    @property
+    def told(self) -> str:
+        """The two in words, without a full stop."""
+        return f"{counted(self.trained_on, 'pair')} to train on, {self.held_out:,} held out"
+
+
 class Parts(NamedTuple):
     """What a model is trained on, and what it is measured on; no passage is in both."""
 
     train: list[DocumentPair]
     held_out: list[DocumentPair]
+
+    @property
+    def counts(self) -> PairCounts:
+        """How many pairs each has."""
+        return PairCounts(len(self.train), len(self.held_out))
 
 
 def keep_pairs(data_folder: Path, name: str, content: bytes) -> KeptData:
@@ -155,6 +173,18 @@ def _place(group: Sequence[DocumentPair]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
+def sharing(
+    pairs: Sequence[DocumentPair], others: Sequence[DocumentPair]
+) -> list[list[DocumentPair]]:
+    """Those pairs, by passage, whose passage has a document that others have, too."""
+    known = {_same(document) for pair in others for document in pair.documents}
+    return [
+        group
+        for group in passages(pairs)
+        if any(_same(document) in known for pair in group for document in pair.documents)
+    ]
+
+
 def require_apart(train: PairsFile, other: Sequence[DocumentPair], *, other_name: str) -> None:
     """Refuse training data that share a passage with what models are measured on.
 
@@ -164,16 +194,17 @@ def require_apart(train: PairsFile, other: Sequence[DocumentPair], *, other_name
     Raises:
         HedgerowError: they do.
     """
-    known = {_same(document) for pair in other for document in pair.documents}
-    shared = sum(
-        any(_same(document) in known for pair in group for document in pair.documents)
-        for group in passages(train.pairs)
-    )
-    if shared:
+    if shared := sharing(train.pairs, other):
         raise HedgerowError(
             f"Expected training pairs of passages that no model is tested on, but {train.name!r} "
-            f"shares {counted(shared, 'passage')} with {other_name}."
+            f"shares {counted(len(shared), 'passage')} with {other_name}."
         )
+
+
+def _tests(data_folder: Path) -> Iterator[tuple[str, Sequence[DocumentPair]]]:
+    """The name and the pairs of each test of NevIR's that the project keeps."""
+    for kept in kept_data(data_folder, NevIR.id):
+        yield kept.name, NevIR.read(data_folder / kept.file).items
 
 
 def require_untested(data_folder: Path, train: PairsFile) -> None:
@@ -182,10 +213,50 @@ def require_untested(data_folder: Path, train: PairsFile) -> None:
     Raises:
         HedgerowError: they do.
     """
-    for kept in kept_data(data_folder, NevIR.id):
-        test = NevIR.read(data_folder / kept.file).items
-        named = f"{kept.name!r}, which this project keeps as data of the benchmark NevIR; train "
-        require_apart(train, test, other_name=f"{named}on other pairs, such as its train split")
+    for name, test in _tests(data_folder):
+        require_apart(
+            train,
+            test,
+            other_name=f"{name!r}, which this project keeps as data of the benchmark NevIR; leave "
+            "those pairs out (--leave-out-tested in a terminal), or train on others, such as "
+            "NevIR's train split",
+        )
+
+
+def keep_untested(data_folder: Path, file: str, *, name: str = "") -> KeptData:
+    """Store the pairs of a kept file whose passages no test of NevIR's in the project has.
+
+    Args:
+        file, name: as `read_pairs` takes them.
+
+    Returns:
+        The new file, or the same one where nothing had to be left out.
+
+    Raises:
+        HedgerowError: nothing is left, or as `read_pairs`.
+    """
+    whole = read_pairs(data_folder, file, name=name)
+    tested = [pair for _, test in _tests(data_folder) for pair in test]
+    left_out = {id(pair) for group in sharing(whole.pairs, tested) for pair in group}
+    rest = [pair for pair in whole.pairs if id(pair) not in left_out]
+    if not rest:
+        raise HedgerowError(
+            f"Expected pairs in {whole.name!r} that no model is tested on, found none; train on "
+            "others, such as NevIR's train split."
+        )
+    if not left_out:
+        return KeptData(NevIR.id, file, whole.name)
+    return keep_pairs(data_folder, f"{Path(whole.name).stem}-untested.jsonl", _lines(rest))
+
+
+def _lines(pairs: Sequence[DocumentPair]) -> bytes:
+    """Pairs in NevIR's format."""
+    rows = (
+        {"id": pair.key}
+        | dict(zip(("q1", "q2", "doc1", "doc2"), pair.queries + pair.documents, strict=True))
+        for pair in pairs
+    )
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +20,18 @@ from db.settings import Settings
 from training.benchmarks.scorers.architecture import architecture_of, fitting
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
+from training.benchmarks.tasks.nevir import DocumentPair
 from training.finetune.fitting import LARGEST_SEED
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of
 from training.models.rankers import KIND
-from training.ranking.pairs import PairsFile, Parts, parts_of, read_pairs, require_untested
+from training.ranking.pairs import (
+    PairCounts,
+    PairsFile,
+    Parts,
+    parts_of,
+    read_pairs,
+    require_untested,
+)
 
 ARCHITECTURES = (BiEncoder.architecture, Cross.architecture, LateInteraction.architecture)
 """What can be finetuned on NevIR's pairs; the paper's §6 has one of each."""
@@ -113,12 +124,30 @@ def files_of(data_folder: Path, request: RankingRequest) -> tuple[PairsFile, Pai
 
 
 def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
-    """The pairs that a request trains on, before `max_pairs` of them are drawn, and measures on.
+    """The pairs that a request trains on, `max_pairs` of them drawn, and measures on.
 
     Raises:
         HedgerowError: as `files_of` and `parts_of`.
     """
-    return parts_of(*files_of(data_folder, request))
+    parts = parts_of(*files_of(data_folder, request))
+    return parts._replace(train=drawn(parts.train, request))
+
+
+def drawn(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
+    """At most as many pairs as are asked for, drawn by the seed, in the file's order."""
+    if request.max_pairs is None or request.max_pairs >= len(pairs):
+        return list(pairs)
+    places = random.Random(request.seed).sample(range(len(pairs)), request.max_pairs)
+    return [pairs[place] for place in sorted(places)]
+
+
+def pair_counts(data_folder: Path, run: Run) -> PairCounts | None:
+    """How many pairs a finetuning trains on and measures; None if its files are gone."""
+    if data := run.result.get("data"):
+        return PairCounts(data["trained_on"], data["held_out"])
+    with suppress(HedgerowError):
+        return parts_asked(data_folder, request_of(run)).counts
+    return None
 
 
 def require_trainable(folder: Path, architecture: str, *, name: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from db.errors import HedgerowError
 from training.recipe.plan import TrainingPlan
@@ -120,6 +120,24 @@ def preset_of(recipe: Recipe, plan: TrainingPlan) -> Preset | None:
     """The preset that this recipe is, for this release; None where it is somebody's own."""
     found = (preset for preset in PRESETS.values() if recipe_for(preset, plan) == recipe)
     return next(found, None)
+
+
+def changes(values: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
+    """The keys of a recipe, of this version or another, that a preset has not, or has otherwise."""
+    its = preset.recipe.model_dump(mode="json")
+    return {key: value for key, value in values.items() if its.get(key) != value}
+
+
+def nearest(recipes: Sequence[Mapping[str, Any]]) -> Preset:
+    """The preset that these recipes, each with every key, have the fewest keys otherwise than.
+
+    Of presets that are equally near, *standard*, whose values are the defaults, comes first.
+    """
+
+    def distance(preset: Preset) -> tuple[int, bool]:
+        return sum(len(changes(values, preset)) for values in recipes), preset.id != STANDARD
+
+    return min(PRESETS.values(), key=distance)
 
 
 def reason(plan: TrainingPlan) -> str:

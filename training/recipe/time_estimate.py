@@ -90,7 +90,7 @@ def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstima
     held = _retention(plan, recipe, steps=steps)
     of_a_step = STEP + recipe.batch_size * plan.characters_a_row(recipe) + held.a_step
     read = held.before + _evaluations(plan, recipe) + _measured_afterwards(session, plan, recipe)
-    pace, run = _pace(session, recipe)
+    pace, run = pace_of(session, recipe)
     return TimeEstimate(
         PREPARING + OVERHEAD + (steps * of_a_step + read / forward_only()) / pace, run
     )
@@ -136,21 +136,21 @@ def _measured_afterwards(session: Session, plan: TrainingPlan, recipe: Recipe) -
     return (min(variants, most) + min(unknown, most)) * reading_pace.length(plan.letters)
 
 
-def _pace(session: Session, recipe: Recipe) -> tuple[float, int | None]:
+def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
     """Characters a second, forwards and backwards, and the run on this machine that tells it."""
-    weight = _weight(recipe.base_encoder)
     for run in _telling_trainings(session, recipe):
         paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
-        heavier = _heavier(_base_of(run), than=recipe.base_encoder, weight=weight)
-        if paces and heavier:  # each of as many steps
-            return heavier * len(paces) / sum(1 / pace for pace in paces), run.id
-    for run in _here(list_runs(session, kind=MEASURING)):
+        factor = heavier(_base_of(run), than=recipe.base_encoder)
+        if paces and factor:  # each of as many steps
+            return factor * len(paces) / sum(1 / pace for pace in paces), run.id
+    for run in of_this_host(list_runs(session, kind=MEASURING)):
         paces = [pace for _, pace in metrics(session, run.id, name=reading_pace.PACE)]
         encoder = str(run.result.get("encoder", ""))
-        heavier = _heavier(encoder, than=recipe.base_encoder, weight=weight)
-        if paces and heavier:
-            return heavier * paces[-1] / forward_only(), run.id
-    return CHARACTERS_PER_SECOND * BUILT_IN_WEIGHT / (weight or BUILT_IN_WEIGHT), None
+        factor = heavier(encoder, than=recipe.base_encoder)
+        if paces and factor:
+            return factor * paces[-1] / forward_only(), run.id
+    weight = _weight(recipe.base_encoder) or BUILT_IN_WEIGHT
+    return CHARACTERS_PER_SECOND * BUILT_IN_WEIGHT / weight, None
 
 
 def _telling_trainings(session: Session, recipe: Recipe) -> list[Run]:
@@ -164,13 +164,14 @@ def _telling_trainings(session: Session, recipe: Recipe) -> list[Run]:
 
     told = [
         run
-        for run in _here(list_runs(session, kind=KIND))
+        for run in of_this_host(list_runs(session, kind=KIND))
         if run.result.get("steps", 0) >= TELLING_STEPS
     ]
     return sorted(told, key=in_common, reverse=True)
 
 
-def _here(runs: list[Run]) -> list[Run]:
+def of_this_host(runs: list[Run]) -> list[Run]:
+    """Those of the runs that this machine has carried out."""
     return [run for run in runs if run.host == socket.gethostname()]
 
 
@@ -178,10 +179,11 @@ def _base_of(run: Run) -> str:
     return str(run.parameters["recipe"].get("base_encoder", ""))
 
 
-def _heavier(name: str, *, than: str, weight: float) -> float:
-    """How many times as heavy an encoder is as another one of this weight; 0 where nobody knows."""
+def heavier(name: str, *, than: str) -> float:
+    """How many times as heavy an encoder is as another one; 0 where nobody knows."""
     if name == than:
         return 1.0
+    weight = _weight(than)
     return _weight(name) / weight if weight else 0.0
 
 

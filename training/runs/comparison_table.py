@@ -19,6 +19,7 @@ from training.evaluation.probes import figure_1_probes
 from training.evaluation.similarity import ROLES
 from training.recipe.of_run import values_of
 from training.recipe.plan import KIND
+from training.recipe.presets import Preset, changes
 from training.studies.outcomes import NAMES, held_out
 from training.studies.study_run import study_of
 
@@ -109,11 +110,6 @@ def _figure_1(session: Session, encoders: Sequence[int]) -> dict[int, dict[str, 
     return found
 
 
-def changed_keys(row: TrainingRow, default: Mapping[str, Any]) -> dict[str, Any]:
-    """What a training's recipe has that the default has not, or has otherwise."""
-    return {key: value for key, value in row.recipe.items() if default.get(key) != value}
-
-
 def in_words(changes: Mapping[str, Any]) -> str:
     """Keys with their values, as in a recipe's file."""
     return ", ".join(f"{key}: {shown(value)}" for key, value in changes.items())
@@ -167,13 +163,13 @@ def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list
     return found
 
 
-def alike(rows: Sequence[TrainingRow], default: Mapping[str, Any]) -> dict[str, Any]:
-    """What these trainings have in common, and not with the default; {} of a single one."""
+def alike(rows: Sequence[TrainingRow], preset: Preset) -> dict[str, Any]:
+    """What these trainings have in common, and not with the preset; {} of a single one."""
     if len(rows) < 2:
         return {}
     return {
         key: value
-        for key, value in changed_keys(rows[0], default).items()
+        for key, value in changes(rows[0].recipe, preset).items()
         if all(row.recipe.get(key) == value for row in rows)
     }
 

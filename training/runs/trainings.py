@@ -187,7 +187,11 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     with reading(context.engine) as session:
         task = _task(session, context.run, context.settings)
         shared = compare(session, context.settings.data_folder, task.release, report=context.update)
-        bundled = compare_bundled_texts(context.settings.data_folder, report=context.update)
+        bundled = (
+            compare_bundled_texts(context.settings.data_folder, report=context.update)
+            if task.recipe.retention
+            else []
+        )
     context.update(0, 0, "Looking for the encoder.")
     base = task.recipe.base_encoder
     base_hash = fingerprint(base)

@@ -30,6 +30,22 @@ class Study(StrEnum):
     """Whose triples they are, as many of each: the paper's Figure 4."""
 
 
+QUESTIONS: Mapping[Study, str] = MappingProxyType(
+    {
+        Study.DATA: "What does either half of the data teach? All of it, only negation, only "
+        "hedging, as in the paper's Table 2 and Figure 3.",
+        Study.TRIPLES: "How much data does it take, and what does more of it cost in general "
+        "ability? As in the paper's Figure 2.",
+        Study.TYPES: "What is each variant type good for? All types, then each one left out.",
+        Study.WRITERS: "Are variants by rule as good as those by a language model? As many of "
+        "either, and all of them.",
+        Study.SOURCES: "Are your triples better than those of others, or only more? Equally many "
+        "of each source, as in the paper's Figure 4.",
+    }
+)
+"""What each answers, and how."""
+
+
 class Arm(NamedTuple):
     """One of the trainings of a study.
 
@@ -53,11 +69,13 @@ class Design(NamedTuple):
         arms: the trainings, the one on all data first.
         told: sentences on how it is done and read.
         obstacle: why it can't be done on this release, in one sentence; "" where it can.
+        caution: how it differs from the paper's on this release, which `told` does not repeat.
     """
 
     arms: list[Arm]
     told: list[str]
     obstacle: str = ""
+    caution: str = ""
 
 
 SHARES = tuple(Fraction(1, 2**power) for power in range(6, 0, -1))
@@ -166,9 +184,9 @@ def _by_data(data: Composition, base: Recipe) -> Design:
     told = [
         "'All' is the paper's four negations and two hedges; other types take no part.",
         EPOCHS_ALIKE,
-        _originals(data),
     ]
-    return _checked(arms, [*told, NOTHING_HELD] if base.retention else told)
+    found = _checked(arms, [*told, NOTHING_HELD] if base.retention else told)
+    return found._replace(caution=_originals(data))
 
 
 def _originals(data: Composition) -> str:

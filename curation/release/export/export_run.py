@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.release.export.export_formats import export_format
-from curation.release.export.release_folder import export_release, read_manifest
+from curation.release.export.release_folder import export_name, export_release, read_manifest
 from curation.release.export.zip_file import zip_export
 from curation.release.freezing import get_release
 from curation.release.overlap_results import kept
@@ -26,7 +26,7 @@ def work(context: RunContext) -> dict[str, Any]:
     with reading(context.engine) as session:
         release = get_release(session, context.parameters.get("release"))
         chosen = context.parameters.get("folder")
-        own = context.folder / f"hedgerow-release-{release.number}-{format}"
+        own = context.folder / export_name(release, format)
         folder = context.settings.home / chosen if chosen else own
         place = export_release(
             session,

@@ -1,13 +1,12 @@
 """One table of an export as one file: Parquet, JSON lines or CSV, row by row."""
 
 import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from curation.release.export.table_rows import TableColumn
 
@@ -36,29 +35,42 @@ def write_parquet(path: Path, columns: Sequence[TableColumn], rows: Iterator[Rec
 
 
 def write_jsonl(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
-    names = [column.name for column in columns]
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for row in rows:
-            file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+        file.writelines(jsonl_lines(columns, rows))
+
+
+def jsonl_lines(columns: Sequence[TableColumn], rows: Iterable[Record]) -> Iterator[str]:
+    """The rows as JSON, each on a line of its own."""
+    names = [column.name for column in columns]
+    for row in rows:
+        yield json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
 
 
 def write_csv(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
-    # With a byte-order mark, or spreadsheets take UTF-8 for an older encoding.
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        _write_table(file, [column.name for column in columns], rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(csv_lines([column.name for column in columns], rows))
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """A table as a CSV file for a spreadsheet: as `write_csv` writes it, its header neutral too."""
-    file = io.StringIO(newline="")
-    _write_table(file, [_cell(name) for name in header], rows)
-    return file.getvalue().encode("utf-8-sig")
+    return "".join(csv_lines([_cell(name) for name in header], rows)).encode()
 
 
-def _write_table(file: TextIO, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The header and each row, as a spreadsheet reads them."""
+    # With a byte-order mark, or spreadsheets take UTF-8 for an older encoding.
+    yield "\N{BYTE ORDER MARK}"
+    writer = csv.writer(_Given(), lineterminator="\n")
+    yield writer.writerow(header)
+    for row in rows:
+        yield writer.writerow([_cell(value) for value in row])
+
+
+class _Given:
+    """A file that hands back what it is given, as ``writerow`` then does."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def original(cell: str) -> str:

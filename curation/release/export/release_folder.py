@@ -84,6 +84,11 @@ def export_release(
     return target
 
 
+def export_name(release: Release, format: str) -> str:
+    """What an export is called, where nobody has named it."""
+    return f"hedgerow-release-{release.number}-{format}"
+
+
 @contextmanager
 def explained(place: Path) -> Iterator[None]:
     try:

@@ -1,13 +1,16 @@
 """The tables of an export: their columns, and their rows as a release has them."""
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Row, func, inspect, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.release.triples import BATCH, triple_rows, uid_order
+from curation.release.triples import BATCH, families, triple_rows, triples_of, uid_order
 from db.models import Polarity, Release, ReleaseItem, Split
 
 Table = Literal["triples", "variants", "pairs"]
@@ -18,6 +21,10 @@ TABLES_OF: dict[str, tuple[Table, ...]] = {
     "pairs": ("pairs",),
 }
 """The tables that each format of ours holds."""
+
+
+PIECE = 1_000
+"""Variants of a piece of a release, or a family more."""
 
 
 class TableColumn(NamedTuple):
@@ -109,10 +116,37 @@ def read_table(
     """
     if table == "triples":
         return triple_rows(session, release_id, split=split)
-    items = _items(session, release_id, split=split)
-    if table == "variants":
-        return map(_variant, items)
-    return (_pair(item) for item in items if item.polarity != Polarity.NEUTRAL)
+    return _rows(table, _items(session, release_id, split=split))
+
+
+def cut(session: Session, release_id: int) -> "list[array[int]]":
+    """The ids of a release's items in pieces of whole families, by content uid.
+
+    A release never changes, so its pieces can be read one by one, each in a session of its own.
+    The ids take 8 bytes each.
+    """
+    query = (
+        select(col(ReleaseItem.anchor_uid), col(ReleaseItem.id))
+        .where(col(ReleaseItem.release_id) == release_id)
+        .order_by(*uid_order(session))
+        .execution_options(yield_per=BATCH)
+    )
+    pieces: list[array[int]] = []
+    for _, family in groupby(session.execute(query), key=itemgetter(0)):
+        if not pieces or len(pieces[-1]) >= PIECE:
+            pieces.append(array("q"))
+        pieces[-1].extend(item_id for _, item_id in family)
+    return pieces
+
+
+def read_piece(
+    session: Session, release_id: int, table: Table, ids: Sequence[int]
+) -> Iterator[tuple[Any, ...]]:
+    """As ``read_table``, for one piece of ``cut``; the session may be closed before it is used."""
+    if table == "triples":
+        read = list(families(session, release_id, ids=list(ids)))
+        return chain.from_iterable(map(triples_of, read))
+    return _rows(table, iter(list(_items(session, release_id, ids=list(ids)))))
 
 
 def count_rows(session: Session, release: Release, table: Table) -> dict[str, int]:
@@ -136,10 +170,24 @@ def count_rows(session: Session, release: Release, table: Table) -> dict[str, in
 _Item = Row[*tuple[Any, ...]]
 
 
-def _items(session: Session, release_id: int, *, split: Split | None) -> Iterator[_Item]:
+def _rows(table: Table, items: Iterator[_Item]) -> Iterator[tuple[Any, ...]]:
+    if table == "variants":
+        return map(_variant, items)
+    return (_pair(item) for item in items if item.polarity != Polarity.NEUTRAL)
+
+
+def _items(
+    session: Session,
+    release_id: int,
+    *,
+    split: Split | None = None,
+    ids: Sequence[int] | None = None,
+) -> Iterator[_Item]:
     query = select(*inspect(ReleaseItem).columns).where(col(ReleaseItem.release_id) == release_id)
     if split is not None:
         query = query.where(col(ReleaseItem.split) == split)
+    if ids is not None:
+        query = query.where(col(ReleaseItem.id).in_(ids))
     query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
     return iter(session.execute(query))
 

@@ -7,6 +7,7 @@ from curation.anchors.importing.file_table import quoted
 from curation.content_uids import canonical
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.variants.importing.roles import name_key
+from curation.variants.importing.unclear import Field, Unclear
 from db.errors import HedgerowError
 from db.models import Split, Verdict
 
@@ -78,17 +79,18 @@ def judged(
     """The verdict in a cell; None for none. A reject reason by itself is a rejection.
 
     Raises:
-        HedgerowError: the value is not known.
+        Unclear: the value is not known.
     """
     key = name_key(value)
     known = _VERDICTS | dict(meanings)
     if key not in known:
         if key in _REASONS:
             return Judged(Verdict.REJECT, _REASONS[key], note)
-        raise HedgerowError(
+        raise Unclear(
             f"Expected a verdict (accept or reject) in {quoted(column)}, found {quoted(value)} on "
-            f"{place}; say what it means, as in --verdict '{value[:40]}=accept', or leave the "
-            "column out."
+            f"{place}",
+            Field.VERDICT_WORDS,
+            value,
         )
     verdict = known[key]
     if verdict is not Verdict.REJECT:

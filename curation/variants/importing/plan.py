@@ -1,26 +1,24 @@
-"""What a file that has been read would add to the project: the one rule for preview and storing."""
+"""What a file that has been read adds to the project: the one rule for preview and storing."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.importing.nli_texts import KnownAnchor, known_anchors, newest_variant
-from curation.anchors.importing.preview import count_wordings
+from curation.anchors.importing.nli_texts import KnownAnchor, known_anchors
 from curation.content_uids import canonical, variant_uid
 from curation.review.decisions import chunks
 from curation.review.history import stands
 from curation.review.people.reviewers import LABELS, get_reviewer, whose
-from curation.taxonomy.project_types import all_types
 from curation.variants.importing.cells import Judged
-from curation.variants.importing.choices import Choices, check
-from curation.variants.importing.entries import FileAnchor, FileVariant, FileVerdict, LeftOut
-from curation.variants.importing.staged import Family, Staged, StagedVariant
-from db.models import Anchor, AnchorRevision, Decision, Reviewer, Variant, Verdict
+from curation.variants.importing.choices import Choices
+from curation.variants.importing.entries import FileAnchor, FileVariant, LeftOut
+from curation.variants.importing.staged import Family, Place, StagedVariant, StagedVerdict
+from db.models import Anchor, AnchorRevision, Decision, Reviewer, Status, Variant, Verdict
 
 AT_ONCE = 500
 """Anchors that are looked at, or stored in one transaction, at a time."""
@@ -54,12 +52,40 @@ class NewVerdict(NamedTuple):
     Attributes:
         variant: its uid.
         by_rule: a person applied a rule to many variants, and did not read them.
+        place: where in the file it is; None for one that the file does not have.
     """
 
     variant: str
     judge: Judge
     judged: Judged
     by_rule: bool
+    place: Place | None
+
+
+class VariantHere(NamedTuple):
+    """A variant of the file that the project has."""
+
+    id: int
+    version: int
+    status: Status
+
+
+@dataclass
+class Elsewhere:
+    """Variants that are left out because another source has their anchors here.
+
+    Attributes:
+        anchor: the first of these anchors.
+        place: where in the file it is.
+    """
+
+    variants: int
+    anchor: str
+    place: Place
+
+
+Key = tuple[str, str, str]
+"""Of a variant in the file: its anchor's uid, its kind and its text."""
 
 
 @dataclass
@@ -67,75 +93,52 @@ class Plan:
     """What some families of a file add.
 
     Attributes:
-        here: variants of the file that are in the project, by uid: their ids and versions.
+        here: by uid.
+        left_out: reason → variants or verdicts.
+        places: reason → where in the file the first of these is.
+        elsewhere: by the name of the other source.
+        uids: of the variants in the file whose type is known.
+        reasons: why variants in the file are not new.
     """
 
     anchors: dict[str, FileAnchor] = field(default_factory=dict)
     variants: dict[str, NewVariant] = field(default_factory=dict)
     verdicts: dict[tuple[str, Judge], NewVerdict] = field(default_factory=dict)
-    here: dict[str, tuple[int, int]] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
+    here: dict[str, VariantHere] = field(default_factory=dict)
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
+    places: dict[LeftOut, Place] = field(default_factory=dict)
+    elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
+    uids: dict[Key, str] = field(default_factory=dict)
+    reasons: dict[Key, LeftOut] = field(default_factory=dict)
+
+    def count(self, reason: LeftOut, place: Place) -> None:
+        """Count something that is left out."""
+        self.left_out[reason] += 1
+        self.places[reason] = min(place, self.places.get(reason, place))
 
 
-@dataclass(frozen=True)
-class Preview:
-    """What an import would add, and what it leaves out.
+class _Wanted(NamedTuple):
+    """A variant that the project should have afterwards, and where the file has it."""
 
-    Attributes:
-        types: type id → variants.
-        verdicts: (reviewer's name, verdict) → decisions.
-        left_out: reason → rows, variants or verdicts.
-        places: reason → where in the file the first one is, for reasons that the file gives.
-    """
-
-    anchors: int
-    types: Mapping[str, int]
-    verdicts: Mapping[tuple[str, Verdict], int]
-    left_out: Mapping[LeftOut, int]
-    places: Mapping[str, str]
-
-    @property
-    def variants(self) -> int:
-        """All variants to add."""
-        return sum(self.types.values())
+    anchor: FileAnchor
+    new: NewVariant
+    ones: list[StagedVariant]
 
     @property
-    def decisions(self) -> int:
-        """All verdicts to add."""
-        return sum(self.verdicts.values())
+    def place(self) -> Place:
+        return min(one.place for one in self.ones)
+
+    def verdicts(self) -> list[StagedVerdict]:
+        return [verdict for one in self.ones for verdict in one.verdicts]
+
+    def mark(self, plan: Plan, reason: LeftOut) -> None:
+        for one in self.ones:
+            plan.reasons[key_of(self.anchor, one)] = reason
 
 
-def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
-    """What the import would add; nothing is written.
-
-    Raises:
-        HedgerowError: as ``check``.
-    """
-    check(session, staged, choices)
-    anchors = 0
-    types: Counter[str] = Counter()
-    verdicts: Counter[tuple[str, Verdict]] = Counter()
-    left_out = Counter(staged.facts.left_out)
-    for families in staged.families(AT_ONCE):
-        plan = make_plan(session, families, choices)
-        anchors += len(plan.anchors)
-        types.update(one.type_id for one in plan.variants.values())
-        verdicts.update((one.judge.name, one.judged.verdict) for one in plan.verdicts.values())
-        left_out += plan.left_out
-    reasons = {reason: left_out[reason.value] for reason in LeftOut if left_out[reason.value]}
-    order = list(all_types(session))
-    ordered = {id_: types[id_] for id_ in sorted(types, key=lambda id_: _place(order, id_))}
-    return Preview(anchors, ordered, dict(verdicts), reasons, staged.facts.places)
-
-
-def project_state(session: Session) -> tuple[int, int, int]:
-    """Something that changes with everything that a preview depends on."""
-    newest_decision = session.execute(select(func.max(col(Decision.id)))).scalar() or 0
-    return count_wordings(session), newest_variant(session), newest_decision
-
-
-def _place(order: Sequence[str], type_id: str) -> int:
-    return order.index(type_id) if type_id in order else len(order)
+def key_of(anchor: FileAnchor, one: StagedVariant) -> Key:
+    """What a variant of a file is known by in a plan."""
+    return anchor.uid, one.variant.kind, one.variant.text
 
 
 def make_plan(
@@ -150,24 +153,24 @@ def make_plan(
     uids = [family.anchor.uid for family in families]
     known = known_anchors(session, uids, lock=lock)
     unusable = _unusable(session, [uid for uid in uids if uid not in known])
-    wanted: dict[str, tuple[FileAnchor, NewVariant, list[FileVerdict]]] = {}
+    wanted: dict[str, _Wanted] = {}
     for family in families:
         anchor, here = family.anchor, known.get(family.anchor.uid)
-        if (reason := unusable.get(anchor.uid)) is not None:
-            plan.left_out[reason] += len(family.variants)
-            continue
         for one in family.variants:
             type_id = one.type_id or choices.undecided.get(one.role, "")
-            if not type_id:
-                plan.left_out[LeftOut.UNDECIDED] += 1
+            reason = unusable.get(anchor.uid, None if type_id else LeftOut.UNDECIDED)
+            if reason is not None:
+                plan.count(reason, one.place)
+                plan.reasons[key_of(anchor, one)] = reason
                 continue
             new = _new_variant(anchor, here, type_id, one)
-            wanted.setdefault(new.uid, (anchor, new, []))[2].extend(one.verdicts)
+            wanted.setdefault(new.uid, _Wanted(anchor, new, [])).ones.append(one)
+            plan.uids[key_of(anchor, one)] = new.uid
     plan.here = _variants_here(session, wanted)
-    for uid, (anchor, new, verdicts) in wanted.items():
-        _plan_variant(plan, anchor, new, verdicts, choices)
+    for uid, each in wanted.items():
+        _plan_variant(plan, each, choices)
         if uid in plan.here or uid in plan.variants:
-            _plan_verdicts(plan, uid, verdicts, choices)
+            _plan_verdicts(plan, uid, each.verdicts(), choices)
     _leave_out_known(session, plan)
     return plan
 
@@ -180,35 +183,41 @@ def _new_variant(
     return NewVariant(uid, anchor.uid, here, type_id, one.variant)
 
 
-def _plan_variant(
-    plan: Plan,
-    anchor: FileAnchor,
-    new: NewVariant,
-    verdicts: Sequence[FileVerdict],
-    choices: Choices,
-) -> None:
-    if new.uid in plan.here:
-        if not verdicts:
-            plan.left_out[LeftOut.THERE] += 1
-        return
+def _plan_variant(plan: Plan, wanted: _Wanted, choices: Choices) -> None:
+    anchor, new = wanted.anchor, wanted.new
     source = anchor.source or choices.about.source
+    if new.uid in plan.here:
+        wanted.mark(plan, LeftOut.THERE)
+        if not wanted.verdicts():
+            plan.count(LeftOut.THERE, wanted.place)
+        return
     if new.here is None:
         plan.anchors[anchor.uid] = anchor
     elif new.here.source != source:
         # A release would give the texts the licence of that source.
-        plan.left_out[LeftOut.OTHER_SOURCE] += 1
+        wanted.mark(plan, LeftOut.OTHER_SOURCE)
+        plan.count(LeftOut.OTHER_SOURCE, wanted.place)
+        first = Elsewhere(0, anchor.text, wanted.place)
+        plan.elsewhere.setdefault(new.here.source, first).variants += 1
         return
     plan.variants[new.uid] = new
 
 
-def _plan_verdicts(plan: Plan, uid: str, verdicts: Sequence[FileVerdict], choices: Choices) -> None:
+def _plan_verdicts(
+    plan: Plan, uid: str, verdicts: Sequence[StagedVerdict], choices: Choices
+) -> None:
     labels = Judge(LABELS, is_person=False)
     if not verdicts and choices.accept and uid in plan.variants:
         accepted = Judged(Verdict.ACCEPT)
-        plan.verdicts[uid, labels] = NewVerdict(uid, labels, accepted, by_rule=False)
+        plan.verdicts[uid, labels] = NewVerdict(uid, labels, accepted, False, None)
+    here = plan.here.get(uid)
     for one in verdicts:
+        if one.by == "model" and here is not None and here.status is Status.ACCEPTED:
+            plan.count(LeftOut.VERDICT_THERE, one.place)  # one more model changes nothing
+            continue
         judge = labels if one.by == "model" else Judge(canonical(one.reviewer or choices.reviewer))
-        plan.verdicts[uid, judge] = NewVerdict(uid, judge, one.judged, one.by == "rule")
+        by_rule = one.by == "rule"
+        plan.verdicts[uid, judge] = NewVerdict(uid, judge, one.judged, by_rule, one.place)
 
 
 def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
@@ -225,12 +234,13 @@ def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
     return found
 
 
-def _variants_here(session: Session, uids: Iterable[str]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+def _variants_here(session: Session, uids: Iterable[str]) -> dict[str, VariantHere]:
+    found: dict[str, VariantHere] = {}
+    columns = (col(Variant.uid), col(Variant.id), col(Variant.version), col(Variant.status))
     for some in chunks(uids):
-        query = select(col(Variant.uid), col(Variant.id), col(Variant.version))
-        for uid, id_, version in session.execute(query.where(col(Variant.uid).in_(some))):
-            found[uid] = (id_, version)
+        query = select(*columns).where(col(Variant.uid).in_(some))
+        for uid, id_, version, status in session.execute(query):
+            found[uid] = VariantHere(id_, version, status)
     return found
 
 
@@ -241,12 +251,13 @@ def _leave_out_known(session: Session, plan: Plan) -> None:
     for judge in {one.judge for one in on_known}:
         if (reviewer := get_reviewer(session, judge.name)) is not None:
             ids[judge] = reviewer.id
-    given = _given(session, [plan.here[one.variant][0] for one in on_known])
+    given = _given(session, [plan.here[one.variant].id for one in on_known])
     for one in on_known:
-        key = (plan.here[one.variant][0], ids.get(one.judge, 0), one.judged.verdict)
+        key = (plan.here[one.variant].id, ids.get(one.judge, 0), one.judged.verdict)
         if key in given:
             del plan.verdicts[one.variant, one.judge]
-            plan.left_out[LeftOut.VERDICT_THERE] += 1
+            if one.place is not None:
+                plan.count(LeftOut.VERDICT_THERE, one.place)
 
 
 def _given(session: Session, variant_ids: Iterable[int]) -> set[tuple[int, int, Verdict]]:

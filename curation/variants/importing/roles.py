@@ -9,6 +9,7 @@ from enum import StrEnum
 from curation.anchors.importing.file_table import listed, quoted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
+from curation.variants.importing.unclear import Field, Unclear
 from db.errors import HedgerowError
 
 
@@ -181,33 +182,30 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
     """Refuse a mapping that no variant can come from.
 
     Raises:
-        HedgerowError: the anchors, the variants or their types are missing, or two columns have one
+        Unclear: the anchors, the variants or their types are missing, or two columns have one
             role.
     """
     given = list(roles.values())
     for role in Role:
         if given.count(role) > 1 and role not in UNTYPED:
             both = [column for column, one in roles.items() if one == role]
-            raise HedgerowError(
-                f"Expected one column of the role {role}, found {listed(both)} in {name}; leave "
-                "one out, as in COLUMN=ignore."
+            raise Unclear(
+                f"Expected one column of the role {role}, found {listed(both)} in {name}",
+                Field.ONE_COLUMN,
             )
     if Role.ANCHOR not in given:
-        raise HedgerowError(
-            f"No column of {name} is known to hold anchors, found {listed(columns)}; say which "
-            "one does, as in COLUMN=anchor."
+        raise Unclear(
+            f"No column of {name} is known to hold anchors, found {listed(columns)}", Field.ANCHORS
         )
     if Role.TEXT in given and Role.TYPE not in given:
         column = next(column for column, role in roles.items() if role == Role.TEXT)
-        raise HedgerowError(
-            f"The variants in {quoted(column)} of {name} have no types; say which column names "
-            "them, as in COLUMN=type, or which type all of them are, as in "
-            f"{column[:40]}=verbal."
+        raise Unclear(
+            f"The variants in {quoted(column)} of {name} have no types", Field.TYPES, column
         )
     if not text_columns(roles):
-        raise HedgerowError(
-            f"No column of {name} is known to hold variants, found {listed(columns)}; say which "
-            "one does, as in COLUMN=text, COLUMN=verbal, COLUMN=hedge or COLUMN=negation."
+        raise Unclear(
+            f"No column of {name} is known to hold variants, found {listed(columns)}",
+            Field.VARIANTS,
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.variants.importing.cells import Judged
-from curation.variants.importing.entries import FileAnchor, FileVariant, FileVerdict
+from curation.variants.importing.entries import FileAnchor, FileVariant
 from curation.variants.importing.roles import UNTYPED, ColumnRoles
 from db.models import Verdict
 
@@ -37,18 +37,36 @@ class Facts:
     untyped: Mapping[str, int] = field(default_factory=dict)
 
 
+class Place(NamedTuple):
+    """Where something is in a file: the number of its row in all of it, and what to call that."""
+
+    number: int
+    words: str
+
+
+class StagedVerdict(NamedTuple):
+    """A verdict; the first three are as in ``FileVerdict``."""
+
+    reviewer: str
+    by: str
+    judged: Judged
+    place: Place
+
+
 class StagedVariant(NamedTuple):
     """A variant with its verdicts.
 
     Attributes:
         type_id: '' where its words don't show it.
         role: the untyped role of its column; '' for one whose type the file names.
+        place: where it is in the file for the first time.
     """
 
     type_id: str
     role: str
+    place: Place
     variant: FileVariant
-    verdicts: tuple[FileVerdict, ...]
+    verdicts: tuple[StagedVerdict, ...]
 
 
 class Family(NamedTuple):
@@ -99,21 +117,27 @@ class Staged:
 
 
 def _variants(connection: sqlite3.Connection, uid: str) -> tuple[StagedVariant, ...]:
-    verdicts: dict[tuple[str, str], list[FileVerdict]] = {}
+    verdicts: dict[tuple[str, str], list[StagedVerdict]] = {}
     query = (
-        "SELECT kind, text, reviewer, by, verdict, reason, note FROM verdict WHERE anchor = ?"
+        "SELECT kind, text, reviewer, by, verdict, reason, note, number, place"
+        " FROM verdict WHERE anchor = ?"
         " ORDER BY reviewer, by"
     )
-    for kind, text, reviewer, by, verdict, reason, note in connection.execute(query, (uid,)):
-        found = FileVerdict(reviewer, by, Judged(Verdict(verdict), reason, note))
+    for kind, text, reviewer, by, verdict, *why, number, place in connection.execute(query, (uid,)):
+        judged = Judged(Verdict(verdict), *why)
+        found = StagedVerdict(reviewer, by, judged, Place(number, place))
         verdicts.setdefault((kind, text), []).append(found)
-    query = "SELECT type, kind, text, cue, provider, model FROM variant WHERE anchor = ?"
+    query = (
+        "SELECT type, number, place, kind, text, cue, provider, model FROM variant WHERE anchor = ?"
+        " ORDER BY number"
+    )
     return tuple(
         StagedVariant(
             type_id,
             kind if kind in UNTYPED else "",
+            Place(number, place),
             FileVariant(kind, text, *rest),
             tuple(verdicts.get((kind, text), ())),
         )
-        for type_id, kind, text, *rest in connection.execute(query, (uid,))
+        for type_id, number, place, kind, text, *rest in connection.execute(query, (uid,))
     )

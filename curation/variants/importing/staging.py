@@ -19,11 +19,12 @@ from typing import Any
 from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.cells import Meanings
-from curation.variants.importing.entries import Entry, EntryReader
+from curation.variants.importing.entries import LABELS, Entry, EntryReader, LeftOut
 from curation.variants.importing.roles import UNTYPED, ColumnRoles, Role, types_by_name
-from curation.variants.importing.staged import Facts, Staged
+from curation.variants.importing.staged import Facts, Place, Staged
 from curation.variants.importing.tables.parts import Parts
 from curation.variants.importing.tables.table import Table
+from curation.variants.importing.unclear import Field, Unclear
 from curation.variants.importing.untyped import cue_of, type_of
 from db.errors import HedgerowError
 
@@ -37,8 +38,9 @@ _SCHEMA = """
 CREATE TABLE anchor (uid TEXT PRIMARY KEY, text, split, source, licence, genre, language,
                      number INTEGER) WITHOUT ROWID;
 CREATE TABLE variant (anchor, kind, text, cue, provider, model, type DEFAULT '',
-                      PRIMARY KEY (anchor, kind, text)) WITHOUT ROWID;
+                      number INTEGER, place, PRIMARY KEY (anchor, kind, text)) WITHOUT ROWID;
 CREATE TABLE verdict (anchor, kind, text, reviewer, by, verdict, reason, note,
+                      number INTEGER, place,
                       PRIMARY KEY (anchor, kind, text, reviewer, by)) WITHOUT ROWID;
 CREATE TABLE said (anchor, split, source, licence,
                    PRIMARY KEY (anchor, split, source, licence)) WITHOUT ROWID;
@@ -117,7 +119,7 @@ def _fill(
     """Read all rows; how many there were, and what is left out with the first place of each."""
     left_out: Counter[str] = Counter()
     places: dict[str, str] = {}
-    entries: list[Entry] = []
+    entries: list[tuple[Place, Entry]] = []
     number = 0
     for row in table.rows():
         number += 1
@@ -126,44 +128,44 @@ def _fill(
             left_out[fault.value] += 1
             places.setdefault(fault.value, row.place)
         if entry.anchor is not None:
-            entries.append(entry)
+            entries.append((Place(number, row.place), entry))
         if len(entries) >= BATCH:
-            _keep(connection, entries, number)
+            _keep(connection, entries)
             entries.clear()
             if report is not None:
                 report(number, 0, f"Reading {table.name}: {number:,} rows.")
-    _keep(connection, entries, number)
+    _keep(connection, entries)
     return number, left_out, places
 
 
-def _keep(connection: sqlite3.Connection, entries: list[Entry], number: int) -> None:
-    anchors = [entry.anchor for entry in entries if entry.anchor is not None]
-    first = number - len(anchors)
+def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) -> None:
+    anchors = [(e.anchor, place.number) for place, e in entries if e.anchor is not None]
     connection.executemany(
         "INSERT OR IGNORE INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(*anchor, first + place) for place, anchor in enumerate(anchors)],
+        [(*anchor, number) for anchor, number in anchors],
     )
     connection.executemany(
         "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)",
-        {(a.uid, a.split, a.source, a.licence) for a in anchors if a.split or a.source},
+        {(a.uid, a.split, a.source, a.licence) for a, _ in anchors if a.split or a.source},
     )
     connection.executemany(
-        "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '')",
+        "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '', ?, ?)",
         [
-            (entry.anchor.uid, *variant)
-            for entry in entries
+            (entry.anchor.uid, *variant, *place)
+            for place, entry in entries
             if entry.anchor is not None
             for variant in entry.variants
         ],
     )
     connection.executemany(
-        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
                 *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
+                *place,
             )
-            for entry in entries
+            for place, entry in entries
             if entry.anchor is not None and (verdict := entry.verdict) is not None
             for variant in entry.variants
         ],
@@ -180,9 +182,10 @@ def _check_said(connection: sqlite3.Connection, name: str) -> None:
         if row := connection.execute(_CLASH.format(what, group)).fetchone():
             of, one, other = row
             whose = "each source" if what == "licence" else "all variants of an anchor"
-            raise HedgerowError(
+            raise Unclear(
                 f"Expected one {what} for {whose} in {name}, found '{one}' and '{other}' for "
-                f"“{of[:60]}”; make them the same, or leave the column out, as in COLUMN=ignore."
+                f"“{of[:60]}”",
+                Field.SAME_VALUE,
             )
 
 
@@ -242,6 +245,6 @@ def _check_any(connection: sqlite3.Connection, facts: Facts) -> None:
         why = next(iter(facts.places.items()), None)
         raise HedgerowError(
             f"There is no variant to import in {counted(facts.rows, 'row')} of {facts.name}"
-            + (f" ({why[0].replace('_', ' ')}, such as {why[1]})" if why else "")
+            + (f" ({LABELS[LeftOut(why[0])]}, such as {why[1]})" if why else "")
             + "; check which column holds what."
         )

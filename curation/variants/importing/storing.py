@@ -23,6 +23,7 @@ from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import reject_reason
 from curation.variants.importing.cells import OTHER, Judged
 from curation.variants.importing.choices import Choices
+from curation.variants.importing.entries import LeftOut
 from curation.variants.importing.plan import Judge, NewVariant, NewVerdict, Plan, make_plan
 from curation.variants.importing.staged import Family
 from db.columns import now
@@ -61,7 +62,7 @@ class Stored(NamedTuple):
     anchors: int
     types: Mapping[str, int]
     verdicts: Mapping[str, int]
-    left_out: Mapping[str, int]
+    left_out: Mapping[LeftOut, int]
 
 
 def store_families(
@@ -94,8 +95,8 @@ def _add(session: Session, plan: Plan, choices: Choices, into: Import) -> None:
         insert_new(session, Variant, rows)
         know_new_rows(session, Variant)
         ids = ids_by_uid(session, Variant, list(plan.variants))
-    for uid, (id_, version) in plan.here.items():
-        ids[uid], versions[uid] = id_, version
+    for uid, there in plan.here.items():
+        ids[uid], versions[uid] = there.id, there.version
     if plan.verdicts:
         _add_verdicts(session, plan, ids, versions, into)
 
@@ -191,7 +192,7 @@ def _add_verdicts(
 def _types_of(session: Session, plan: Plan, ids: Mapping[str, int]) -> dict[int, str]:
     """Variant id → type id."""
     found = {ids[uid]: one.type_id for uid, one in plan.variants.items()}
-    here = [id_ for id_, _ in plan.here.values()]
+    here = [there.id for there in plan.here.values()]
     query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.id).in_(here))
     return found | dict(session.execute(query).all())
 

@@ -35,8 +35,8 @@ FORMATS = {
 }
 FILE, PASTE = "file", "paste"
 WAYS = {FILE: "A file", PASTE: "Pasted text"}
-_SIDE = 490
-"""Pixels: two of them fill the page."""
+_SIDE, _WIDTH = 490, 300
+"""Pixels: two fill the page, and three do."""
 
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
@@ -175,25 +175,28 @@ def _chosen(
 
 def _look(given: Given, reviewer_id: int | None) -> None:
     """Everything below the file: which column, the questions, what would happen, the button."""
-    left, middle, right = st.columns(3)
-    format = left.selectbox(
+    row = st.container(horizontal=True)  # below each other in a narrow window
+    format = row.selectbox(
         "Read as",
         [None, *FORMATS],
         key="anchors-format",
         format_func=lambda kind: FORMATS[kind] if kind else "As it looks",
+        width=_WIDTH,
     )
     table = _table(given.key, format, given)
-    column = middle.selectbox(
+    column = row.selectbox(
         "Sentences in",
         table.columns,
+        width=_WIDTH,
         index=table.columns.index(table.sentence_column()),
         key=f"anchors-column-{given.key}",
     )
     genres = [name for name in table.text_columns if name != column]
     guessed = table.genre_column()
-    genre_column = right.selectbox(
+    genre_column = row.selectbox(
         "Genres in",
         [None, *genres],
+        width=_WIDTH,
         index=1 + genres.index(guessed) if guessed in genres else 0,
         format_func=lambda name: "No column" if name is None else name,
         key=f"anchors-genres-{given.key}",

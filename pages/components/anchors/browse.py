@@ -75,28 +75,29 @@ def _picked(found: AnchorPage) -> list[str]:
 
 def _filters() -> AnchorFilter:
     sources, genres = open_project.ask(filter_choices)
-    columns = st.columns([4, 3, 3, 2])
-    text = columns[0].text_input(
+    row = st.container(horizontal=True)  # below each other in a narrow window
+    text = row.text_input(
         "Search",
+        width=340,
         key="search",
         bind="query-params",
         placeholder="Part of a sentence, or a uid",
         on_change=_changed,
     )
     source, genre, split = (
-        column.selectbox(
+        row.selectbox(
             label,
             options,
+            width=width,
             index=None,
             key=f"anchors-{label.lower()}",  # other pages have a box with the key "source"
             placeholder="All",
             on_change=_changed,
         )
-        for column, label, options in zip(
-            columns[1:],
-            ("Source", "Genre", "Split"),
-            (sources, genres, [split.value for split in Split]),
-            strict=True,
+        for label, options, width in (
+            ("Source", sources, 260),
+            ("Genre", genres, 220),
+            ("Split", [split.value for split in Split], 160),
         )
     )
     show = st.segmented_control(

@@ -5,22 +5,30 @@ from collections.abc import Mapping
 import streamlit as st
 
 from curation.taxonomy.built_in import VariantType
+from curation.variants.importing.cells import Meanings, parse_meanings
 from curation.variants.importing.choices import fitting_types
 from curation.variants.importing.roles import (
     MEANINGS,
     Role,
+    check_roles,
     guess_roles,
     types_by_name,
     with_given,
 )
 from curation.variants.importing.staged import Staged
 from curation.variants.importing.tables.table import Table
+from curation.variants.importing.unclear import Field, Unclear
+from db.errors import HedgerowError
 from pages.components.shared.formatting.label import plain
 
 MOST = 40
 """Columns that can be chosen for; the others of a wider table are as guessed."""
 
-_BESIDE = 3
+WORDS = "Words for verdicts"
+
+_WIDTH = 300
+"""Pixels: as much as the longest choice takes. A narrow window has fewer boxes side by side."""
+
 _UNDECIDED = {Role.HEDGE: "Hedges", Role.NEGATION: "Negations"}
 
 
@@ -31,24 +39,30 @@ def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dic
     options = [Role.IGNORE.value, *(role.value for role in Role if role != Role.IGNORE), *in_use]
     asked = _asked(table, guessed)
     given: dict[str, str] = {}
-    unsure = Role.ANCHOR not in guessed.values()
+    unsure = _is_unsure(table, guessed)
     with st.expander(f"What the columns of {plain(table.name)} hold", expanded=unsure):
-        for start in range(0, len(asked), _BESIDE):
-            for column, place in zip(
-                asked[start : start + _BESIDE], st.columns(_BESIDE), strict=False
-            ):
-                role = guessed.get(column, Role.IGNORE.value)
-                chosen = place.selectbox(
-                    plain(column),
-                    options if role in options else [*options, role],
-                    index=options.index(role) if role in options else len(options),
-                    format_func=lambda one: _named(one, types),
-                    key=f"variants-column-{key}-{column}",
-                )
-                given[column] = chosen
+        place = st.container(horizontal=True)
+        for column in asked:
+            role = guessed.get(column, Role.IGNORE.value)
+            given[column] = place.selectbox(
+                plain(column),
+                options if role in options else [*options, role],
+                index=options.index(role) if role in options else len(options),
+                format_func=lambda one: _named(one, types),
+                key=f"variants-column-{key}-{column}",
+                width=_WIDTH,
+            )
         if len(asked) < len(table.columns):
             st.caption(f"{len(table.columns) - len(asked):,} further columns are as guessed.")
     return with_given(guessed, given)
+
+
+def _is_unsure(table: Table, guessed: Mapping[str, str]) -> bool:
+    try:
+        check_roles(guessed, columns=table.columns, name=table.name)
+    except Unclear:
+        return True
+    return False
 
 
 def _asked(table: Table, guessed: Mapping[str, str]) -> list[str]:
@@ -67,11 +81,45 @@ def meanings(roles: Mapping[str, str], *, key: str) -> str:
     if Role.VERDICT not in roles.values():
         return ""
     return st.text_input(
-        "Words for verdicts",
+        WORDS,
         key=f"variants-words-{key}",
         placeholder="Such as fine=accept, odd=reject, later=none",
         help="Needed only for words other than accept, reject, yes, no and the like.",
     )
+
+
+def parsed_meanings(typed: str) -> Meanings:
+    """What was typed, as a file is read with it.
+
+    Raises:
+        HedgerowError: it reads otherwise; it names the field.
+    """
+    try:
+        return parse_meanings(part.strip() for part in typed.split(",") if part.strip())
+    except HedgerowError as error:
+        raise HedgerowError(f"{WORDS}: {error}") from None
+
+
+_FIELDS = {
+    Field.ONE_COLUMN: f"choose “{MEANINGS[Role.IGNORE]}” for all but one of them",
+    Field.ANCHORS: f"choose “{MEANINGS[Role.ANCHOR]}” for the one that does",
+    Field.VARIANTS: f"choose “{MEANINGS[Role.TEXT]}”, one type, “{MEANINGS[Role.HEDGE]}” or "
+    f"“{MEANINGS[Role.NEGATION]}” for each one that does",
+    Field.TYPES: f"choose “{MEANINGS[Role.TYPE]}” for the column that names them, or, for "
+    "'{about}', the type that all of them are",
+    Field.SAME_VALUE: "make them the same in the file, or choose "
+    f"“{MEANINGS[Role.IGNORE]}” for the column",
+    Field.VERDICT_WORDS: f"say under “{WORDS}” what it means, as in {{about}}=accept, or choose "
+    f"“{MEANINGS[Role.IGNORE]}” for the column",
+}
+"""What to do here about what an import needs to be told."""
+
+
+def in_fields(error: HedgerowError) -> str:
+    """The sentence of an error, which names the fields of this page."""
+    if not isinstance(error, Unclear):
+        return str(error)
+    return f"{error.found}; {_FIELDS[error.field].format(about=error.about)}."
 
 
 def undecided(staged: Staged, types: Mapping[str, VariantType], *, key: str) -> dict[str, str]:

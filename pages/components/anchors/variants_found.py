@@ -1,4 +1,4 @@
-"""What a file of variants would bring: by type, by reviewer, what is left out, the first rows."""
+"""What a file of variants would bring: by type, by reviewer, what is left out, some variants."""
 
 from collections.abc import Mapping
 
@@ -6,91 +6,104 @@ import streamlit as st
 
 from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
-from curation.variants.importing.entries import LABELS
-from curation.variants.importing.plan import Preview
+from curation.variants.importing.entries import LeftOut
+from curation.variants.importing.in_words import against, left_out
+from curation.variants.importing.preview import Example, Preview
 from curation.variants.importing.staged import Staged
 from db.models import Verdict
-
-_EXAMPLES = 8
-"""Anchors of which the variants are shown."""
 
 _SHOWN = 300
 """Characters of a text that a cell shows."""
 
+_ROW = 84
+"""Pixels: four lines. Streamlit breaks texts into lines in rows of more than 64."""
+
 _NUMBER = st.column_config.NumberColumn(format="localized", width="small")
 _VERDICTS = {Verdict.ACCEPT: "Accepted", Verdict.REJECT: "Rejected"}
+_FATES = {
+    LeftOut.UNDECIDED: "Left out: no type",
+    LeftOut.THERE: "Here already",
+    LeftOut.OTHER_SOURCE: "Left out: another source has its anchor",
+    LeftOut.RETIRED: "Left out: its anchor is retired",
+    LeftOut.EARLIER_WORDING: "Left out: its anchor was corrected",
+}
 
 
 def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> None:
-    """The counts, and the first variants with their types."""
+    """The counts, and some variants with what becomes of them."""
     st.text(
         f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
-        f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'verdict')}."
+        f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'new verdict')}."
     )
-    left, right = st.columns(2)
-    with left:
-        _by_type(found, types)
-    with right:
-        _by_reviewer(found)
-        _left_out(found)
-    _examples(staged, types)
+    places = iter(st.columns(2) if found.types or found.verdicts else ())
+    if found.types:
+        with next(places):
+            _by_type(found, types)
+    if found.verdicts:
+        with next(places):
+            _by_reviewer(found)
+    if differing := against(found):
+        st.text(differing)
+    _left_out(found)
+    _examples(found, types)
 
 
 def _by_type(found: Preview, types: Mapping[str, VariantType]) -> None:
-    if found.types:
-        rows = [{"Type": _label(types, id_), "Variants": n} for id_, n in found.types.items()]
-        _table(rows, number="Variants", key="types")
+    rows = [{"Type": _label(types, id_), "Variants": n} for id_, n in found.types.items()]
+    _table(rows, key="types")
 
 
 def _by_reviewer(found: Preview) -> None:
-    if found.verdicts:
-        rows = [
-            {"Reviewer": name, "Verdict": _VERDICTS[verdict], "Variants": count}
-            for (name, verdict), count in found.verdicts.items()
-        ]
-        _table(rows, number="Variants", key="reviewers")
+    rows = [
+        {"Reviewer": name, "Verdict": _VERDICTS[verdict], "Variants": count}
+        for (name, verdict), count in found.verdicts.items()
+    ]
+    _table(rows, key="reviewers")
 
 
 def _left_out(found: Preview) -> None:
+    """A line each: the reasons are too long for a table in a narrow window."""
     if found.left_out:
-        rows = [
-            {
-                "Number": count,
-                "Left out": LABELS[reason],
-                "First at": found.places.get(reason.value, ""),
-            }
-            for reason, count in found.left_out.items()
-        ]
-        _table(rows, number="Number", key="left-out")
+        lines = [f"• {one.what}: {one.number:,} (first: {one.first})" for one in left_out(found)]
+        st.text("\n".join(["Left out:", *lines]))
 
 
-def _examples(staged: Staged, types: Mapping[str, VariantType]) -> None:
-    families = next(staged.families(_EXAMPLES), [])
+def _examples(found: Preview, types: Mapping[str, VariantType]) -> None:
     rows = [
         {
-            "Anchor": family.anchor.text[:_SHOWN],
-            "Type": _label(types, one.type_id) if one.type_id else "Not shown by its words",
-            "Cue": one.variant.cue or "",
-            "Variant": one.variant.text[:_SHOWN],
-            "Verdicts": ", ".join(_VERDICTS[each.judged.verdict] for each in one.verdicts),
+            "What happens": _fate(example),
+            "Anchor": example.anchor[:_SHOWN],
+            "Variant": example.variant.text[:_SHOWN],
+            "Type": _label(types, example.type_id) or "Not shown by its words",
+            "Cue": example.variant.cue or "",
+            "New verdicts": ", ".join(_VERDICTS[verdict] for verdict in example.verdicts),
         }
-        for family in families
-        for one in family.variants
+        for example in found.examples
     ]
     st.dataframe(
         rows,
         hide_index=True,
         key="variants-examples",
-        height="auto" if len(rows) < 8 else 320,
+        row_height=_ROW,
+        height="auto" if len(rows) < 6 else 460,
         column_config={
-            "Anchor": st.column_config.TextColumn(width="medium"),
-            "Variant": st.column_config.TextColumn(width="large"),
+            "What happens": st.column_config.TextColumn(width=112),
+            "Anchor": st.column_config.TextColumn(width=145),
+            "Variant": st.column_config.TextColumn(width=170),
         },
     )
 
 
-def _table(rows: list[dict[str, object]], *, number: str, key: str) -> None:
-    st.dataframe(rows, hide_index=True, key=f"variants-{key}", column_config={number: _NUMBER})
+def _fate(example: Example) -> str:
+    if example.reason is None:
+        return "New"
+    if example.reason is LeftOut.THERE and example.verdicts:
+        return "Here already; its verdict is new"
+    return _FATES[example.reason]
+
+
+def _table(rows: list[dict[str, object]], *, key: str) -> None:
+    st.dataframe(rows, hide_index=True, key=f"variants-{key}", column_config={"Variants": _NUMBER})
 
 
 def _label(types: Mapping[str, VariantType], type_id: str) -> str:

@@ -5,12 +5,11 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.anchors.importing.insert import About
-from curation.plurals import counted
 from curation.taxonomy.project_types import types_version
-from curation.variants.importing.cells import parse_meanings
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.import_run import KIND, create_import
-from curation.variants.importing.plan import Preview, preview, project_state
+from curation.variants.importing.in_words import amount, nothing_left
+from curation.variants.importing.preview import Preview, preview, project_state
 from curation.variants.importing.roles import Role, check_roles
 from curation.variants.importing.staged import Staged
 from curation.variants.importing.staging import stage
@@ -63,7 +62,7 @@ def importer() -> None:
     try:
         _look(_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
     except HedgerowError as error:
-        error_messages.show(str(error), key="variants-file")
+        error_messages.show(variant_columns.in_fields(error), key="variants-file")
 
 
 @st.cache_resource(max_entries=2, ttl=3600, show_spinner="Reading …")
@@ -80,7 +79,7 @@ def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _
         _file.parts,
         roles=roles,
         types=open_project.every_type(),
-        meanings=parse_meanings(part for part in meanings.split(",") if part.strip()),
+        meanings=variant_columns.parsed_meanings(meanings),
     )
 
 
@@ -103,15 +102,16 @@ def _look(file: _Opened, *, key: str) -> None:
     about = file_questions.questions(
         table.name, key=f"variants-{key}", has_genres=Role.GENRE in roles.values()
     )
-    check_roles(roles, columns=table.columns, name=table.name)
-    staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
-    undecided = variant_columns.undecided(staged, types, key=key)
     accept = st.checkbox(
         "Accept variants without a verdict as their data set has them",
         key=f"variants-accept-{key}",
         help="Otherwise they are pending, to be reviewed. The model reviewer 'data set labels' "
         "accepts them; a person's verdict outranks it.",
     )
+    # What follows can fail. The fields above keep what was typed, as they are drawn already.
+    check_roles(roles, columns=table.columns, name=table.name)
+    staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
+    undecided = variant_columns.undecided(staged, types, key=key)
     if about is None:
         st.caption("Name the source to go on.")
         return
@@ -123,11 +123,14 @@ def _look(file: _Opened, *, key: str) -> None:
     state = open_project.ask(project_state)
     found = _preview((key, staged.path, repr(choices)), state, staged, choices)
     variants_found.draw(found, staged, types)
+    nothing = nothing_left(found)
+    if nothing:
+        st.text(nothing)
     st.button(
-        f"Import {_amount(found)}",
+        "Import" if nothing else f"Import {amount(found)}",
         type="primary",
         key="variants-import",
-        disabled=not (found.variants or found.decisions),
+        disabled=bool(nothing),
         on_click=_start,
         args=(staged, choices),
     )
@@ -139,15 +142,6 @@ def _has_nameless(staged: Staged) -> bool:
 
 def _choices(about: About, undecided: dict[str, str], accept: bool) -> Choices:
     return Choices(about, undecided, accept, st.session_state.get("reviewer_name", ""))
-
-
-def _amount(found: Preview) -> str:
-    parts = [counted(found.variants, "variant")]
-    if found.anchors:
-        parts.insert(0, counted(found.anchors, "anchor"))
-    if found.decisions:
-        parts.append(counted(found.decisions, "verdict"))
-    return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
 
 
 def _start(staged: Staged, choices: Choices) -> None:

@@ -111,7 +111,7 @@ def _unseen(rows: Sequence[Scored]) -> None:
     found = open_project.ask(unseen_scores, open_project.settings().data_folder, rows)
     if not found:
         return
-    st.header("SemAntoNeg without the antonyms of the release", anchor=False)
+    st.header("SemAntoNeg without the antonyms of the training data", anchor=False)
     st.dataframe(
         [
             {
@@ -120,7 +120,7 @@ def _unseen(rows: Sequence[Scored]) -> None:
                 "Items": row.n,
                 "Accuracy, unseen": None if score.score is None else round(score.score, 1),
                 "Items, unseen": score.n,
-                "Release": ", ".join(map(str, score.releases)),
+                "Trained on": score.where,
                 "Data": row.data,
             }
             for row in rows
@@ -131,7 +131,7 @@ def _unseen(rows: Sequence[Scored]) -> None:
         placeholder="–",
     )
     st.caption(
-        "Unseen: items whose antonym pair is in no release that the model was trained on, with one "
+        "Unseen: items whose antonym pair is in nothing that the model was trained on, with one "
         "word in an anchor and the other in a variant of it."
     )
 

@@ -1,12 +1,13 @@
-"""Distance against similarity, counted: a symbol for the variants of one type at one place.
+"""Distance against similarity, counted: a small heat map for each type.
 
-A symbol for every variant would hide thousands under others, since distances are whole numbers.
-Types reach Vega as data only.
+Distances are whole numbers, so that a symbol for every variant would hide thousands under others.
+Plain charts, one a type, and not a faceted one: Streamlit selects in plain charts only, and a
+faceted one does not follow the width of the page.
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -17,19 +18,17 @@ from pages.components.diagnostics.histogram_charts import TENTHS, Axis, characte
 from pages.components.shared.charts.palette import palette
 
 BRUSH, PLACE = "brush", "place"
-"""The names of the two selections: a region that is dragged over, a symbol that is clicked on."""
+"""The names of the two selections: a region that is dragged over, a cell that is clicked on."""
 
-COLUMNS = 2
-"""Entries of the legend side by side; as many as fit a narrow page."""
+HEIGHT = 220
+"""Pixels of a chart with its axes."""
 
-LEGEND_ROW, PLOT, AROUND = 20, 400, 130
-"""Pixels: a row of the legend, the plot itself, and what axis and sizes take."""
+PRINTED = 3
+"""Charts side by side in a saved picture, and how wide each is, in pixels."""
+PRINTED_WIDTH = 190
 
-SMALLEST, LARGEST = 24, 72
-"""Square pixels of the symbol of one variant, and of the most."""
-
-SPREAD = 0.8
-"""The part of its column over which the types that one place has are spread."""
+FAINTEST = 0.25
+"""The opacity of the cell of one variant; the fullest cell of a type is opaque."""
 
 
 class Region(NamedTuple):
@@ -39,138 +38,112 @@ class Region(NamedTuple):
     bins: tuple[int, int]
 
 
-def distance_axis(rows: Iterable[PairCount]) -> Axis:
-    """The columns of the chart, for all rows of a project, so that a filter moves nothing."""
+class Axes(NamedTuple):
+    """What charts have in common that are compared: columns, and the lowest cosine."""
+
+    distance: Axis
+    lowest: float
+
+
+def axes_of(rows: Iterable[PairCount]) -> Axes:
+    """The axes for these rows; give all of a project, so that a filter moves nothing."""
     counts: Counter[int] = Counter()
+    lowest = 1.0
     for row in rows:
         counts[row.levenshtein] += row.number
-    return character_axis({"": counts})
+        lowest = min(lowest, cosine_bounds(row.cosine_bin, row.cosine_bin)[0])
+    return Axes(character_axis({"": counts}), math.floor(lowest * 10) / 10)
 
 
-def draw(
-    rows: Sequence[PairCount],
-    *,
-    axis: Axis,
-    labels: Mapping[str, str],
-    own: Sequence[str] = (),
-    dark: bool,
-) -> alt.Chart:
-    """The symbols, to be dragged over (selection ``BRUSH``) and clicked on (``PLACE``).
+class TypePairs(NamedTuple):
+    """The pairs of one type: what it is called, its role, its rows, and the axes they are on."""
 
-    Args:
-        rows: of the types in ``labels``; others are left out.
-        axis: as ``distance_axis`` gives it.
-        labels: the types in the order of the legend, and what they are called.
-        own: ids of all types that were added, in the order that fixes their symbols.
-    """
-    colours = palette(dark=dark)
-    shown = {row.type_id for row in rows}
-    types = [type_id for type_id in labels if type_id in shown]
-    values = _symbols(rows, axis, types, labels)
-    names = [labels[type_id] for type_id in types]
-    marks = colours.marks_of(types, own)
-    legend = alt.Legend(
-        orient="top",
-        title=None,
-        columns=COLUMNS,
-        symbolOpacity=1,
-        symbolSize=110,
-        symbolStrokeWidth=0,
-        labelLimit=290,
-    )
-    lowest = min((value["low"] for value in values), default=0.0)
-    most = max((value["number"] for value in values), default=1)
-    place = alt.selection_point(name=PLACE, fields=["type_id", "column", "bin"])
+    label: str
+    role: str
+    rows: Sequence[PairCount]
+    axes: Axes
+
+
+def draw(pairs: TypePairs, *, dark: bool) -> alt.Chart:
+    """One type, to be dragged over (selection ``BRUSH``) and clicked on (``PLACE``)."""
+    place = alt.selection_point(name=PLACE, fields=["x", "bin"])
+    marked = alt.when(place, empty=False)
     return (
-        alt.Chart(pd.DataFrame(values))
-        .mark_point(filled=True, opacity=0.6, strokeOpacity=1, stroke=colours.ink)
+        _cells(pairs, dark=dark)
+        .encode(strokeWidth=marked.then(alt.value(2)).otherwise(alt.value(0)))
+        .add_params(alt.selection_interval(name=BRUSH, encodings=["x", "y"]), place)
+        .properties(height=HEIGHT)
+    )
+
+
+def printed(types: Sequence[TypePairs], *, dark: bool) -> alt.ConcatChart:
+    """All types in one picture, each under its name."""
+    charts = [
+        _cells(pairs, dark=dark).properties(
+            title=pairs.label, width=PRINTED_WIDTH, height=PRINTED_WIDTH
+        )
+        for pairs in types
+    ]
+    return alt.concat(*charts, columns=PRINTED)
+
+
+def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
+    colours = palette(dark=dark)
+    cells = _counted(pairs.rows, pairs.axes.distance)
+    most = max((cell["number"] for cell in cells), default=1)
+    return (
+        alt.Chart(pd.DataFrame(cells))
+        .mark_rect(color=colours.roles[pairs.role], stroke=colours.ink, strokeWidth=0)
         .encode(
             x=alt.X(
                 "x:Q",
-                title="Levenshtein distance (characters)",
-                scale=alt.Scale(domain=[-0.5, axis.end - 0.5], nice=False),
-                axis=alt.Axis(tickCount=10, tickMinStep=1),
+                title="Levenshtein distance",
+                scale=alt.Scale(domain=[-0.5, pairs.axes.distance.end - 0.5], nice=False),
+                axis=alt.Axis(tickCount=4, tickMinStep=1),
             ),
+            x2="x2:Q",
             y=alt.Y(
                 "y:Q",
-                title="cosine similarity",
-                scale=alt.Scale(domain=[math.floor(lowest * 10) / 10, 1.0], nice=False),
-                axis=alt.Axis(format=".1f", values=TENTHS),
+                title="cosine",
+                scale=alt.Scale(domain=[pairs.axes.lowest, 1.0], nice=False),
+                axis=alt.Axis(format=".1f", values=TENTHS, labelOverlap=True),
             ),
-            color=alt.Color(
-                "type:N",
-                legend=legend,
-                scale=alt.Scale(domain=names, range=[mark.colour for mark in marks]),
-            ),
-            shape=alt.Shape(
-                "type:N",
-                legend=legend,
-                scale=alt.Scale(domain=names, range=[mark.shape for mark in marks]),
-            ),
-            size=alt.Size(
+            y2="y2:Q",
+            opacity=alt.Opacity(
                 "number:Q",
-                scale=alt.Scale(type="sqrt", domain=[1, max(most, 2)], range=[SMALLEST, LARGEST]),
-                legend=alt.Legend(
-                    orient="bottom",
-                    title="Variants",
-                    titleOrient="left",
-                    values=_steps(most),
-                    symbolFillColor=colours.quiet,
-                    symbolStrokeWidth=0,
-                    format=",d",
-                ),
+                scale=alt.Scale(type="sqrt", domain=[0, most], range=[FAINTEST, 1]),
+                legend=None,
             ),
-            strokeWidth=alt.when(place, empty=False).then(alt.value(2)).otherwise(alt.value(0)),
             tooltip=[
-                alt.Tooltip("type:N", title="Type"),
                 alt.Tooltip("distance:N", title="Distance"),
                 alt.Tooltip("cosine:N", title="Cosine"),
                 alt.Tooltip("number:Q", title="Variants", format=","),
             ],
         )
-        .add_params(alt.selection_interval(name=BRUSH, encodings=["x", "y"]), place)
-        .properties(height=PLOT + AROUND + LEGEND_ROW * math.ceil(len(types) / COLUMNS))
     )
 
 
-def _symbols(
-    rows: Iterable[PairCount], axis: Axis, types: Sequence[str], labels: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """One for each type, column and bin that has variants; the large ones first, so behind."""
-    counts: Counter[tuple[str, int, int]] = Counter()
+def _counted(rows: Iterable[PairCount], axis: Axis) -> list[dict[str, Any]]:
+    """One cell for each column and bin that has variants; the fullest first."""
+    counts: Counter[tuple[int, int]] = Counter()
     for row in rows:
-        if row.type_id in labels:
-            counts[row.type_id, axis.bin_of(row.levenshtein), row.cosine_bin] += row.number
-    # Only those at the same place share its room.
-    there: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
-    for type_id, column, at in sorted(counts, key=lambda key: types.index(key[0])):
-        there[column, at].append(type_id)
-    values = []
-    for (type_id, column, at), number in counts.most_common():
+        counts[axis.bin_of(row.levenshtein), row.cosine_bin] += row.number
+    cells = []
+    for (column, at), number in counts.most_common():
         low, high = cosine_bounds(at, at)
-        neighbours = there[column, at]
-        place = (neighbours.index(type_id) + 0.5) / len(neighbours) - 0.5
-        middle = column + (axis.width - 1) / 2
-        values.append(
+        cells.append(
             {
-                "type_id": type_id,
-                "type": labels[type_id],
-                "column": column,
                 "bin": at,
-                "x": middle + SPREAD * axis.width * place,
-                "y": (low + high) / 2,
-                "low": low,
+                "x": column - 0.5,
+                "x2": column + axis.width - 0.5,
+                "y": low,
+                "y2": high,
                 "number": number,
                 "distance": axis.told(column),
                 "cosine": f"{low:.2f} to {high:.2f}",
             }
         )
-    return values
-
-
-def _steps(most: int) -> list[int]:
-    """The sizes that the legend explains."""
-    return sorted({1, max(1, round(most / 4)), most})
+    return cells
 
 
 FARTHEST = 2**31 - 1
@@ -191,8 +164,9 @@ def marked(axis: Axis, distances: Sequence[float], cosines: Sequence[float]) -> 
     return Region((left, _last_of(axis, right)), (first, last))
 
 
-def clicked(axis: Axis, column: int, cosine_bin: int) -> Region:
-    """The region of one symbol."""
+def clicked(axis: Axis, left: float, cosine_bin: int) -> Region:
+    """The region of one cell, by its left edge and its bin."""
+    column = _column(axis, left)
     return Region((column, _last_of(axis, column)), (cosine_bin, cosine_bin))
 
 

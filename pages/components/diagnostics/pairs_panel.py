@@ -1,5 +1,6 @@
-"""Pairs: distance against similarity, and the variants of a region that is marked."""
+"""Pairs: distance against similarity by type, and the variants of a region that is marked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -8,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from curation.diagnostics import distributions
-from curation.diagnostics.distributions import PairCount, Scope
+from curation.diagnostics.distributions import PairCount
 from curation.diagnostics.variants_by_measure import VariantFilter
 from curation.plurals import counted
 from pages.components.diagnostics import pairs_chart
 from pages.components.diagnostics.histogram_charts import Axis
-from pages.components.diagnostics.pairs_chart import BRUSH, PLACE, Region
+from pages.components.diagnostics.pairs_chart import BRUSH, PLACE, Region, TypePairs
 from pages.components.diagnostics.scope_of_page import (
     PageView,
     counting,
@@ -22,6 +23,8 @@ from pages.components.diagnostics.scope_of_page import (
 )
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
+
+_MARKED, _ROUNDS = "pairs-marked", "pairs-rounds"
 
 
 def draw(view: PageView) -> None:
@@ -34,57 +37,104 @@ def draw(view: PageView) -> None:
     measured = sum(row.number for row in rows)
     if measured < in_use:
         measure_button(in_use - measured, what="cosine")
-    shown = [row for row in rows if view.scope.holds(row.type_id, row.status)]
-    if not shown:
+    types = _types(view, rows)
+    if not types:
         st.text("No variant of this choice has both a distance and a similarity yet.")
         return
-    axis = pairs_chart.distance_axis(rows)
-    scope, region = _region(_chart(view, shown, axis), axis, view.scope)
+    type_id, region = _marked_in(types, _charts(types))
     if region is None:
-        st.caption("Drag over a region, or click on a symbol: its variants are listed here.")
+        st.caption("Drag over a region, or click on a cell: its variants are listed here.")
         return
     found_table(
         view,
-        VariantFilter(scope, levenshtein=region.distances, cosine_bins=region.bins),
-        told=pairs_chart.told(axis, region),
+        VariantFilter(
+            replace(view.scope, types=(type_id,)),
+            levenshtein=region.distances,
+            cosine_bins=region.bins,
+        ),
+        told=f"{types[type_id].label}, {pairs_chart.told(types[type_id].axes.distance, region)}",
         key="region",
     )
 
 
-def _chart(view: PageView, shown: Sequence[PairCount], axis: Axis) -> Any:
-    """Draw the chart; what is selected in it."""
-    labels = view.labels_of(row.type_id for row in shown)
-    drawn = partial(
-        pairs_chart.draw, shown, axis=axis, labels=labels, own=tuple(open_project.own_types())
-    )
-    number = counted(sum(row.number for row in shown), "variant")
+def _types(view: PageView, rows: Sequence[PairCount]) -> dict[str, TypePairs]:
+    """What is drawn of each type; those in free words are farther away and have their own axes."""
+    entries = open_project.every_type()
+    kept = {key for key, entry in entries.items() if entry.surface_check.keeps_wording}
+    axes = {
+        is_kept: pairs_chart.axes_of(row for row in rows if (row.type_id in kept) == is_kept)
+        for is_kept in (True, False)
+    }
+    shown = [row for row in rows if view.scope.holds(row.type_id, row.status)]
+    there = {row.type_id for row in shown}
+    return {
+        type_id: TypePairs(
+            label,
+            entries[type_id].role,
+            [row for row in shown if row.type_id == type_id],
+            axes[type_id in kept],
+        )
+        for type_id, label in view.labels_of(there).items()
+        if type_id in there
+    }
+
+
+def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
+    """Draw the charts; what is selected in each."""
+    number = counted(sum(row.number for pairs in types.values() for row in pairs.rows), "variant")
     st.text(
         f"{number}. Top left: small changes that the encoder hardly sees, the pairs it gets wrong."
     )
-    selected = plot.chart(
-        drawn(dark=st.context.theme.type == "dark"),
-        key="pairs",
-        on_select="rerun",
-        selection_mode=[BRUSH, PLACE],
-        alt="Chart of Levenshtein distance and cosine similarity; drag over a region or click on "
-        "a symbol to list its variants",
+    rounds = st.session_state.setdefault(_ROUNDS, Counter())
+    selected: dict[str, Any] = {}
+    with st.container(horizontal=True, key="pairs-charts"):
+        for type_id, pairs in types.items():
+            with st.container(gap="small"):
+                st.text(f"{pairs.label} · {sum(row.number for row in pairs.rows):,}")
+                selected[type_id] = plot.chart(
+                    pairs_chart.draw(pairs, dark=st.context.theme.type == "dark"),
+                    key=f"pairs-{type_id}-{rounds[type_id]}",
+                    on_select=partial(_mark, type_id),
+                    selection_mode=[BRUSH, PLACE],
+                    alt=f"{pairs.label}: heat map of Levenshtein distance and cosine similarity; "
+                    "drag over a region or click on a cell to list its variants",
+                )
+    save.buttons(
+        partial(pairs_chart.printed, list(types.values()), dark=False),
+        name="pairs",
+        key="save-pairs",
     )
-    save.buttons(partial(drawn, dark=False), name="pairs", key="save-pairs")
     st.caption(
-        "A symbol is the variants of one type with the same distance and nearly the same cosine "
-        "(steps of 0.02); a larger one is more of them. Types with the same values are next to "
-        "each other."
+        "A darker cell has more of the type's variants: those with the same distance and nearly "
+        "the same cosine (steps of 0.02). Types in free words have longer axes than the others."
     )
     return selected
 
 
-def _region(selected: Any, axis: Axis, scope: Scope) -> tuple[Scope, Region | None]:
-    """What is marked: a region that was dragged over, or else a symbol, which is of one type."""
+def _mark(type_id: str) -> None:
+    """Keep which chart was marked last, and draw the one before without its mark."""
+    before = st.session_state.get(_MARKED)
+    if before is not None and before != type_id:
+        st.session_state[_ROUNDS][before] += 1
+    st.session_state[_MARKED] = type_id
+
+
+def _marked_in(
+    types: Mapping[str, TypePairs], selected: Mapping[str, Any]
+) -> tuple[str, Region | None]:
+    """The type whose chart was marked last, and what is marked there."""
+    type_id = st.session_state.get(_MARKED, "")
+    if type_id not in types:
+        return type_id, None
+    return type_id, _region(selected[type_id], types[type_id].axes.distance)
+
+
+def _region(selected: Any, axis: Axis) -> Region | None:
+    """What is marked: a region that was dragged over, or else a cell."""
     selection: Mapping[str, Any] = selected.get("selection", {})
     brush: Mapping[str, list[float]] = selection.get(BRUSH) or {}
     if {"x", "y"} <= brush.keys():
-        return scope, pairs_chart.marked(axis, brush["x"], brush["y"])
+        return pairs_chart.marked(axis, brush["x"], brush["y"])
     for place in selection.get(PLACE) or []:
-        one = replace(scope, types=(str(place["type_id"]),))
-        return one, pairs_chart.clicked(axis, int(place["column"]), int(place["bin"]))
-    return scope, None
+        return pairs_chart.clicked(axis, float(place["x"]), int(place["bin"]))
+    return None

@@ -1,6 +1,6 @@
 """The desk: the card, the keys as buttons, what is open below, and the guideline beside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import streamlit as st
@@ -12,7 +12,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
-from curation.review.cards import Card
+from curation.review.cards import Card, family
 from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
@@ -23,7 +23,7 @@ from pages.components.review.panels import below_card, card_details, second_opin
 from pages.components.shared.formatting import markup
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.variants import card, guideline_view
+from pages.components.shared.variants import card, guideline_view, sibling
 
 
 @error_messages.fragment
@@ -81,8 +81,24 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
             notice=_notice(state, focus, hidden=hidden),
+            sibling=_sibling(focus, entries, view.cards if state.by_family else None),
         )
     )
+
+
+def _sibling(
+    shown: Card, entries: dict[str, VariantType], cards: Sequence[Card] | None
+) -> sibling.Sibling | None:
+    """What a variant without a diff against its anchor is compared with.
+
+    Args:
+        cards: its family, if that has been read.
+    """
+    if not sibling.wanted(shown):
+        return None
+    if cards is None:
+        cards = open_project.ask(family, shown.variant.anchor_id)
+    return sibling.nearest(shown, cards, entries)
 
 
 def _message(state: ReviewState) -> None:
@@ -131,6 +147,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
                     threshold=threshold,
                     focus=has_keys,
                     hidden=hidden,
+                    sibling=_sibling(item, entries, view.cards),
                 )
             )
             st.button(
@@ -148,7 +165,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
                 on_click=state.focus,
                 args=(shown.variant_id,),
                 disabled=has_keys,
-                help="Let the keys and the buttons above mean this one.",
+                help="Make this the active variant.",
             )
 
 

@@ -1,9 +1,13 @@
 """What the review page shows where nothing is left: where there is more."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import streamlit as st
 
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Queue
+from curation.taxonomy.built_in import VariantType
 from pages.components.review.queue_choice import ALL
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import QUEUE_SOURCE, QUEUES
@@ -38,7 +42,7 @@ def _done(state: ReviewState) -> None:
             st.button("Look again", help="Cards come back when they are left undecided.")
         if skipped := state.count_skipped():
             st.write(f"Nothing left in this queue but the {skipped:,} you skipped.")
-            st.button("Go through the skipped ones", on_click=state.skipped.clear)
+            _offer(state, [("Go through the skipped ones", state.skipped.clear)])
         elif state.elsewhere:
             pass  # there is nothing else to say
         elif state.selection is not None:
@@ -48,35 +52,69 @@ def _done(state: ReviewState) -> None:
 
 
 def _elsewhere(state: ReviewState) -> None:
-    """The queue is empty: go on with another type, or with another queue."""
-    if (more := state.first_type(state.queue)) is not None:
-        label = plain(next(entry.label for entry in state.types if entry.id == more))
-        number = state.left_in(state.queue)
-        st.write(f"Nothing left of this type in this queue. Other types have {number:,}.")
-        if st.button("Continue with the next type", help=label):
-            _choose(type=more)
-        return
-    if number := state.left_of(None, state.queue):
+    """The queue is empty: go on with another type, another source or another queue."""
+    types = [(entry, number) for entry in state.types if (number := _left(state, entry))]
+    choose = partial(_choose, state)
+    if types:
+        offers = [
+            (f"{plain(entry.label)} ({number:,})", partial(choose, type=entry.id))
+            for entry, number in types
+        ]
+        if number := state.left_of(None, state.queue, state.type_id):
+            all_of_it = partial(choose, **{QUEUE_SOURCE: ALL})
+            offers.append((f"This type in all sources ({number:,})", all_of_it))
+        st.text(f"{_nothing_of_type(state)} Go on with:")
+        _offer(state, offers)
+    elif number := state.left_of(None, state.queue):
         st.write(f"Nothing left of this source in this queue. Other sources have {number:,}.")
-        if st.button("Review all sources"):
-            _choose(**{QUEUE_SOURCE: ALL, "type": ALL})
-        return
-    st.write(f"{_NOTHING_LEFT[state.queue]}.")
-    for queue, label in QUEUES.items():
-        number = state.left_in(queue)
-        if number and st.button(f"Go to: {label} ({number:,})", key=f"go-{queue}"):
-            _choose(queue=queue, type=ALL)
-    if not state.left_in(Queue.PENDING):
-        st.page_link("pages/release.py", label="Freeze what is accepted in a release")
+        everything = partial(choose, **{QUEUE_SOURCE: ALL, "type": ALL})
+        _offer(state, [("Review all sources", everything)])
+    else:
+        st.write(f"{_NOTHING_LEFT[state.queue]}.")
+        _offer(
+            state,
+            [
+                (f"Go to: {label} ({number:,})", partial(choose, queue=queue, type=ALL))
+                for queue, label in QUEUES.items()
+                if (number := state.left_in(queue))
+            ],
+        )
+        if not state.left_in(Queue.PENDING):
+            st.page_link("pages/release.py", label="Freeze what is accepted in a release")
+
+
+def _left(state: ReviewState, entry: VariantType) -> int:
+    return state.left_in(state.queue, entry.id)
+
+
+def _nothing_of_type(state: ReviewState) -> str:
+    """That all of this type is decided, or that the source never had any of it."""
+    if state.source_id is None:
+        return "Nothing is left of this type in this queue."
+    source = state.sources[state.source_id]
+    if sum(state.counts.get(state.type_id or "", {}).values()):
+        return f"Nothing is left of this type in this queue of {source}."
+    return f"{source} has no variants of this type."
+
+
+def _offer(state: ReviewState, offers: Sequence[tuple[str, Callable[[], None]]]) -> None:
+    """Ways to go on, as labels that are safe to draw and what each does; N takes the first."""
+    with st.container(horizontal=True, gap="small", key="go-on"):
+        for place, (label, act) in enumerate(offers):
+            st.button(
+                label, key=f"n-go-on-{place}" if place == 0 else f"go-on-{place}", on_click=act
+            )
+    if offers:
+        state.keyboard.bind("n", offers[0][1])
 
 
 _CHOICE = "review_choice"
 
 
-def _choose(**values: str) -> None:
+def _choose(state: ReviewState, **values: str) -> None:
     """Draw the page again with this chosen: a widget that is drawn cannot be changed."""
     st.session_state[_CHOICE] = values
-    st.rerun()
+    state.redraw = True
 
 
 def follow_choice() -> None:

@@ -7,7 +7,10 @@
 const MIN_SHOWN_MS = 200;
 const shownSince = new Map();
 const cards = () => [...document.querySelectorAll("article[data-variant]")];
+let atTop = null; // the variant of the first card
 const noteCards = () => {
+  const first = cards()[0]?.dataset.variant ?? null;
+  if (first !== atTop) cardIntoSight((atTop = first));
   const there = new Set(cards().map((card) => card.dataset.variant));
   for (const variant of shownSince.keys()) if (!there.has(variant)) shownSince.delete(variant);
   for (const variant of there) if (!shownSince.has(variant)) shownSince.set(variant, performance.now());
@@ -17,6 +20,31 @@ const isEarly = (card) => {
   const early = !(performance.now() - shownSince.get(card.dataset.variant) >= MIN_SHOWN_MS);
   cards()[0].toggleAttribute("data-early", early); // the style sheet has the message say so
   return early;
+};
+
+// What a key opens below the card, or next to it, comes into sight where the window ends above it.
+// Where it closes again, and with every new card, the page goes back to the card.
+const BELOW = { g: ".st-key-all-details", h: ".st-key-keys-list", i: ".st-key-desk-guide", l: ".st-key-last" };
+const FILLED_AFTER = [100, 500]; // its content comes a moment after it
+let toggled = null;
+const toggles = (name) => {
+  const place = BELOW[name];
+  if (place) toggled = { place, was: Boolean(document.querySelector(place)) };
+};
+const followPanels = () => {
+  const node = toggled && document.querySelector(toggled.place);
+  if (!toggled || Boolean(node) === toggled.was) return;
+  toggled = null;
+  if (!node) return cardIntoSight(atTop);
+  for (const wait of FILLED_AFTER) setTimeout(() => node.scrollIntoView({ block: "nearest" }), wait);
+};
+const isInSight = (card) => {
+  const { top } = card.getBoundingClientRect();
+  return top >= 0 && top < innerHeight;
+};
+const cardIntoSight = (variant) => {
+  if (variant === null || cards().some((card) => card.dataset.variant === variant && isInSight(card))) return;
+  document.querySelector('[data-testid="stMain"]').scrollTo({ top: 0 });
 };
 
 // Streamlit keeps the last of several presses that come while it is busy, so each carries those
@@ -62,6 +90,7 @@ const pressed = (event) => {
   event.preventDefault();
   if (event.repeat || (kind === "card" && isEarly(cards()[0]))) return;
   if (kind === "writes") opens();
+  toggles(name);
   send(name);
 };
 
@@ -76,6 +105,8 @@ const search = (event) => {
 
 const DECIDING = ["a-", "s-", "reasons", "row-accept-"].map((key) => `[class*="st-key-${key}"] button`).join();
 const clicked = (event) => {
+  const tool = event.target instanceof Element && event.target.closest('.st-key-look [class*="-key"]');
+  if (tool) toggles(/st-key-(.)-key/.exec(tool.className)?.[1]);
   const button = event.target instanceof Element && event.target.closest(DECIDING);
   if (!button) return;
   const row = button.closest('[class*="st-key-one-line-"]');
@@ -117,6 +148,7 @@ const listen = (signal) => {
   menus(signal);
   const observer = new MutationObserver(() => {
     noteCards();
+    followPanels();
     followSidebar();
     if (typingPanel()) openingUntil = 0;
   });

@@ -9,11 +9,11 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import BLIND_ORDERS
 from curation.review.opinions.stored import has_opinions
 from curation.review.queue import Order, Queue
+from pages.components.review import queue_markup
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES
 from pages.components.shared.shell import open_project
-from pages.components.shared.variants import card
 from pages.components.shared.variants.picked_variants import SELECTION
 
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
@@ -79,7 +79,7 @@ def _complete_address() -> None:
 
 
 def _queue(state: ReviewState) -> str:
-    """The numbers behind the labels are drawn with each card (see ``card.left``)."""
+    """The numbers behind the labels are drawn with each card (see ``queue_markup.left``)."""
     return _choice(
         state,
         "Queue",
@@ -176,7 +176,7 @@ def _choice(
         with opener:
             name = options[chosen]
             short = _SHORT.get(name, name)
-            markup.show(card.choice_opener(label, chosen=name, short=short, letter=letter))
+            markup.show(queue_markup.choice_opener(label, chosen=name, short=short, letter=letter))
     return chosen
 
 
@@ -222,7 +222,7 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
-    markup.show(card.progress(rows) + _left(state))
+    markup.show(queue_markup.progress(rows) + _left(state))
 
 
 def _left(state: ReviewState) -> Markup:
@@ -237,4 +237,4 @@ def _left(state: ReviewState) -> Markup:
         sources = [None, *state.sources]
         numbers[QUEUE_SOURCE] = [state.left_of(key, state.queue, state.type_id) for key in sources]
         chosen[QUEUE_SOURCE] = sources.index(state.source_id)
-    return card.left(numbers, chosen)
+    return queue_markup.left(numbers, chosen)

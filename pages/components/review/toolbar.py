@@ -7,9 +7,9 @@ import streamlit as st
 
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
+from pages.components.review import queue_markup
 from pages.components.review.search_box import search
 from pages.components.shared.formatting import markup
-from pages.components.shared.variants import card
 
 
 class _Tool(NamedTuple):
@@ -58,7 +58,7 @@ def tools(state: ReviewState) -> None:
     """
     *first, last, shortcuts = _tools(state)
     with st.container(key="menu-tools", width="content"):
-        markup.show(card.opener("Tools"))
+        markup.show(queue_markup.opener("Tools"))
         with st.container(horizontal=True, key="look", gap="small"):
             for tool in first:
                 _button(state, tool)

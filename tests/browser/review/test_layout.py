@@ -130,6 +130,57 @@ def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
     expect(page.locator(".hg-message")).to_contain_text("Accepted")
 
 
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [("h", ".st-key-keys-list"), ("g", ".st-key-all-details"), ("l", ".st-key-last")],
+)
+def test_what_a_key_opens_comes_into_sight_and_the_card_comes_back(
+    key: str, place: str, long_card: str, home: Path, share: Share, page: Page
+) -> None:
+    page.set_viewport_size({"width": NARROW[0], "height": 560})
+    visit(page, share(home), f"/review?variant={long_card}")
+    expect(card(page)).to_have_attribute("data-variant", long_card)
+    settle(page)
+    expect(card(page)).to_be_in_viewport()
+    page.keyboard.press(key)
+    expect(page.locator(place)).to_be_in_viewport(ratio=0.3)
+    page.keyboard.press(key)
+    expect(page.locator(place)).to_have_count(0)
+    expect(card(page)).to_be_in_viewport(ratio=0.5)
+
+
+def test_a_new_card_comes_into_sight_while_its_details_stay_open(
+    long_card: str, home: Path, share: Share, page: Page
+) -> None:
+    page.set_viewport_size({"width": NARROW[0], "height": 560})
+    visit(page, share(home), f"/review?variant={long_card}")
+    expect(card(page)).to_have_attribute("data-variant", long_card)
+    settle(page)
+    page.keyboard.press("g")
+    expect(page.locator(".st-key-all-details")).to_be_in_viewport(ratio=0.3)
+    settle(page)
+    page.mouse.move(600, 300)
+    page.mouse.wheel(0, 2000)
+    expect(card(page)).not_to_be_in_viewport()
+    press(page, "s")
+    expect(card(page)).not_to_have_attribute("data-variant", long_card)
+    expect(card(page)).to_be_in_viewport(ratio=0.5)
+    expect(page.locator(".st-key-all-details")).to_have_count(1)
+
+
+def test_the_page_scrolls_by_key_without_a_click(
+    long_card: str, home: Path, share: Share, page: Page
+) -> None:
+    page.set_viewport_size({"width": NARROW[0], "height": 560})
+    visit(page, share(home), f"/review?variant={long_card}")
+    expect(card(page)).to_have_attribute("data-variant", long_card)
+    settle(page)
+    page.keyboard.press("End")
+    expect(card(page)).not_to_be_in_viewport()
+    page.keyboard.press("Home")
+    expect(card(page)).to_be_in_viewport(ratio=0.5)
+
+
 def toggle_sidebar(page: Page) -> None:
     """Hide the sidebar, or bring it back, with the mouse."""
     sidebar, back = page.get_by_test_id("stSidebar"), page.get_by_test_id("stExpandSidebarButton")

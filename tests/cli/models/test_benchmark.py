@@ -71,6 +71,12 @@ def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir:
     assert 'query prompt "query: "' in " ".join(said("benchmarks").split())
 
 
+def test_prompts_are_refused_where_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
+    asked = ["benchmark", "semantoneg", "--data", sample, "--model", str(tiny_encoder)]
+    assert "leave the prompts out" in complaint(*asked, "--query-prompt", "query: ")
+    assert ask("benchmarks") == {"results": []}
+
+
 def test_two_encoders_of_dpr_are_named_together(nevir: str, tmp_path: Path) -> None:
     name = "+".join(map(str, dpr(tmp_path)))
     asked = ["benchmark", "nevir", "--model", name, "--data", nevir]
@@ -135,7 +141,11 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     }
     answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
     assert answer["n"] == 4 * len(SENTENCES)
-    assert "There is no release yet" in complaint("benchmarks", "suite", str(tmp_path / "new"))
+    told = complaint("benchmarks", "suite", str(tmp_path / "new"))
+    assert told.startswith("Expected --sentences or --forms with a file, or a release")
+    nowhere = str(tmp_path / "nowhere" / "suite.jsonl")
+    told = complaint("benchmarks", "suite", nowhere, "--forms", str(forms))
+    assert "Expected a folder to write 'suite.jsonl' into" in told
 
 
 def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path) -> None:

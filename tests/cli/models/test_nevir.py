@@ -41,8 +41,13 @@ def test_a_finetuning_prints_each_epoch_and_can_be_shown_again(
     assert [row["epoch"] for row in rows] == ["0", "1", "2"]
     value = float(rows[2]["NevIR pairwise accuracy"])
     assert value == pytest.approx(trained["after"]["nevir"], abs=1e-4)
-    table = said("nevir", "show", "1").splitlines()
-    assert table[0].split()[:4] == ["epoch", "NevIR", "pairwise", "accuracy"]
+    assert shown["pairs"] == {"trained_on": 16, "held_out": 4}
+    epoch = shown["epochs"][2]
+    assert epoch["nevir:low"] <= epoch["nevir"] <= epoch["nevir:high"]
+    assert epoch["nevir:low"] < epoch["nevir:high"], "four pairs leave some doubt"
+    pairs_told, *table = said("nevir", "show", "1").splitlines()
+    assert pairs_told == "Pairs: 16 pairs to train on, 4 held out."
+    assert table[0].split()[:6] == ["epoch", "NevIR", "pairwise", "accuracy", "95%", "interval"]
     assert [line.split()[0] for line in table[1:4]] == ["0", "1", "2"]
 
 
@@ -60,14 +65,16 @@ def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Pa
     assert complaint(*train, *data, "--epochs", "0").startswith("--epochs is not usable: ")
     assert "there are bi-encoder, cross" in complaint(*train, *data, "--architecture", "sparse")
     assert "Could not read" in complaint(*train, "--data", "nowhere.jsonl")
-    assert "from the model hub" in complaint(*train)
+    assert "and the model hub can't be reached" in complaint(*train)
     other = home / "dev.jsonl"
     other.write_bytes(lines(ENTRIES[:3]))
     told = complaint(*train, *data, "--validation", str(other))
     assert "shares 3 passages with 'dev.jsonl', to measure on; name another file." in told
     keep_data(load_settings().data_folder, "nevir", {"test.jsonl": lines(ENTRIES[5:6])})
-    assert "which this project keeps as data of the benchmark" in complaint(*train, *data)
-    assert "There is no run 1" in complaint("nevir", "show", "1")
+    assert "leave those pairs out (--leave-out-tested in a terminal)" in complaint(*train, *data)
+    rest = ask(*train, *data, "--epochs", "1", "--leave-out-tested")["data"]
+    assert (rest["name"], rest["pairs"]) == ("pairs-untested.jsonl", 19)
+    assert "There is no run 9" in complaint("nevir", "show", "9")
 
 
 def test_only_a_finetuning_is_shown(pairs: Path, tiny_encoder: Path) -> None:

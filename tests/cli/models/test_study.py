@@ -47,6 +47,11 @@ def test_a_study_tells_what_each_training_came_to() -> None:
     assert "0.750" in said("study", "types", "--set", "batch_size=2")
 
 
+def test_the_help_says_what_each_study_answers() -> None:
+    help_ = " ".join(said("study", "--help").split())
+    assert "writers: Are variants by rule as good" in help_
+
+
 def test_what_cannot_be_studied_is_one_sentence() -> None:
     assert "none by rules" in complaint("study", "writers")
     assert "no release 7" in complaint("study", "data", "--release", "7")

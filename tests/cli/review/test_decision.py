@@ -10,11 +10,11 @@ from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
-from cli.review.decision import NO_REASON
 from curation.project.opening import open_project
 from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
+from hedgerow.deciding import NO_REASON
 from tests.cli.support.commands import ask, complaint, said
 
 RULE = ("review", "apply", "--rule", "levenshtein > 30 and no flags")
@@ -154,7 +154,7 @@ def test_a_dry_run_counts_what_the_real_one_decides(loaded_home: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "reason", "note"),
     [
-        ((), "other", "Rejected on the command line without a reason."),
+        ((), "other", "Rejected without a reason."),
         (("--reason", "ungrammatical"), "ungrammatical", ""),
         (("--reason", "other", "--note", "Too long."), "other", "Too long."),
     ],
@@ -200,7 +200,7 @@ def test_what_a_rule_cannot_judge_is_said(loaded_home: Path) -> None:
 
 @pytest.mark.parametrize("rule", ["levenshtein >> 3", "cosine < 50", "", "no flags; drop"])
 def test_a_rule_that_does_not_read_is_one_sentence(rule: str, home: Path) -> None:
+    ask("init", "--empty")
     assert "Expected" in complaint("review", "apply", "--rule", rule, "--accept")
     dry = ("review", "apply", "--rule", "no flags", "--reject", "--reason", "zzz", "--dry-run")
     assert "Expected a reject reason" in complaint(*dry)
-    assert list(home.iterdir()) == []

@@ -46,7 +46,10 @@ def test_a_table_is_imported_by_a_mapping(file: str) -> None:
         "fine?": "verdict",
     }
     assert answer["left_out"] == {"no_anchor": 1, "undecided": 1}
-    assert answer["places"] == {"no_anchor": "line 5 of mine.csv"}
+    assert answer["places"] == {
+        "no_anchor": "line 5 of mine.csv",
+        "undecided": "line 4 of mine.csv",
+    }
     verbal = counts()["verbal"]
     assert (verbal["accepted"], verbal["rejected"], verbal["pending"]) == (1, 1, 0)
     undone = ask("review", "undo", "--reviewer", "Ada")
@@ -62,7 +65,7 @@ def test_what_is_here_already_is_passed_over(file: str) -> None:
     assert first["run"] is not None
     assert counts() == before
     told = said("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    assert "Nothing of it is missing here." in told
+    assert "Nothing is left to import: the project has what could be imported" in told
 
 
 def test_a_dry_run_says_what_would_be_added_and_stores_nothing(file: str, home: Path) -> None:

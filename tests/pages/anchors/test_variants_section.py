@@ -9,14 +9,18 @@ from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.diagnostics import measuring
+from curation.review.actions import accept, shown
 from curation.variants.importing.import_run import KIND
+from curation.variants.importing.unclear import Field, Unclear
+from db.columns import now
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Run, RunState, Variant
 from db.settings import load_settings
+from pages.components.anchors.variant_columns import WORDS, in_fields
 from pages.components.anchors.variants_section import HOW
 from tests.pages.conftest import OpenPage, unsafe_texts
-from tests.support.factories import person
+from tests.support.factories import ANCHOR, TEXTS, add_anchor, add_variant, person
 from training.runs.kinds import WORK
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ [a](javascript:1)"
@@ -75,13 +79,19 @@ def test_a_file_is_shown_before_anything_is_stored(page: AppTest, app_engine: En
     assert HOW in [caption.value for caption in page.caption]
     app = upload(page, TRIPLES)
     assert not app.exception
-    assert "4 rows: 1 new anchor, 3 new variants, 0 verdicts." in texts(app)
+    assert "4 rows: 1 new anchor, 3 new variants, 0 new verdicts." in texts(app)
     assert {row["Type"]: row["Variants"] for row in table(app, "Variants")} == {
         "Verbal negation": 1,
         "Hedge: single word": 1,
         "Hedge: phrase": 1,
     }
-    assert table(app, "Left out")[0]["Number"] == 1
+    left = (
+        "Left out:\n• variants whose words don't show their type: 1 (first: line 2 of mine.jsonl)"
+    )
+    assert left in texts(app)
+    fates = {row["Variant"]: row["What happens"] for row in table(app, "What happens")}
+    assert fates["The bridge is hardly safe."] == "Left out: no type"
+    assert fates["The bridge is not safe."] == "New"
     assert widget(app.button, "variants-import").label == "Import 1 anchor and 3 variants"
     assert runs(app_engine) == []
 
@@ -96,11 +106,50 @@ def test_undecided_ones_take_a_type_that_somebody_chooses(page: AppTest) -> None
 
 def test_a_column_can_be_given_another_role(page: AppTest) -> None:
     app = upload(page, [{"s": "It rains.", "v": "It does not rain."}])
-    assert "No column of mine.jsonl is known to hold anchors" in texts(app)
+    assert "No column of mine.jsonl is known to hold anchors, found 's', 'v'; choose “Anchors”" in (
+        texts(app)
+    )
     columns = {b.label: b for b in app.selectbox if (b.key or "").startswith("variants-column")}
     columns["s"].set_value("anchor")
     app = columns["v"].set_value("verbal").run()
     assert widget(app.button, "variants-import").label == "Import 1 anchor and 1 variant"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"anchor": "It rains.", "x": "It may rain."}, "choose “Variants of several types”"),
+        ({"anchor": "It rains.", "text": "It may rain."}, "for 'text', the type that all of them"),
+        (
+            {"anchor": "It rains.", "word": "It may rain.", "verdict": "fine"},
+            "say under “Words for verdicts” what it means, as in fine=accept",
+        ),
+    ],
+)
+def test_what_is_unclear_is_said_in_the_words_of_the_page(
+    page: AppTest, row: dict[str, str], words: str
+) -> None:
+    told = texts(upload(page, [row]))
+    assert words in told
+    assert "COLUMN" not in told and "--" not in told
+
+
+def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
+    page: AppTest,
+) -> None:
+    app = upload(page, [JUDGED[1] | {"verdict": "fine"}])
+    box = next(box for box in app.text_input if box.label == WORDS)
+    app = box.set_value("fine").run()
+    assert "Words for verdicts: Expected VALUE=accept" in texts(app)
+    box = next(box for box in app.text_input if box.label == WORDS)
+    app = box.set_value("fine=accept").run()
+    assert "Expected" not in texts(app)
+
+
+def test_every_field_has_its_words() -> None:
+    for field in Field:
+        told = in_fields(Unclear("Expected one", field, "{x}"))
+        assert told.startswith("Expected one; ") and "COLUMN" not in told and "--" not in told
 
 
 def test_verdicts_without_a_name_ask_for_one(page: AppTest, app_engine: Engine) -> None:
@@ -113,7 +162,7 @@ def test_verdicts_without_a_name_ask_for_one(page: AppTest, app_engine: Engine) 
         ("Ada", "Accepted"),
         ("Ada", "Rejected"),
     }
-    assert table(app, "Left out")[0]["First at"] == "line 3 of mine.jsonl"
+    assert "rows without an anchor: 1 (first: line 3 of mine.jsonl)" in texts(app)
 
 
 def test_the_button_stores_one_run_which_the_page_follows(
@@ -145,6 +194,30 @@ def test_what_was_imported_is_said_and_nothing_hostile_is_read_as_markup(
     app = widget(app.button, "variants-more").click().run()
     assert not app.exception
     assert HOW in [caption.value for caption in app.caption]
+    app = upload(app, JUDGED[:2], name="again.jsonl")
+    assert "Nothing is left to import: the project has all of it already." in texts(app)
+    button = widget(app.button, "variants-import")
+    assert (button.label, button.disabled) == ("Import", True)
+
+
+def test_what_differs_from_the_project_is_said_before_it_is_imported(
+    page: AppTest, app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        variant = add_variant(session, add_anchor(session))
+        accept(session, shown(variant, at=now()), reviewer_id=person(session, "Bo"))
+    rejecting = {"anchor": ANCHOR, "text": TEXTS["verbal"], "type": "verbal", "verdict": "reject"}
+    added = rejecting | {"text": TEXTS["affixal"], "type": "affixal"}
+    sign_in(page, app_engine)
+    app = upload(page, [rejecting, added])
+    assert "Of these verdicts, 1 rejects a variant that is accepted here." in texts(app)
+    other = f"variants of anchors that the source 'test' has here, such as “{ANCHOR}” (give"
+    assert other in texts(app)
+    fates = {row["Variant"]: row["What happens"] for row in table(app, "What happens")}
+    assert fates == {
+        TEXTS["verbal"]: "Here already; its verdict is new",
+        TEXTS["affixal"]: "Left out: another source has its anchor",
+    }
 
 
 def test_a_run_that_failed_can_be_resumed(page: AppTest, app_engine: Engine) -> None:

@@ -355,7 +355,7 @@ def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured
             "Items": 6,
             "Accuracy, unseen": 75.0,
             "Items, unseen": 4,
-            "Release": "1",
+            "Trained on": "release 1",
         }
     ]
 
@@ -449,7 +449,8 @@ def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
 def test_prompts_and_an_architecture_are_chosen_for_a_model(
     app_engine: Engine, started: list[int]
 ) -> None:
-    test = uploaded(page(), "semantoneg", content())
+    pairs = {"q1": "Open?", "q2": "Closed?", "doc1": "It is open.", "doc2": "It is not open."}
+    test = uploaded(page(), "nevir", json.dumps(pairs).encode())
     test.multiselect("bench-models").set_value(["all-MiniLM-L6-v2"]).run()
     kinds = test.selectbox("bench-kind-all-MiniLM-L6-v2").options
     assert "monot5" in kinds and "dpr" in kinds and not {"chat", "tf-idf"} & set(kinds)

@@ -1,6 +1,5 @@
 """The diagnostics page: figures that agree with the database, and what they lead to."""
 
-import json
 import re
 import uuid
 from pathlib import Path
@@ -26,7 +25,6 @@ from db.columns import now
 from db.engine import reading, writing
 from db.models import Anchor, Diagnostic, Status, TypeVersion, Variant
 from db.runs import get_run
-from pages.components.shared.charts.palette import OWN_SHAPES
 from pages.components.shared.shell import count_cache
 from tests.pages.conftest import OpenPage, unsafe_texts
 from tests.support.factories import add_family, add_variant, person
@@ -277,10 +275,8 @@ def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage)
     app.session_state["types"] = [mine.id]
     app.run()
     assert "1 variant. Top left" in texts(app)
-    spec = json.loads(app.get("vega_lite_chart")[0].proto.spec)
-    shape = spec["encoding"]["shape"]["scale"]
-    assert (shape["domain"], len(shape["range"])) == (["Denial"], 1)
-    assert shape["range"][0] in OWN_SHAPES
+    assert "Denial · 1" in texts(app)
+    assert len(app.get("vega_lite_chart")) == 1
 
 
 def test_cues_and_negators_are_told_with_their_entropy(

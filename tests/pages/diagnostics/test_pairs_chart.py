@@ -13,97 +13,71 @@ from pages.components.diagnostics.histogram_charts import Axis
 from pages.components.diagnostics.pairs_chart import (
     FARTHEST,
     Region,
+    TypePairs,
+    axes_of,
     clicked,
-    distance_axis,
     marked,
     told,
 )
-from pages.components.shared.charts.palette import OWN_SHAPES, SHAPES
-
-LABELS = {"verbal": "Verbal negation", "word": "Hedge: single word", "mine": "Mine", "his": "His"}
+from pages.components.shared.charts.save import as_svg
 
 
-def pair(type_id: str, distance: int, cosine_bin: int, number: int = 1) -> PairCount:
+def pair(distance: int, cosine_bin: int, number: int = 1, *, type_id: str = "word") -> PairCount:
     return PairCount(type_id, Status.PENDING, distance, cosine_bin, number)
 
 
-PAIRS = [
-    pair("word", 5, 95, 3),
-    pair("word", 5, 95, 4),
-    pair("verbal", 5, 95),
-    pair("verbal", 70, 40),
-    pair("mine", 5, 95, 2),
-    pair("his", 30, 99, 5),
-]
+PAIRS = [pair(5, 95, 3), pair(5, 95, 4), pair(6, 95), pair(70, 40), pair(30, 99, 5)]
+
+AXES = axes_of(PAIRS)
+
+WORDS = TypePairs("Hedge: single word", "hedge", PAIRS, AXES)
 
 
-def spec_of(pairs: list[PairCount] = PAIRS, **labels: str) -> dict[str, Any]:
-    axis = distance_axis(pairs)
-    chart = pairs_chart.draw(
-        pairs, axis=axis, labels=labels or LABELS, own=("mine", "his"), dark=False
-    )
-    return chart.to_dict()
-
-
-def symbols(spec: dict[str, Any]) -> list[dict[str, Any]]:
+def cells(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for values in spec["datasets"].values() for row in values]
 
 
-def test_every_pair_is_counted_in_one_symbol() -> None:
-    drawn = symbols(spec_of())
-    assert sum(row["number"] for row in drawn) == sum(row.number for row in PAIRS)
-    found = {(row["type_id"], row["column"], row["bin"]): row["number"] for row in drawn}
-    axis = distance_axis(PAIRS)
-    assert found["word", axis.bin_of(5), 95] == 7
-    assert found["his", axis.bin_of(30), 99] == 5
-    assert next(row["cosine"] for row in drawn if row["bin"] == 99) == "0.98 to 1.00"
+def test_every_pair_is_counted_in_one_cell() -> None:
+    drawn = cells(pairs_chart.draw(WORDS, dark=False).to_dict())
+    assert sum(cell["number"] for cell in drawn) == sum(row.number for row in PAIRS)
+    numbers = {(cell["x"], cell["bin"]): cell["number"] for cell in drawn}
+    column = AXES.distance.bin_of(5)
+    together = 8 if AXES.distance.bin_of(6) == column else 7
+    assert numbers[column - 0.5, 95] == together
+    assert next(cell["cosine"] for cell in drawn if cell["bin"] == 99) == "0.98 to 1.00"
 
 
-def test_types_at_the_same_place_do_not_hide_each_other() -> None:
-    drawn = [row for row in symbols(spec_of()) if row["bin"] == 95]
-    assert len({row["x"] for row in drawn}) == len(drawn) == 3
-    axis = distance_axis(PAIRS)
-    assert {marked(axis, (row["x"],) * 2, (row["y"],) * 2) for row in drawn} == {
-        clicked(axis, axis.bin_of(5), 95)
-    }
-
-
-def test_a_type_alone_at_its_place_is_in_the_middle_of_its_column() -> None:
-    (row,) = [row for row in symbols(spec_of()) if row["type_id"] == "his"]
-    axis = distance_axis(PAIRS)
-    assert row["x"] == axis.bin_of(30) + (axis.width - 1) / 2
-
-
-def test_own_types_have_a_symbol_a_colour_and_a_legend_entry() -> None:
-    spec = spec_of()
-    for channel in ("color", "shape"):
-        scale = spec["encoding"][channel]["scale"]
-        assert scale["domain"] == list(LABELS.values())
-        assert len(scale["range"]) == len(LABELS)
-        assert spec["encoding"][channel]["legend"]
-    shapes = dict(zip(LABELS, spec["encoding"]["shape"]["scale"]["range"], strict=True))
-    assert (shapes["mine"], shapes["his"]) == OWN_SHAPES[:2]
-    assert shapes["verbal"] == SHAPES["verbal"]
-    # Alone on the chart, an own type looks the same.
-    alone = spec_of([pair("his", 30, 99)], his="His")["encoding"]["shape"]["scale"]
-    assert alone == {"domain": ["His"], "range": [shapes["his"]]}
-
-
-def test_a_symbol_without_an_area_is_nobodys() -> None:
-    """Symbols are filled, not outlined: Vega's 'stroke' would not be seen."""
-    assert "stroke" not in {*OWN_SHAPES, *SHAPES.values()}
+def test_a_cell_that_is_clicked_on_is_its_own_region() -> None:
+    for cell in cells(pairs_chart.draw(WORDS, dark=False).to_dict()):
+        region = clicked(AXES.distance, cell["x"], cell["bin"])
+        inside = ((cell["x"] + cell["x2"]) / 2,) * 2, ((cell["y"] + cell["y2"]) / 2,) * 2
+        assert region == marked(AXES.distance, *inside)
 
 
 def test_it_can_be_dragged_over_and_clicked_on() -> None:
-    spec = spec_of()
+    spec = pairs_chart.draw(WORDS, dark=False).to_dict()
     assert {param["name"] for param in spec["params"]} == {pairs_chart.BRUSH, pairs_chart.PLACE}
     assert "layer" not in spec  # Streamlit selects in plain charts
     assert spec["encoding"]["y"]["scale"]["domain"] == [-0.2, 1.0]
 
 
+def test_types_with_the_same_axes_can_be_compared() -> None:
+    few = TypePairs("Verbal negation", "negation", PAIRS[:1], AXES)
+    one, other = (pairs_chart.draw(pairs, dark=False).to_dict() for pairs in (WORDS, few))
+    for channel in ("x", "y"):
+        assert one["encoding"][channel]["scale"] == other["encoding"][channel]["scale"]
+    assert one["mark"]["color"] != other["mark"]["color"]  # their roles differ
+
+
+def test_a_saved_picture_has_every_type_under_its_name() -> None:
+    own = TypePairs("**Mine** <b>", "negation", PAIRS[:1], AXES)
+    spec = pairs_chart.printed([WORDS, own], dark=False).to_dict()
+    assert [part["title"] for part in spec["concat"]] == [WORDS.label, own.label]
+    assert "&lt;b&gt;" in as_svg(pairs_chart.printed([WORDS, own], dark=False))
+
+
 def test_far_outliers_leave_the_others_their_room() -> None:
-    pairs = [pair("verbal", 5, 95, 5000), pair("word", 9, 95, 4000), pair("word", 1999, 60, 3)]
-    axis = distance_axis(pairs)
+    axis = axes_of([pair(5, 95, 5000), pair(9, 95, 4000), pair(1999, 60, 3)]).distance
     assert axis.end < 20
     assert clicked(axis, axis.bin_of(1999), 60).distances[1] == FARTHEST
     assert "or more" in told(axis, clicked(axis, axis.bin_of(1999), 60))

@@ -22,7 +22,7 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.variants import picked_variants
 from tests.curation.support.own_types import NEGATION
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
-from tests.support.factories import add_family, model, person
+from tests.support.factories import add_anchor, add_family, add_variant, model, person
 
 HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
 
@@ -331,3 +331,61 @@ def test_where_a_source_is_done_the_others_are_offered(ids: list[int], with_sour
     offer = next(button for button in app.button if button.label == "Review all sources")
     offer.click().run()
     assert "hg-card" in html(app)
+
+
+def test_a_source_without_a_type_says_which_types_it_has(
+    ids: list[int], with_source: Engine
+) -> None:
+    with writing(with_source) as session:
+        anchor = add_anchor(session, "The door is safe.", source=HOSTILE)
+        uid = add_variant(session, anchor, "lexical", "The door is dangerous.").uid
+    app = opened(**{"queue": "Pending", "type": "Verbal negation", "queue-source": plain(HOSTILE)})
+    said = f"{HOSTILE} has no variants of this type. Go on with:"
+    assert said in [text.value for text in app.text]
+    assert [b.label for b in app.button if "go-on" in str(b.key)] == [
+        "Lexical negation (1)",
+        "This type in all sources (3)",
+    ]
+    next(button for button in app.button if button.label == "Lexical negation (1)").click().run()
+    assert first_card(app) == uid
+
+
+def test_a_type_that_is_done_leads_to_the_next(ids: list[int], with_source: Engine) -> None:
+    with writing(with_source) as session:
+        for variant in (session.get_one(Variant, number) for number in ids):
+            actions.accept(session, actions.shown(variant), reviewer_id=person(session))
+    app = opened(queue="Pending", type="Verbal negation")
+    assert any("Nothing is left of this type in this queue." in text.value for text in app.text)
+    next(button for button in app.button if button.label == "Absolute negator (3)").click().run()
+    assert first_card(app)
+
+
+PASSAGE = (
+    "Seventy years of harbour life are on show in a converted rope store on the north quay. "
+    "Visitors are {} to photograph the objects for their own use. Admission is reduced for "
+    "students and for holders of the city card."
+)
+
+
+def test_a_passage_is_compared_with_the_sibling_it_differs_from(
+    signed_in: None, with_source: Engine
+) -> None:
+    with writing(with_source) as session:
+        anchor = add_anchor(session, "I want a museum where I can take pictures.")
+        add_variant(session, anchor, "affirmation", "A museum that lets you take pictures.")
+        add_variant(session, anchor, "affirmation", PASSAGE.format("free"))
+        add_variant(session, anchor, "free_hedge", PASSAGE.format("probably not free"))
+        passage = add_variant(session, anchor, "free_contradiction", PASSAGE.format("not free"))
+        uid = passage.uid
+        person(session)
+    app = opened(variant=uid)
+    assert first_card(app) == uid
+    shown = html(app)
+    assert '<span class="hg-label">Sibling: Affirmation</span>' in shown
+    assert re.findall("<ins>(.*?)</ins>", shown.split("</article>")[0]) == [
+        '<mark class="hg-negator" title="negator">not</mark>'
+    ]
+
+
+def test_other_variants_are_compared_with_their_anchor(ids: list[int]) -> None:
+    assert "Sibling:" not in html(opened())

@@ -29,7 +29,7 @@ def store(engine: Engine, *, state: RunState, encoder: bool = True, **values: ob
         request = RankingRequest(data=kept.file, data_name=HOSTILE[:200], **values)
         run = request_finetuning(session, settings, request, requested_by=None)
         run.state, run.message = state, f"Measuring {HOSTILE}"
-        figures = {"nevir": 0.25, "reranking": 0.9}
+        figures = {"nevir": 0.25, "nevir:low": 0.1, "nevir:high": 0.5, "reranking": 0.9}
         if encoder:
             figures |= {"documents": 0.9, "documents:sd": 0.1}
             figures |= {quantile(percent): percent / 100 for percent in QUANTILES}
@@ -71,6 +71,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
 ) -> None:
     keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(ENTRIES))
     test = page(NEVIR)
+    assert "16 pairs to train on, 4 held out. Takes " in told(test)
     test.number_input("nevir-epochs").set_value(3)
     test.selectbox("nevir-architecture").set_value("cross-encoder")
     test.button("nevir-start").click().run()
@@ -100,16 +101,34 @@ def test_a_file_of_one_passage_says_why_it_cannot_be_divided(app_engine: Engine)
     assert "at least 2 passages in 'one.jsonl', found one" in told(test)
 
 
-def test_pairs_of_a_test_are_refused_beside_the_button(
+def test_pairs_of_a_test_are_refused_before_the_click_and_can_be_left_out(
     app_engine: Engine, started: list[int]
 ) -> None:
     folder = load_settings().data_folder
     keep_pairs(folder, "pairs.jsonl", lines(ENTRIES))
     keep_data(folder, "nevir", {"test.jsonl": lines(ENTRIES[:1])})
     test = page(NEVIR)
-    test.button("nevir-start").click().run()
-    assert started == [] and not test.exception
     assert "shares 1 passage with 'test.jsonl'" in told(test)
+    assert test.button("nevir-start").disabled
+    test.button("nevir-untested").click().run()
+    assert "shares" not in told(test)
+    assert "pairs-untested.jsonl is added: 19 pairs. It is chosen above." in told(test)
+    assert "15 pairs to train on, 4 held out" in told(test)
+    test.button("nevir-start").click().run()
+    assert started == [1] and not test.exception
+
+
+def test_a_file_that_is_known_is_chosen_and_called_known(app_engine: Engine) -> None:
+    folder = load_settings().data_folder
+    keep_pairs(folder, "first.jsonl", lines(ENTRIES))
+    keep_pairs(folder, "second.jsonl", lines(ENTRIES[:12]))
+    test = page(NEVIR)
+    assert test.selectbox("nevir-data-2-0").value == "second.jsonl"
+    same = ("first.jsonl", lines(ENTRIES), "text/plain")
+    test.file_uploader("nevir-file-0").set_value(same).run()
+    assert "first.jsonl was here already: 20 pairs. It is chosen above." in told(test)
+    assert test.selectbox("nevir-data-2-1").value == "first.jsonl"
+    assert "was here already" not in told(test.run()), "it is told once"
 
 
 def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) -> None:
@@ -122,7 +141,9 @@ def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) 
     taught = test.dataframe[-1].value
     assert taught["Trained on"].tolist() == [HOSTILE, HOSTILE]
     assert taught["Pairs"].tolist() == [16, 16]
+    assert taught["Held-out pairs"].tolist() == [4, 4]
     numbers = test.dataframe[0].value
+    assert numbers["upper end of its 95% interval"].tolist() == [0.5] * 4
     assert numbers["epoch"].tolist() == [0, 1, 0, 1]
     assert HOSTILE not in unsafe_texts(test)
 
@@ -132,6 +153,7 @@ def test_a_run_under_way_shows_its_curves_so_far(app_engine: Engine) -> None:
     test = page(NEVIR)
     assert charts(test) == 3
     assert f"Run {run_id}: all-MiniLM-L6-v2" in told(test)
+    assert "16 pairs to train on, 4 held out" in told(test)
 
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.CANCELLED])

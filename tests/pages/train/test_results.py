@@ -25,6 +25,7 @@ from tests.support.old_recipes import OLD_RECIPES
 from training.evaluation.probes import (
     own_probes,
 )
+from training.recipe.presets import PRESETS, QUICK
 
 
 def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project: Engine) -> None:
@@ -88,6 +89,16 @@ def test_a_training_by_an_older_version_still_opens(project: Engine, version: in
     assert not [button for button in test.button if button.label.startswith("Use this")]
     assert f"The recipe of run {run_id} has version {version}, expected" in told(test)
     assert f"version: {version}" in page(RUNS).dataframe[0].value["Recipe"][0]
+
+
+def test_a_recipe_is_told_against_the_nearest_preset(project: Engine) -> None:
+    run_id = finished_run(project)
+    mine = PRESETS[QUICK].recipe.model_copy(update={"batch_size": 16})
+    with writing(project) as session:
+        run = get_run(session, run_id)
+        run.parameters = {**run.parameters, "preset": None, "recipe": mine.model_dump(mode="json")}
+    assert "Other than the preset quick:" in told(page(RESULTS))
+    assert page(RUNS).dataframe[0].value["Recipe"].tolist() == ["quick, but batch_size: 16"]
 
 
 def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:

@@ -105,8 +105,22 @@ def test_one_click_stores_a_study_and_starts_its_process(
         assert run.parameters["recipe"] == BASE.model_dump(mode="json")
         members = trials(session, run)
     assert "Waiting for its process" in told(test)
+    assert f"You can start the next study when run {run.id} has ended." in told(test)
+    assert test.button("study-start-triples").disabled
     assert f"Without {HOSTILE}: waiting (run {members[1].run.id})" in told(test)
     assert "onerror" not in unsafe_texts(test)
+
+
+def test_studies_go_by_the_recipe_that_is_chosen(released: Engine, started: list[int]) -> None:
+    test = page(STUDIES)
+    test.selectbox("study-recipe-0").set_value("thorough").run()
+    assert told(test).count("By the preset thorough") > 1
+    assert "No anchor came with an original entailment" in told(test)
+    test.session_state["train_recipe"] = BASE.to_yaml()
+    test.run()
+    assert "By the recipe as you edited it" in told(test)
+    test.selectbox("study-recipe-1").set_value("paper").run()
+    assert "as you edited it" not in told(test) and "By the preset paper" in told(test)
 
 
 def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:

@@ -21,6 +21,7 @@ from training.ranking.pairs import (
     divided,
     keep_pairs,
     keep_pairs_of,
+    keep_untested,
     kept_pairs,
     parts_of,
     passages,
@@ -158,5 +159,23 @@ def test_passages_of_a_kept_test_are_refused(tmp_path: Path) -> None:
     assert str(raised.value) == (
         "Expected training pairs of passages that no model is tested on, but 'mixed.jsonl' shares "
         "1 passage with 'test.jsonl', which this project keeps as data of the benchmark NevIR; "
-        "train on other pairs, such as its train split."
+        "leave those pairs out (--leave-out-tested in a terminal), or train on others, such as "
+        "NevIR's train split."
     )
+
+
+def test_what_no_test_has_is_kept_as_a_file_of_its_own(tmp_path: Path) -> None:
+    whole = keep_pairs(tmp_path, "pairs.jsonl", lines(ENTRIES))
+    assert keep_untested(tmp_path, whole.file).file == whole.file, "nothing has to be left out"
+    keep_data(tmp_path, NevIR.id, {"one.jsonl": lines(ENTRIES[:1])})
+    keep_data(tmp_path, NevIR.id, {"two.jsonl": lines(ENTRIES[3:5])})
+    rest = keep_untested(tmp_path, whole.file, name="my pairs.jsonl")
+    found = read_pairs(tmp_path, rest.file)
+    assert rest.name == "my_pairs-untested.jsonl"
+    assert [pair.key for pair in found.pairs] == [
+        one["id"] for n, one in enumerate(ENTRIES) if n not in (0, 3, 4)
+    ]
+    require_untested(tmp_path, found)
+    keep_data(tmp_path, NevIR.id, {"all.jsonl": lines(ENTRIES)})
+    with pytest.raises(HedgerowError, match="that no model is tested on, found none"):
+        keep_untested(tmp_path, whole.file)

@@ -14,8 +14,11 @@ from training.recipe.presets import (
     STANDARD,
     STANDARD_FAMILIES,
     THOROUGH,
+    Preset,
+    changes,
     fitting,
     named,
+    nearest,
     preset_of,
     reason,
     recipe_for,
@@ -91,3 +94,25 @@ def test_a_name_that_is_no_preset_is_refused_in_one_sentence() -> None:
         HedgerowError, match=r"a preset \(quick, standard, thorough, paper\), found 'fast'"
     ):
         named("fast")
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.id)
+def test_the_nearest_preset_is_the_one_with_the_fewest_other_keys(preset: Preset) -> None:
+    values = preset.recipe.model_dump(mode="json")
+    assert nearest([values]) == preset
+    assert changes(values, preset) == {}
+    other = values | {"batch_size": 16}
+    assert nearest([other]) == preset
+    assert changes(other, preset) == {"batch_size": 16}
+    assert nearest([other, values | {"epochs": 9.0}]) == preset
+
+
+def test_between_two_presets_a_recipe_is_compared_with_standard() -> None:
+    between = Recipe(max_steps=PRESETS[QUICK].recipe.max_steps).model_dump(mode="json")
+    assert nearest([between]) == PRESETS[STANDARD]
+    assert changes(between, PRESETS[STANDARD]) == {"max_steps": 260}
+
+
+def test_a_key_of_an_older_version_is_told() -> None:
+    old = {"gone": 1} | PRESETS[QUICK].recipe.model_dump(mode="json")
+    assert changes(old, nearest([old])) == {"gone": 1}

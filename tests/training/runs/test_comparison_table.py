@@ -14,11 +14,11 @@ from tests.support.databases import both_databases, one_database
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import save_probe_cosines
 from training.recipe.plan import KIND
+from training.recipe.presets import PRESETS, STANDARD, changes
 from training.recipe.schema import Recipe
 from training.runs.comparison_table import (
     alike,
     as_table,
-    changed_keys,
     differing,
     figures,
     finished,
@@ -110,7 +110,7 @@ def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
     assert (seed.key, seed.values, seed.apart) == ("seed", ["1", "3"], [False, True])
     assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["6", "12"], [True, True])
     assert epochs.reference == f"{DEFAULT['epochs']:g}"
-    assert in_words(alike(rows, DEFAULT)) == "batch_size: 16"
+    assert in_words(alike(rows, PRESETS[STANDARD])) == "batch_size: 16"
     against_first = differing(rows, told(rows[0]))
     assert [line.apart for line in against_first] == [[False, True]] * 2
     assert differing([rows[0], rows[0]], DEFAULT) == []
@@ -128,10 +128,10 @@ def test_one_training_is_compared_with_the_default(engine: Engine) -> None:
         "max_triples": ("none", ["64"]),
         "pooling": ("as_base", ["cls"]),
     }
-    assert in_words(changed_keys(row, DEFAULT)) == (
+    assert in_words(changes(row.recipe, PRESETS[STANDARD])) == (
         "pooling: cls, types: phrase: 0, word: 0.5, max_triples: 64"
     )
-    assert alike([row], DEFAULT) == {}
+    assert alike([row], PRESETS[STANDARD]) == {}
 
 
 @one_database

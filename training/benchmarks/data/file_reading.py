@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from curation.anchors.importing.delimited import read_csv, read_tsv
 from curation.anchors.importing.file_table import FileTable
 from curation.anchors.importing.records import read_parquet
+from curation.encoders.model_folders import NO_HUB, unreachable
 from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError
 from db.named_files import expanded, read_bytes, read_text
@@ -216,9 +217,14 @@ def local(source: Path | str) -> Path:
         with asked_once():
             return Path(hf_hub_download(f"{owner}/{name}", file, repo_type="dataset"))
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
+        what = f"{file!r} of the data set '{owner}/{name}'"
+        if unreachable(error):
+            raise HedgerowError(
+                f"The file {what} {NO_HUB}; connect to the network, or name a file on this machine."
+            ) from error
         raise HedgerowError(
-            f"Could not get {file!r} of the data set '{owner}/{name}' from the model hub "
-            f"({type(error).__name__}); connect to the network, or name a file on this machine."
+            f"Could not get {what} from the model hub ({type(error).__name__}); check its name, or "
+            "name a file on this machine."
         ) from error
 
 

@@ -134,11 +134,23 @@ def keep_file_here(data_folder: Path, name: str, path: Path, *, folder: str = FO
     path = expanded(path)
     paths = [path]
     if kind is ExcluIR:
-        queries = path / QUERIES if path.is_dir() else path
-        paths = [queries, queries.with_name(CORPUS)]
+        paths = _both_files(path)
     largest = LARGEST_FILE
     files = {path.name: read_bytes(path, kind="a benchmark", largest=largest) for path in paths}
     return keep_data(data_folder, name, files, folder=folder)
+
+
+def _both_files(path: Path) -> list[Path]:
+    """ExcluIR's queries and its corpus, in a folder or next to the one of them that was named."""
+    folder = path if path.is_dir() else path.parent
+    queries = folder / QUERIES if path.is_dir() or path.name == CORPUS else path
+    paths = [queries, folder / CORPUS]
+    if missing := [file.name for file in paths if not file.is_file()]:
+        raise HedgerowError(
+            f"Expected the folder with both of ExcluIR's files, {QUERIES} and {CORPUS}, but "
+            f"{str(path)!r} has no {' and no '.join(missing)}; name the folder that has both."
+        )
+    return paths
 
 
 @contextmanager

@@ -40,11 +40,13 @@ class ModelAccuracy(NamedTuple):
 
     Attributes:
         published: printed by the paper, not measured here.
+        n: items.
     """
 
     model: str
     accuracy: float
     published: bool
+    n: int
 
     @property
     def objective(self) -> str:
@@ -85,7 +87,7 @@ def objective_of(model: str) -> str:
 def published_accuracies() -> list[ModelAccuracy]:
     """The models of the paper's Table 8 that have an accuracy, in its order."""
     return [
-        ModelAccuracy(number.model, number.score, True)
+        ModelAccuracy(number.model, number.score, True, SemAntoNeg.published_items)
         for number in published()
         if number.benchmark == SemAntoNeg.id
     ]
@@ -118,7 +120,7 @@ def _group(objective: str, scores: Sequence[float]) -> ObjectiveGroup:
 GROUP_HEAD = "objective,models,mean,variance,least,lower quartile,median,upper quartile,most".split(
     ","
 )
-MODEL_HEAD = ["model", "objective", "accuracy", "source"]
+MODEL_HEAD = ["model", "objective", "accuracy", "items", "source"]
 
 
 def group_rows(found: Iterable[ObjectiveGroup]) -> list[tuple[Any, ...]]:
@@ -130,7 +132,13 @@ def model_rows(models: Iterable[ModelAccuracy]) -> list[tuple[Any, ...]]:
     """The models as rows of a table under `MODEL_HEAD`, the most accurate first."""
     ordered = sorted(models, key=lambda model: -model.accuracy)
     return [
-        (m.model, m.objective, round(m.accuracy, 2), "published" if m.published else "measured")
+        (
+            m.model,
+            m.objective,
+            round(m.accuracy, 2),
+            m.n,
+            "published" if m.published else "measured",
+        )
         for m in ordered
     ]
 
@@ -146,4 +154,4 @@ def measured_accuracies(rows: Sequence[Scored]) -> list[ModelAccuracy]:
     if largest is None:
         return []
     of_data = by_column(own, largest.column).values()
-    return [ModelAccuracy(row.title, row.score, False) for row in of_data]
+    return [ModelAccuracy(row.title, row.score, False, row.n) for row in of_data]

@@ -18,36 +18,37 @@ def paper_of(line: Line) -> str:
 def shortened(
     lines: Sequence[Line], *, search: str = "", most: int = MOST_PUBLISHED
 ) -> tuple[list[Line], int]:
-    """The measured lines, and of each paper those that are looked for.
+    """The measured lines, and those of the papers.
 
-    Without a search, a paper with too many lines has those of the models that are measured here,
-    and then those with the highest scores.
+    A paper with few lines has them all, in its order. One with too many has those of the models
+    that are measured here, and then those with the highest scores; or, in a search, those that are
+    looked for. They are sorted by score.
 
     Args:
-        search: words that a published model's name must have, in any case of letters.
-        most: lines of a paper without a search.
+        search: words that a model's name must have in such a paper, in any case of letters.
+        most: lines of a paper that are not too many.
 
     Returns:
         The lines, and how many published ones are left out.
     """
     measured = [line for line in lines if not line.published]
     published = [line for line in lines if line.published]
-    if words := search.casefold().split():
-        found = [line for line in published if all(w in line.model.casefold() for w in words)]
-    else:
-        known = {_short(line.model) for line in measured}
-        papers = dict.fromkeys(map(paper_of, published))
-        found = [
-            line
-            for paper in papers
-            for line in _first([line for line in published if paper_of(line) == paper], known, most)
-        ]
+    words, known = search.casefold().split(), {_short(line.model) for line in measured}
+    found: list[Line] = []
+    for paper in dict.fromkeys(map(paper_of, published)):
+        own = [line for line in published if paper_of(line) == paper]
+        if len(own) > most:
+            own = _with_words(own, words) if words else _first(own, known, most)
+        found += own
     return measured + found, len(published) - len(found)
 
 
+def _with_words(lines: list[Line], words: Sequence[str]) -> list[Line]:
+    found = [line for line in lines if all(word in line.model.casefold() for word in words)]
+    return sorted(found, key=lambda line: -_best(line))
+
+
 def _first(lines: list[Line], known: Iterable[str], most: int) -> list[Line]:
-    if len(lines) <= most:
-        return lines
     names = set(known)
     ordered = sorted(lines, key=lambda line: (_short(line.model) not in names, -_best(line)))
     return sorted(ordered[:most], key=lambda line: -_best(line))

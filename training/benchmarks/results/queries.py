@@ -16,8 +16,14 @@ from sqlmodel import col
 from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder
 from training.benchmarks.definition import Result
+from training.benchmarks.results.metrics import POINTS
 from training.benchmarks.results.saved import read_result
-from training.benchmarks.results.statistics import Interval, PairedTest, compare
+from training.benchmarks.results.statistics import (
+    Interval,
+    PairedTest,
+    compare,
+    interval_of_extreme,
+)
 from training.benchmarks.runs.jobs import GENERAL_ABILITY as GENERAL_ABILITY
 from training.benchmarks.runs.jobs import NEGATION as NEGATION
 from training.benchmarks.runs.measured_models import model_title
@@ -79,7 +85,12 @@ class Scored:
     def interval(self) -> Interval | None:
         """The bootstrap interval that was computed with it; None for mteb's tasks."""
         stored = self.summary.get("interval")
-        return Interval(**stored) if stored else None
+        if not stored:
+            return None
+        found = Interval(**stored)
+        if found.low == found.high and self.score in (0.0, POINTS):  # as it was once computed
+            return interval_of_extreme(self.score, found.units)
+        return found
 
     @property
     def release(self) -> int | None:

@@ -63,8 +63,8 @@ Rank = Literal["best", "second", ""]
 def interval(result: Result) -> Interval:
     """The percentile bootstrap interval of a result's score; the same each time.
 
-    Items made from the same sentence are drawn together: they are no independent evidence. Where no
-    item differs from another, as at 0 or 100 points, the interval is that point.
+    Items made from the same sentence are drawn together: they are no independent evidence. At 0 and
+    100 points, where a bootstrap would give that point alone, it is Clopper and Pearson's.
 
     Raises:
         HedgerowError: the result has no rows.
@@ -72,6 +72,8 @@ def interval(result: Result) -> Interval:
     if not result.rows:
         raise HedgerowError("Expected items in the result, found none; run the benchmark again.")
     units, statistic = _sampler(result)
+    if result.kind != "spearman" and result.score in (0.0, POINTS):
+        return interval_of_extreme(result.score, units)
     if units < 2:
         return Interval(result.score, result.score, CONFIDENCE, units)
     from scipy.stats import bootstrap  # noqa: PLC0415  (loading it takes a second)
@@ -87,6 +89,14 @@ def interval(result: Result) -> Interval:
         rng=np.random.default_rng(SEED),
     ).confidence_interval
     return Interval(float(found.low), float(found.high), CONFIDENCE, units)
+
+
+def interval_of_extreme(score: float, units: int) -> Interval:
+    """The interval of 0 or 100 points: all units are wrong, or all are right."""
+    from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
+
+    found = binomtest(units if score else 0, units).proportion_ci(CONFIDENCE)
+    return Interval(POINTS * float(found.low), POINTS * float(found.high), CONFIDENCE, units)
 
 
 def compare(first: Result, second: Result) -> PairedTest:
@@ -127,11 +137,12 @@ def compare(first: Result, second: Result) -> PairedTest:
 def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]:
     """Which of several is best and second best, as a table with so many decimals shows them.
 
-    Equal ones share a place; the next lower score is second all the same. One alone has none.
+    Equal ones share a place; the next lower score is second all the same. One alone has none, and
+    neither has a score that is shown as 0 or less: nothing is good about it.
     Measured and published scores are not to be mixed in one call.
     """
     shown = {name: round(score, decimals) for name, score in scores.items()}
-    ranks = sorted(set(shown.values()), reverse=True)
+    ranks = sorted({score for score in shown.values() if score > 0}, reverse=True)
     if len(scores) < 2:
         return dict.fromkeys(scores, "")
     names: list[Rank] = ["best", "second"]

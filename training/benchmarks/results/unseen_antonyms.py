@@ -2,12 +2,14 @@
 
 A model that was trained on a release has seen some of the test's antonym pairs there, in other
 sentences. The score over the other items says how it does with pairs that are new to it.
+The encoder *hedgerow-minilm* was trained on the corpora that come with Hedgerow, all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import words_of
+from curation.corpora.texts import anchors_with_variants
+from curation.encoders.model_folders import TRAINED_ENCODER
 from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Encoder, Release, ReleaseItem
@@ -26,15 +30,17 @@ from training.benchmarks.tasks.semantoneg import ANTONYMS, SemAntoNeg
 
 _BATCH = 5_000
 
+BUNDLED = "the corpora that come with Hedgerow"
+
 OTHER_WORDS = ("affixal", "lexical", "negated_antonym", "affirmation", "free_contradiction")
 """Types that exchange words of an anchor; the others only add some."""
 
 
 class UnseenScore(NamedTuple):
-    """The score over the items whose antonyms are in no release that the model was trained on.
+    """The score over the items whose antonyms are in nothing that the model was trained on.
 
     Attributes:
-        releases: their numbers.
+        releases: the numbers of those that it was trained on.
         score: in points; None where no item is left.
         n: items that are left.
         left_out: items whose antonym pair is in a release.
@@ -44,13 +50,21 @@ class UnseenScore(NamedTuple):
     score: float | None
     n: int
     left_out: int
+    bundled: bool = False
+    """Whether it was trained on the corpora that come with Hedgerow."""
+
+    @property
+    def where(self) -> str:
+        """What it was trained on, for people."""
+        found = [f"release {' and '.join(map(str, self.releases))}"] if self.releases else []
+        return " and ".join([*found, *([BUNDLED] if self.bundled else [])])
 
     @property
     def told(self) -> str:
         """A sentence."""
-        where = f"release {' and '.join(map(str, self.releases))}"
+        where = self.where
         if self.score is None:
-            return f"{where} has the antonym pair of every item."
+            return f"The antonym pair of every item is in {where}."
         return (
             f"{self.score:.1f} over the {counted(self.n, 'item')} whose antonym pair is not in "
             f"{where}; {self.left_out:,} left out."
@@ -70,12 +84,15 @@ def unseen_scores(
     A result whose file is gone has none.
     """
     own = [row for row in rows if row.benchmark == SemAntoNeg.id and row.file]
-    taught = {hash_: _releases(session, hash_) for hash_ in {row.model_hash for row in own}}
+    taught = {hash_: _taught(session, hash_) for hash_ in {row.model_hash for row in own}}
     found = {}
     for row in own:
-        if releases := taught[row.model_hash]:
+        data = taught[row.model_hash]
+        if row.model == TRAINED_ENCODER:
+            data = data._replace(bundled=True)
+        if any(data):
             with suppress(HedgerowError):  # its file is gone or damaged: Items says so
-                found[row.id] = _unseen(session, data_folder, row, releases)
+                found[row.id] = _unseen(session, data_folder, row, data)
     return found
 
 
@@ -97,11 +114,17 @@ def taught_pairs(session: Session, release: Release, pairs: Iterable[str]) -> fr
     return _known[key]
 
 
+@cache
+def pairs_in_corpora(pairs: frozenset[str]) -> frozenset[str]:
+    """Those of some antonym pairs that the corpora teach which come with Hedgerow."""
+    return frozenset(_shown(anchors_with_variants(OTHER_WORDS), pairs))
+
+
 _known: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
 """By content hash and pairs: a release never changes, and pages ask again and again."""
 
 
-def _shown(rows: Iterable[Row[str, str]], pairs: Iterable[str]) -> Iterator[str]:
+def _shown(rows: Iterable[Row[str, str] | tuple[str, str]], pairs: Iterable[str]) -> Iterator[str]:
     partners: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:
         one, _, other = pair.partition(" / ")
@@ -113,32 +136,42 @@ def _shown(rows: Iterable[Row[str, str]], pairs: Iterable[str]) -> Iterator[str]
             yield from (pair for other, pair in partners.get(word, ()) if other in before)
 
 
-def _releases(session: Session, fingerprint: str) -> list[Release]:
-    """The releases that a model and its bases were trained on, by number; of others, none."""
+class _Taught(NamedTuple):
+    """What a model and its bases were trained on here: releases by number, and the corpora."""
+
+    releases: tuple[Release, ...] = ()
+    bundled: bool = False
+
+
+def _taught(session: Session, fingerprint: str) -> _Taught:
+    """What a model and its bases were trained on; of others, nothing."""
     query = select(Encoder).where(col(Encoder.fingerprint) == fingerprint)
     encoder = session.execute(query).scalar()
     found: dict[int, Release] = {}
+    bundled = False
     while encoder is not None:  # a base was there before, so that this ends
+        bundled = bundled or encoder.name == TRAINED_ENCODER
         if encoder.release_id is not None:
             release = session.get_one(Release, encoder.release_id)
             found[release.number] = release
         is_older = encoder.base_id is not None and encoder.base_id < encoder.id
         encoder = session.get(Encoder, encoder.base_id) if is_older else None
-    return [found[number] for number in sorted(found)]
+    return _Taught(tuple(found[number] for number in sorted(found)), bundled)
 
 
-def _unseen(
-    session: Session, data_folder: Path, row: Scored, releases: Sequence[Release]
-) -> UnseenScore:
+def _unseen(session: Session, data_folder: Path, row: Scored, taught: _Taught) -> UnseenScore:
     result = full_result(data_folder, row)
     asked = {mark.value for item in result.rows for mark in _pairs_of(item)}
-    pairs = frozenset[str]().union(*(taught_pairs(session, one, asked) for one in releases))
+    pairs = frozenset[str]().union(*(taught_pairs(session, one, asked) for one in taught.releases))
+    if taught.bundled:
+        pairs |= pairs_in_corpora(frozenset(asked))
     left = [
         item for item in result.rows if not any(mark.value in pairs for mark in _pairs_of(item))
     ]
     score = metric_of(result.kind, left) if left else None
-    numbers = tuple(release.number for release in releases)
-    return UnseenScore(numbers, score, len(left), len(result.rows) - len(left))
+    numbers = tuple(release.number for release in taught.releases)
+    left_out = len(result.rows) - len(left)
+    return UnseenScore(numbers, score, len(left), left_out, taught.bundled)
 
 
 def _pairs_of(item: ItemResult) -> list[PartMark]:

@@ -19,6 +19,7 @@ from db.execution import RunContext
 from db.models import BenchmarkResult, Run
 from db.runs import create_run, under_way
 from db.settings import Settings
+from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice, open_data, require_data
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
 from training.benchmarks.runs.measured_models import (
@@ -33,7 +34,7 @@ from training.benchmarks.runs.measured_models import (
 )
 from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.chat_prompts import Chat
-from training.benchmarks.scorers.interface import Scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
@@ -135,10 +136,21 @@ def checked_request(
             "Expected a model that embeds texts for mteb's tasks, with its own prompts, found "
             "none; choose another model, or leave them out."
         )
+    if data and not any(benchmark(choice.benchmark).asks == "relevance" for choice in data):
+        _require_own_prompts(models)
     models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
     return request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
+
+
+def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
+    """Refuse prompts that would change nothing: they go before queries and documents alone."""
+    if any(model.prompts != OWN_PROMPTS for model in models):
+        raise HedgerowError(
+            "Expected prompts for queries and documents with a benchmark that has such (NevIR, "
+            "ExcluIR) only, but these compare sentences; leave the prompts out."
+        )
 
 
 def _require_suite(name: str) -> None:
@@ -264,7 +276,7 @@ class _Work:
     def _failed(self, model: str, name: str, error: Exception) -> None:
         logger.error("%s: %s", name, error, exc_info=isinstance(error, RuntimeError))
         said = (str(error).splitlines() or [type(error).__name__])[0]
-        self.problems.append((model, f"{name}: {said}"))
+        self.problems.append((model, said if repr(name) in said else f"{name}: {said}"))
 
     def _say(self, number: int, message: str) -> None:
         total = len(self.request.models) * self.items

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.encoders.model_folders import NO_HUB, unreachable
 from db.errors import HedgerowError, RunCancelled
 from training.benchmarks.results.metrics import POINTS
 from training.hub.offline import asked_once
@@ -274,6 +275,11 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
     except (HedgerowError, RunCancelled):
         raise
     except Exception as error:  # data sets, the hub and a model can fail in any way
+        if unreachable(error):
+            raise HedgerowError(
+                f"The data set of {task.metadata.name} {NO_HUB}; connect to the network and run "
+                "the benchmark again."
+            ) from error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise HedgerowError(
             f"Could not run {task.metadata.name} ({type(error).__name__}: {reason}); its data come "

@@ -34,7 +34,7 @@ KEYS = (
     ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
     ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
     ("W", "write a variant of your own for this anchor"),
-    ("N", "add a note without deciding"),
+    ("N", "add a note without deciding; where nothing is left, go on"),
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
@@ -67,7 +67,8 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         _last(state)
     elif state.panel is Panel.KEYS:
         keys = [key for key in KEYS if key[0] != _OPINION or state.has_opinions]
-        st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
+        with st.container(key="keys-list"):
+            st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
 
 
 class _Pressed(NamedTuple):

@@ -20,21 +20,22 @@ def details(state: ReviewState, view: CardView) -> None:
     assert focus is not None
     hidden = focus.variant.id in view.hidden
     known = open_project.ask(details_of, state, focus, hidden=hidden)
-    with st.container(border=True, key="details"):
-        left, right = st.columns(2)
-        with left:
-            st.markdown("**Origin**")
-            for part in known.origin:
-                st.text(part)
-            st.markdown("**Notes**")
-            _notes(state, known.written, hidden=hidden)
-        with right:
-            st.markdown("**History**")
-            _history(known.past, known.removed, known.models, hidden=hidden)
-    if not state.by_family and known.siblings:
-        labels = open_project.type_names()
-        others = [(item, labels[item.variant.type_id]) for item in known.siblings]
-        markup.show(card.siblings(others, known.veiled))
+    with st.container(key="all-details"):
+        with st.container(border=True, key="details"):
+            left, right = st.columns(2)
+            with left:
+                st.markdown("**Origin**")
+                for part in known.origin:
+                    st.text(part)
+                st.markdown("**Notes**")
+                _notes(state, known.written, hidden=hidden)
+            with right:
+                st.markdown("**History**")
+                _history(known.past, known.removed, known.models, hidden=hidden)
+        if not state.by_family and known.siblings:
+            labels = open_project.type_names()
+            others = [(item, labels[item.variant.type_id]) for item in known.siblings]
+            markup.show(card.siblings(others, known.veiled))
 
 
 def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> None:

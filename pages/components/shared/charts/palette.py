@@ -7,46 +7,9 @@ WCAG AA on the page and on a card (4.5 : 1), lines and marks 3 : 1 (tested, as i
 from ``custom_properties``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
-
-SHAPES: Mapping[str, str] = MappingProxyType(
-    {
-        "verbal": "circle",
-        "absolute": "square",
-        "affixal": "diamond",
-        "lexical": "cross",
-        "word": "triangle-up",
-        "phrase": "triangle-down",
-        "negated_antonym": "triangle-right",
-        "affirmation": "M-1,-1L1,-1L1,0L0,1L-1,0Z",
-        "free_hedge": "M-1,0L0,-1L1,0L.5,0L.5,1L-.5,1L-.5,0Z",
-        "unsupported": "M-1,-1L-1,1L1,1L1,-1ZM-.5,-.5L.5,-.5L.5,.5L-.5,.5Z",
-        "free_contradiction": "M0,-1L.3,-.3L1,0L.3,.3L0,1L-.3,.3L-1,0L-.3,-.3Z",
-    }
-)
-"""Type → the Vega symbol that says the same as its colour; a shield, an arrow, a frame and a star
-are paths in the square from -1 to 1."""
-
-OWN_SHAPES = (
-    "triangle-left",
-    "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z",
-    "M-1,-1L1,-1L-1,1L1,1Z",
-    "M-1,-.4L1,-.4L1,.4L-1,.4Z",
-    "M-1,-1L-1,1L1,-1L1,1Z",
-    "M-.4,-1L.4,-1L.4,1L-.4,1Z",
-)
-"""For types that somebody added, in turn: a triangle, and a saltire, an hourglass, a bar, a bow tie
-and an upright bar as paths in the square from -1 to 1. All have an area to fill: Vega's own
-'stroke' has none, so that it cannot be seen."""
-
-
-class TypeMark(NamedTuple):
-    """How a type is shown in a chart: a Vega symbol and a colour."""
-
-    shape: str
-    colour: str
 
 
 class Palette(NamedTuple):
@@ -81,29 +44,8 @@ class Palette(NamedTuple):
     types: Mapping[str, str]
     """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eyes
     tell no eleven colours apart; a type in free words has the colour of another one of its role."""
-    own: tuple[str, ...]
-    """Colours of the types that somebody added, in turn. Five, so that with six shapes the first
-    thirty differ."""
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
-
-    def marks_of(self, ids: Iterable[str], own: Sequence[str]) -> list[TypeMark]:
-        """The marks of these types, in their order.
-
-        Args:
-            own: all types that somebody added, in an order that stays, so that a type keeps its
-                mark whatever else is shown.
-        """
-        places = {type_id: place for place, type_id in enumerate(own)}
-        return [
-            TypeMark(SHAPES[type_id], self.types[type_id])
-            if type_id in SHAPES
-            else self._own_mark(places.get(type_id, 0))
-            for type_id in ids
-        ]
-
-    def _own_mark(self, place: int) -> TypeMark:
-        return TypeMark(OWN_SHAPES[place % len(OWN_SHAPES)], self.own[place % len(self.own)])
 
 
 LIGHT = Palette(
@@ -159,7 +101,6 @@ LIGHT = Palette(
             "free_contradiction": "#811463",
         }
     ),
-    own=("#7a3fd0", "#00807a", "#c0185a", "#5f6a00", "#101a0e"),
     roles=MappingProxyType(
         {
             "negation": "#b5531c",
@@ -223,7 +164,6 @@ DARK = Palette(
             "free_contradiction": "#8f628a",
         }
     ),
-    own=("#b592ff", "#35c9c0", "#ff7fb0", "#c3cf4a", "#dbe3d6"),
     roles=MappingProxyType(
         {
             "negation": "#f0a273",

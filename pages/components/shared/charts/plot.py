@@ -7,7 +7,13 @@ import streamlit as st
 
 from pages.components.shared.charts.palette import palette
 
-Chart = altair.Chart | altair.LayerChart | altair.HConcatChart | altair.VConcatChart
+Chart = (
+    altair.Chart
+    | altair.LayerChart
+    | altair.ConcatChart
+    | altair.HConcatChart
+    | altair.VConcatChart
+)
 
 
 def chart(drawn: Chart, *, alt: str, **more: Any) -> Any:

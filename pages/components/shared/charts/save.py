@@ -49,7 +49,7 @@ _CONVERTER = Path(__file__).with_name("convert.py")
 
 MIME = {"svg": "image/svg+xml", "png": "image/png"}
 
-Drawn = alt.Chart | alt.LayerChart
+Drawn = alt.Chart | alt.LayerChart | alt.ConcatChart
 
 Draw = Callable[[], Drawn]
 """Draws the chart in its light colours."""

@@ -32,22 +32,45 @@ def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup
         Escaped HTML of the two sentences; words that differ only in case count as equal. A longer
         variant that has little in common with its anchor is shown without a diff.
     """
-    old, new = list(_WORD.finditer(anchor)), list(_WORD.finditer(text))
+    old, new = _words(anchor), _words(text)
     dropped: set[int] = set()
     added: set[int] = set()
-    if max(len(old), len(new)) <= MAX_WORDS:
-        matcher = SequenceMatcher(
-            None, [m[0].casefold() for m in old], [m[0].casefold() for m in new], autojunk=False
-        )
-        is_edit = len(new) <= len(old) or matcher.ratio() >= MIN_LIKENESS
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-            if is_edit and tag != "equal":
+    if has_diff(anchor, text):
+        for tag, i1, i2, j1, j2 in _matcher(old, new).get_opcodes():
+            if tag != "equal":
                 dropped |= _characters(old[i1:i2], anchor)
                 added |= _characters(new[j1:j2], text)
     kinds = {i: mark.kind for mark in marks for i in range(mark.start, mark.end)}
     return (
         _sentence(anchor, dropped, {}, tag="del"),
         _sentence(text, added, kinds, tag="ins"),
+    )
+
+
+def has_diff(anchor: str, text: str) -> bool:
+    """Whether ``diff`` marks what differs: the two are not too long, and one is an edit of the
+    other."""
+    old, new = _words(anchor), _words(text)
+    if max(len(old), len(new)) > MAX_WORDS:
+        return False
+    return len(new) <= len(old) or _matcher(old, new).ratio() >= MIN_LIKENESS
+
+
+def likeness(one: str, other: str) -> float:
+    """How much two texts share, as difflib's ratio of their words (0 to 1); 0 of long ones."""
+    first, second = _words(one), _words(other)
+    if max(len(first), len(second)) > MAX_WORDS:
+        return 0.0
+    return _matcher(first, second).ratio()
+
+
+def _words(text: str) -> list[re.Match[str]]:
+    return list(_WORD.finditer(text))
+
+
+def _matcher(old: Sequence[re.Match[str]], new: Sequence[re.Match[str]]) -> SequenceMatcher[str]:
+    return SequenceMatcher(
+        None, [m[0].casefold() for m in old], [m[0].casefold() for m in new], autojunk=False
     )
 
 

@@ -20,6 +20,11 @@ LOG_LINES = 12
 UNCLAIMED = timedelta(seconds=60)
 """Starting a process takes some seconds; after this time something is wrong with it."""
 
+ENOUGH_STEPS = 20
+WATCHED, GONE_ON = timedelta(seconds=15), timedelta(seconds=90)
+"""What a pace is judged by: so much of a run that was watched, or the whole of one that has gone on
+for so long that its beginning matters little."""
+
 STATES = {
     RunState.QUEUED: "waiting",
     RunState.RUNNING: "running",
@@ -109,18 +114,26 @@ def _doing(run: Run) -> str:
 
 
 def time_left(run: Run) -> str:
-    """About how long a running run will take, judged by its pace; empty where that is unknown.
+    """About how long a running run will take, judged by its pace; empty until that is known.
 
     The pace is that since this session first saw a step done: before, a run loads its encoder.
+    Until the session has seen enough, it is that of the whole run, if this has gone on for long.
     """
     if not (run.started_at and run.heartbeat_at and run.step and run.total):
         return ""
     key = f"pace-{run.id}-{run.attempt}"
     first_step, since = st.session_state.setdefault(key, (run.step, run.heartbeat_at))
-    if run.step == first_step:
-        first_step, since = 0, run.started_at
-    pace = (run.heartbeat_at - since).total_seconds() / (run.step - first_step)
-    return f"{duration(pace * (run.total - run.step))} left"
+    seen, took = run.step - first_step, run.heartbeat_at - since
+    if seen < _enough(run.total) or took < WATCHED:
+        seen, took = run.step, run.heartbeat_at - run.started_at
+        if seen < _enough(run.total) or took < GONE_ON:
+            return ""
+    return f"{duration(took.total_seconds() / seen * (run.total - run.step))} left"
+
+
+def _enough(total: int) -> int:
+    """How many steps a pace is told by: a few alone can be as fast or as slow as chance has it."""
+    return max(1, min(ENOUGH_STEPS, total // 10))
 
 
 def duration(seconds: float) -> str:

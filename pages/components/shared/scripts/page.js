@@ -1,7 +1,21 @@
 // What every page has. A held key repeats about thirty times a second; only its first press means
-// something.
+// something, except that arrows and the like may go on scrolling.
 const dropRepeats = (event) => {
-  if (event.repeat && !isTextBox(event.target)) swallow(event);
+  if (event.repeat && !isTextBox(event.target) && !/^(Arrow|Page)/.test(event.key)) swallow(event);
+};
+
+// Streamlit scrolls a part of the page, which the browser's own keys reach only while something in
+// it has the focus.
+const scrollByKey = (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target !== document.body) return;
+  const main = document.querySelector('[data-testid="stMain"]');
+  const [line, screen, all] = [40, 0.9 * main.clientHeight, main.scrollHeight];
+  const space = event.shiftKey ? -screen : screen;
+  const by = { ArrowDown: line, ArrowUp: -line, PageDown: screen, PageUp: -screen, " ": space, Home: -all, End: all };
+  if (!(event.key in by)) return;
+  event.preventDefault();
+  main.scrollBy({ top: by[event.key] });
 };
 
 // The slash goes to the page's search box.
@@ -37,6 +51,7 @@ export default function (mounted) {
     listening = new AbortController();
     window.addEventListener("keydown", dropRepeats, { capture: true, signal: listening.signal });
     window.addEventListener("keydown", goToSearch, { signal: listening.signal });
+    window.addEventListener("keydown", scrollByKey, { signal: listening.signal });
     followConnection(listening.signal);
     followEditors(listening.signal);
   }

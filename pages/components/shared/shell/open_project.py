@@ -63,11 +63,6 @@ def types() -> list[VariantType]:
     return [entry for entry in every_type().values() if not entry.retired]
 
 
-def own_types() -> list[str]:
-    """The ids of the types that were added here, retired ones too, in the order they came."""
-    return [t.id for t in sorted(every_type().values(), key=lambda t: t.order) if t.own]
-
-
 def type_names() -> dict[str, str]:
     """What each type is called, retired ones too: somebody's words, like any other text."""
     return {

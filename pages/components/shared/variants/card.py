@@ -1,6 +1,6 @@
 """The markup of a review card: anchor, variant, diagnostics, siblings."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -12,6 +12,7 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.roles import ROLES
 from db.models import Status
 from pages.components.shared.formatting.diff import diff, join
+from pages.components.shared.variants.sibling import Sibling
 
 _NOTHING = Markup("")
 
@@ -27,6 +28,7 @@ def card(
     hidden: bool = False,
     say_why: bool = False,
     notice: Markup = _NOTHING,
+    sibling: Sibling | None = None,
 ) -> Markup:
     """A whole card.
 
@@ -35,6 +37,7 @@ def card(
         hidden: leave out diagnostics and the status, for a blind decision.
         say_why: tell in words what makes it suspicious, since that is why it comes now.
         notice: what else is to be known before deciding.
+        sibling: what the variant is compared with, in place of its anchor.
     """
     return Markup(
         '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}{}</article>'
@@ -45,7 +48,7 @@ def card(
             f"Example: {entry.example_anchor} → {entry.example}", entry.definition
         ),
         join([notice, _why(shown) if say_why and not hidden else _NOTHING, _second_look(shown)]),
-        sentences(shown),
+        sentences(shown, sibling),
         chips(shown, entry, threshold=threshold, hidden=hidden),
     )
 
@@ -99,10 +102,16 @@ def _second_look(shown: Card) -> Markup:
 
 
 def family_row(
-    shown: Card, entry: VariantType, *, threshold: int, focus: bool, hidden: bool = False
+    shown: Card,
+    entry: VariantType,
+    *,
+    threshold: int,
+    focus: bool,
+    hidden: bool = False,
+    sibling: Sibling | None = None,
 ) -> Markup:
     """One variant of a family, as a line; ``focus``: whether the keys mean it."""
-    _, new = _diff(shown)
+    _, new = _diff(shown, sibling)
     return Markup(
         '<article class="hg-card hg-line{}" data-variant="{}" aria-label="{}">'
         '<span class="hg-label">{} · {}</span>{}{}</article>'
@@ -117,9 +126,19 @@ def family_row(
     )
 
 
-def sentences(shown: Card) -> Markup:
-    """The anchor and the variant, with the diff and the marks."""
-    return pair(shown.anchor, shown.variant.text, cue=shown.variant.cue)
+def sentences(shown: Card, sibling: Sibling | None = None) -> Markup:
+    """The anchor and the variant, with the diff and the marks; with ``sibling``, what differs from
+    that one."""
+    if sibling is None:
+        return pair(shown.anchor, shown.variant.text, cue=shown.variant.cue)
+    old, new = _diff(shown, sibling)
+    return join(
+        [
+            _row("hg-anchor", "Anchor", diff(shown.anchor, shown.anchor)[0]),
+            _row("hg-variant hg-passage", "Variant", new),
+            _row("hg-sibling", f"Sibling: {sibling.label}", old),
+        ]
+    )
 
 
 def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
@@ -144,10 +163,10 @@ def _row(kind: str, label: str, sentence: Markup) -> Markup:
     )
 
 
-def _diff(shown: Card) -> tuple[Markup, Markup]:
-    text = shown.variant.text
-    found = marks(anchor=shown.anchor, text=text, cue=shown.variant.cue)
-    return diff(shown.anchor, text, found)
+def _diff(shown: Card, sibling: Sibling | None = None) -> tuple[Markup, Markup]:
+    """The anchor or sibling, and the variant."""
+    other, text = sibling.text if sibling else shown.anchor, shown.variant.text
+    return diff(other, text, marks(anchor=other, text=text, cue=shown.variant.cue))
 
 
 def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = False) -> Markup:
@@ -261,73 +280,3 @@ def message(text: str, *, warn: bool = False, pace: str = "", early: str = "") -
 def told(text: str) -> Markup:
     """A line of plain text that leaves room for buttons beside it."""
     return Markup('<div class="hg-told">{}</div>').format(text)
-
-
-def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
-    """What is left of each type: (label, left, of how many, whether it is under review).
-
-    A thin bar shows the share that is done, where it is known of how many.
-    """
-    parts = [
-        Markup('<div class="{}"><div>{}</div><div>{:,} left{}</div>{}</div>').format(
-            "hg-current" if current else "",
-            label,
-            left,
-            "" if total is None else f" of {total:,}",
-            _NOTHING if total is None else _bar((total - left) / max(total, 1)),
-        )
-        for label, left, total, current in rows
-    ]
-    return Markup('<div class="hg-progress">{}</div>').format(join(parts))
-
-
-def _bar(share: float) -> Markup:
-    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(100 * share)
-
-
-def opener(label: str) -> Markup:
-    """A button that opens the list next to it (see menus.js)."""
-    return _opener(Markup(""), Markup("<span>{}</span>").format(label))
-
-
-def choice_opener(label: str, *, chosen: str, short: str, letter: str) -> Markup:
-    """The same for a choice: it shows what is chosen, room for how much there is of it, its key.
-
-    Args:
-        short: what is chosen in a word or two; its whole name is read out and in a tooltip.
-    """
-    return _opener(
-        Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
-        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(short, letter),
-    )
-
-
-def _opener(attributes: Markup, content: Markup) -> Markup:
-    return Markup(
-        '<button type="button" class="hg-open" aria-expanded="false"{}>{}</button>'
-    ).format(attributes, content)
-
-
-def left(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int]) -> Markup:
-    """What is left of each entry of a list, as style rules that write it behind the labels.
-
-    The lists themselves are not drawn with every card; the numbers are.
-
-    Args:
-        numbers: key of a list → what is left of its entries, in their order.
-        chosen: key of a list → the place of what is chosen there, which its opener shows.
-    """
-    rules = [
-        Markup('.st-key-{} [role="radio"]:nth-of-type({})::after{{content:"{:,}"}}').format(
-            key, place, number
-        )
-        for key, entries in numbers.items()
-        for place, number in enumerate(entries, start=1)
-    ]
-    rules += [
-        Markup('.st-key-menu-{} .hg-open i::after{{content:"{:,}"}}').format(
-            key, numbers[key][place]
-        )
-        for key, place in chosen.items()
-    ]
-    return Markup("<style>{}</style>").format(join(rules))

@@ -8,7 +8,7 @@ import altair as alt
 from pages.components.shared.charts.palette import palette
 from pages.components.train.results.curve_charts import DASHES, HEIGHT, lines
 from training.ranking.epochs import SPREAD, EpochFigures
-from training.ranking.figures import DOCUMENTS, NEVIR, quantile
+from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, quantile
 from training.runs.curves import CurvePoint
 
 MOST = len(DASHES)
@@ -31,7 +31,7 @@ def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool)
         for epoch in epochs
         if name in epoch.figures
     ]
-    return lines(
+    drawn = lines(
         points,
         names=list(runs),
         colours=[colours.after, colours.before, colours.good][: len(runs)],
@@ -43,6 +43,28 @@ def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool)
         ),
         format_=".1%" if name == NEVIR else ".3f",
     )
+    return drawn + _intervals(runs) if name == NEVIR else drawn
+
+
+def _intervals(runs: Mapping[str, Sequence[EpochFigures]]) -> alt.Chart:
+    """The 95% intervals of the accuracy, a band a run."""
+    rows = [
+        {
+            "epoch": epoch.epoch,
+            "series": label,
+            "low": epoch.figures[LOW],
+            "high": epoch.figures[HIGH],
+        }
+        for label, epochs in runs.items()
+        for epoch in epochs
+        if LOW in epoch.figures
+    ]
+    band: alt.Chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_area(opacity=0.12)
+        .encode(x="epoch:Q", y="low:Q", y2="high:Q", color=alt.Color("series:N", legend=None))
+    )
+    return band
 
 
 def has_documents(epochs: Sequence[EpochFigures]) -> bool:

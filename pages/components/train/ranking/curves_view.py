@@ -11,7 +11,14 @@ from db.models import Run
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
 from pages.components.train.ranking import charts
-from training.ranking.epochs import EpochFigures, Finetuning, as_table, epochs_of
+from training.ranking.epochs import (
+    NAMES,
+    SHARES,
+    EpochFigures,
+    Finetuning,
+    as_table,
+    epochs_of,
+)
 from training.ranking.figures import NEVIR
 from training.ranking.reranking import RERANKING, WHAT_IT_IS
 
@@ -20,7 +27,7 @@ Panel = Callable[[Callable[..., Any], str, str], None]
 
 _NEVIR = (
     "Share of the held-out pairs of which both queries rank their own document first; by chance "
-    "it is 25%. Epoch 0 is the base model."
+    "it is 25%. The band is the 95% interval. Epoch 0 is the base model."
 )
 
 _DOCUMENTS = (
@@ -56,7 +63,12 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
     _draw({labels[run.id]: epochs for run, epochs in found}, panel)
     header, lines = as_table(found)
     with st.expander("As numbers", icon=":material/table:", key="nevir-numbers"):
-        st.dataframe([dict(zip(header, line, strict=True)) for line in lines], hide_index=True)
+        percent = st.column_config.NumberColumn(format="percent")
+        st.dataframe(
+            [dict(zip(header, line, strict=True)) for line in lines],
+            hide_index=True,
+            column_config={NAMES[name]: percent for name in SHARES},
+        )
         st.download_button(
             "Save the numbers as CSV",
             lambda: csv_bytes(header, lines),

@@ -1,19 +1,32 @@
 """Asking for a finetuning on NevIR's pairs."""
 
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.validation import checked
-from pages.components.shared.runs import background
+from db.errors import HedgerowError
+from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.train.ranking import pairs_choice
 from training.finetune.fitting import LARGEST_SEED
 from training.models.known import list_models
-from training.ranking.request import ARCHITECTURES, RankingRequest, request_finetuning
+from training.ranking.pairs import PairCounts
+from training.ranking.request import (
+    ARCHITECTURES,
+    RankingRequest,
+    parts_asked,
+    request_finetuning,
+)
+from training.ranking.time_needed import estimate
+from training.recipe.time_estimate import TimeEstimate
 
 AS_ITS_FILES_SAY = "as its files say"
+
+PLANNED_SECONDS = 60.0
+"""How long an estimate is kept: thousands of pairs take a second to read."""
 
 _PROBLEM = "nevir_problem"
 
@@ -37,7 +50,7 @@ def box(*, busy: bool) -> None:
         busy: whether a finetuning is under way, for which another one waits.
     """
     with st.container(border=True, key="nevir-start-box"):
-        files = pairs_choice.choose()
+        files, obstacle = pairs_choice.choose()
         _model()
         with st.expander("Settings", icon=":material/tune:", key="nevir-settings"):
             _settings()
@@ -47,22 +60,40 @@ def box(*, busy: bool) -> None:
                 key="nevir-start",
                 type="primary",
                 icon=":material/model_training:",
-                disabled=not files,
+                disabled=not files or bool(obstacle),
                 on_click=_start,
                 args=(files,),
             )
-            st.text(_promise(files, busy=busy), width="stretch")
+            said = "" if obstacle else _promise(files, busy=busy)
+            st.text(said, width="stretch")
         error_messages.show_kept(_PROBLEM)
 
 
 def _promise(files: dict[str, Any], *, busy: bool) -> str:
     if not files:
         return "Add a file of pairs first."
+    try:
+        request = checked(RankingRequest, files | _chosen())
+        counts, guess = _outlook(
+            str(open_project.settings().data_folder), request, request.model_dump_json()
+        )
+    except HedgerowError as error:
+        return str(error)
+    pace = f"at the pace of run {guess.by_run}" if guess.by_run else "on two free cores"
     wait = " It waits until the one under way has ended." if busy else ""
     return (
-        "Measures NevIR and retrieval before the training and after each epoch; you can close the "
-        f"browser meanwhile.{wait}"
+        f"{counts.told}. Takes {progress_view.duration(guess.seconds)}, {pace}. Measures NevIR and "
+        "retrieval before the training and after each epoch; you can close the browser "
+        f"meanwhile.{wait}"
     )
+
+
+@st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
+def _outlook(
+    data_folder: str, _request: RankingRequest, key: str
+) -> tuple[PairCounts, TimeEstimate]:
+    parts = parts_asked(Path(data_folder), _request)
+    return parts.counts, open_project.ask(estimate, open_project.settings(), _request, parts)
 
 
 def _model() -> None:

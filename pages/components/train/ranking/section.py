@@ -12,7 +12,7 @@ from pages.components.shared.shell import error_messages, open_project
 from pages.components.train.ranking import charts, curves_view, form
 from training.finetune import checkpoints
 from training.ranking.epochs import with_epochs
-from training.ranking.request import list_finetunings, request_of
+from training.ranking.request import list_finetunings, pair_counts, request_of
 
 _PROBLEM = "nevir_again_problem"
 
@@ -30,7 +30,7 @@ def show() -> None:
     runs = open_project.ask(list_finetunings)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
     for run in active:
-        progress_view.follow(run, title=title(run), more=curves_view.live)
+        progress_view.follow(run, title=_with_pairs(run), more=curves_view.live)
     if runs and runs[0].state in STOPPED:
         _stopped(runs[0])
     error_messages.show_kept(_PROBLEM)
@@ -44,6 +44,12 @@ def title(run: Run) -> str:
     architecture = run.result.get("architecture") or request.architecture
     kind = f" ({architecture})" if architecture else ""
     return f"{request.base}{kind} on {request.data_name}"
+
+
+def _with_pairs(run: Run) -> str:
+    """What a run trains, and on how many pairs."""
+    counts = pair_counts(open_project.settings().data_folder, run)
+    return f"{title(run)}, {counts.told}" if counts else title(run)
 
 
 def _stopped(run: Run) -> None:
@@ -116,7 +122,8 @@ def _facts(run: Run) -> dict[str, object]:
         "SHA-256": data["hash"],
         "Pairs": data["trained_on"],
         "Passages": data["passages"],
-        "Measured on": validation.get("name") or f"{data['held_out']:,} pairs held out",
+        "Measured on": validation.get("name") or "pairs held out",
+        "Held-out pairs": data["held_out"],
         "Loss": result["loss"],
         "Epochs": request.epochs,
         "Learning rate": request.learning_rate,

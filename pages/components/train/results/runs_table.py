@@ -13,13 +13,12 @@ from pages.components.shared.shell import open_project
 from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.similarity import ROLES
-from training.recipe.schema import Recipe
+from training.recipe.presets import changes, nearest
 from training.runs.comparison_table import (
     MOST,
     TrainingRow,
     alike,
     as_table,
-    changed_keys,
     differing,
     figures,
     finished,
@@ -31,7 +30,7 @@ from training.runs.comparison_table import (
 MOST_COMPARED = 8
 """Columns that can be read side by side."""
 
-DEFAULT, FIRST = "the preset standard", "the first one chosen"
+PRESET, FIRST = "the nearest preset", "the first one chosen"
 
 _COMPARED, _AGAINST = "runs", "runs-against"
 
@@ -42,12 +41,11 @@ def show() -> None:
     if not rows:
         st.text("No training has come to its end yet; start one under Train.")
         return
-    default = Recipe().model_dump(mode="json")
-    _overview(rows, default)
-    _compare(rows, default)
+    _overview(rows)
+    _compare(rows)
 
 
-def _overview(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
+def _overview(rows: Sequence[TrainingRow]) -> None:
     """Every training, the newest first; a click on a header sorts."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -66,7 +64,7 @@ def _overview(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
             help="All of them, with every key of their recipes and every figure.",
         )
     st.dataframe(
-        [_line(row, default) for row in rows],
+        [_line(row) for row in rows],
         hide_index=True,
         key="runs-table",
         placeholder="–",
@@ -81,14 +79,14 @@ def _overview(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
     )
 
 
-def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
+def _line(row: TrainingRow) -> dict[str, Any]:
     return {
         "Run": f"/train?step=Results&run={row.run:06d}",  # as a text, it sorts like a number
         "When": clock.local(row.when).replace(tzinfo=None),
         "Release": row.release,
         "Study": row.study,
         "Preset": row.preset,
-        "Recipe": in_words(_changes(row, default)) or "standard",
+        "Recipe": _recipe(row),
         "Triples": row.triples,
         "Steps": row.steps,
         "Minutes": row.minutes,
@@ -105,10 +103,12 @@ def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _changes(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
-    """What a training has otherwise than the default."""
+def _recipe(row: TrainingRow) -> str:
+    """The preset that is nearest, and what the training has otherwise."""
+    preset = nearest([row.recipe])
     only = {"variants by": writers(row)} if row.providers else {}
-    return changed_keys(row, default) | only
+    other = in_words(changes(row.recipe, preset) | only)
+    return f"{preset.id}, but {other}" if other else preset.id
 
 
 def _columns() -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _columns() -> dict[str, Any]:
         ),
         "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         "Recipe": st.column_config.TextColumn(
-            width=260, help="What it has otherwise than the preset standard."
+            width=260, help="The nearest preset, and what the training has otherwise."
         ),
         **{
             name: st.column_config.NumberColumn(format="localized") for name in ("Triples", "Steps")
@@ -143,7 +143,7 @@ def _columns() -> dict[str, Any]:
     }
 
 
-def _compare(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
+def _compare(rows: Sequence[TrainingRow]) -> None:
     """The chosen trainings: what differs in them, and what came out, side by side."""
     st.header("Side by side", anchor=False)
     by_run = {row.run: row for row in rows}
@@ -162,26 +162,28 @@ def _compare(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
     found = [by_run[run] for run in chosen]
     against = st.segmented_control(
         "Marked where they differ from",
-        [DEFAULT, FIRST],
-        default=DEFAULT,
+        [PRESET, FIRST],
+        default=PRESET,
         required=True,
         key=_AGAINST,
     )
-    _recipes(found, default, against)
+    _recipes(found, against)
     _figures(found)
 
 
-def _recipes(rows: Sequence[TrainingRow], default: dict[str, Any], against: str) -> None:
-    reference = default if against == DEFAULT else told(rows[0])
+def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
+    preset = nearest([row.recipe for row in rows])
+    to_preset = against == PRESET
+    reference = preset.recipe.model_dump(mode="json") if to_preset else told(rows[0])
     found = differing(rows, reference)
-    common = alike(rows, default)
+    common = alike(rows, preset)
     if not found:
         st.text("Their recipes, releases and seeds are the same.")
     else:
         names = [f"Run {row.run}" for row in rows]
         lines = [
             {"Key": line.key}
-            | ({"Standard": line.reference} if against == DEFAULT else {})
+            | ({f"Preset {preset.id}": line.reference} if to_preset else {})
             | {
                 name: f"≠ {value}" if apart else value
                 for name, value, apart in zip(names, line.values, line.apart, strict=True)
@@ -190,7 +192,7 @@ def _recipes(rows: Sequence[TrainingRow], default: dict[str, Any], against: str)
         ]
         st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
     if common:
-        st.text(f"Alike, but not as in the preset standard: {in_words(common)}.")
+        st.text(f"Alike, but not as in the preset {preset.id}: {in_words(common)}.")
 
 
 def _marked(lines: list[dict[str, str]]) -> Any:

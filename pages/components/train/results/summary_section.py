@@ -23,7 +23,8 @@ from pages.components.train.results import (
 from pages.components.train.start import recipe_editor
 from training.evaluation.similarity import DistributionRow
 from training.recipe.of_run import recipe_of, values_of
-from training.recipe.schema import Recipe, rows_of
+from training.recipe.presets import changes, nearest
+from training.recipe.schema import rows_of
 from training.runs.figures import (
     SAMPLE,
     Part,
@@ -222,8 +223,9 @@ def _model(run: Run) -> None:
 def _recipe(run: Run) -> None:
     recipe = values_of(run)
     st.header("The recipe", anchor=False)
-    other = {key: value for key, value in recipe.items() if _DEFAULT.get(key) != value}
-    st.text("Other than the preset standard:" if other else "The preset standard.")
+    preset = nearest([recipe])
+    other = changes(recipe, preset)
+    st.text(f"Other than the preset {preset.id}:" if other else f"The preset {preset.id}.")
     if other:
         st.code(_yaml(other), language="yaml")
     with st.expander("All of it, inputs and versions", icon=":material/receipt_long:"):
@@ -251,6 +253,3 @@ def _yaml(values: Mapping[str, Any]) -> str:
 def _reuse(text: str) -> None:
     recipe_editor.use(text)
     st.session_state[section_choice.SECTION] = section_choice.TRAIN
-
-
-_DEFAULT = Recipe().model_dump(mode="json")

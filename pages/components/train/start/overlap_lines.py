@@ -14,13 +14,17 @@ from training.benchmarks.contamination import bundled_texts_told
 MOST_LINES = 4
 
 
-def draw(number: int | None) -> None:
-    """The lines for a release; nothing before there is one, or where no benchmark is known."""
+def draw(number: int | None, *, held: bool) -> None:
+    """The lines for a release; nothing before there is one, or where no benchmark is known.
+
+    Args:
+        held: whether the training holds the encoder in place with the bundled texts.
+    """
     if number is None:
         return
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release)
-    bundled = overlap_found.bundled_texts_compared()
+    bundled = overlap_found.bundled_texts_compared() if held else []
     if found is None or bundled is None:
         follow_making("Comparing the release with the benchmarks' texts …")
         return

@@ -73,13 +73,21 @@ def box(*, busy: bool) -> None:
             st.text(promised, width="stretch")
         preset_choice.draw(wanted, text)
         _newer(wanted, numbers)
-        overlap_lines.draw(wanted.release)
+        overlap_lines.draw(wanted.release, held=_holds(text))
         error_messages.show_kept(_PROBLEM)
         with st.expander(
             "Advanced: release, seed, recipe", icon=":material/tune:", key="train-advanced"
         ):
             _advanced(numbers, wanted)
             recipe_editor.draw(default, wanted.amounts, recipe_files.draw)
+
+
+def _holds(text: str) -> bool:
+    """Whether a recipe holds the encoder in place; one that can't be read may."""
+    try:
+        return bool(parse_recipe(text).retention)
+    except HedgerowError:
+        return True
 
 
 def _nothing_to_train_on(wanted: TrainingPlan) -> None:

@@ -23,7 +23,7 @@ from training.recipe.presets import PRESETS, recipe_for
 from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED
-from training.studies.designs import Study
+from training.studies.designs import QUESTIONS, Study
 from training.studies.study_run import (
     Measured,
     Planned,
@@ -45,22 +45,10 @@ HEADINGS: Mapping[Study, str] = MappingProxyType(
 )
 """What the studies are called."""
 
-_QUESTIONS: Mapping[Study, str] = MappingProxyType(
-    {
-        Study.DATA: "What does either half of the data teach? All of it, only negation, only "
-        "hedging, as in the paper's Table 2 and Figure 3.",
-        Study.TRIPLES: "How much data does it take, and what does more of it cost in general "
-        "ability? As in the paper's Figure 2.",
-        Study.TYPES: "What is each variant type good for? All types, then each one left out.",
-        Study.WRITERS: "Are variants by rule as good as those by a language model? As many of "
-        "either, and all of them.",
-        Study.SOURCES: "Are your triples better than those of others, or only more? Equally many "
-        "of each source, as in the paper's Figure 4.",
-    }
-)
-
 PLANNED_SECONDS = 60.0
 """How long an estimate is kept: in a large project, 20 of them take a second."""
+
+FITTING, OWN = "the preset that fits each study", "your own, from the section Train"
 
 _RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
 _BENCHMARKS, _SUITES = "study-benchmarks", "study-suites"
@@ -73,8 +61,8 @@ def show() -> None:
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
         progress_view.follow(active, title=_title(active), more=_trainings)
-    elif numbers:
-        _ask(numbers)
+    if numbers:
+        _ask(numbers, active)
     else:
         st.text("A study compares trainings on one release; make a release first.")
         st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
@@ -122,34 +110,59 @@ def _trainings(run: Run) -> None:
     )
 
 
-def _ask(numbers: list[int]) -> None:
-    """The studies, each with its button, and about how long it takes."""
+def _ask(numbers: list[int], active: Run | None) -> None:
+    """The studies, each with its button, and about how long it takes.
+
+    Args:
+        active: the study under way, whose end the next one has to wait for.
+    """
     st.text(
         "A study is a group of full trainings that differ in one thing. They run one after "
         "another; you can close the browser meanwhile."
     )
+    if active is not None:
+        st.text(f"You can start the next study when run {active.id} has ended.")
+    chosen = _recipe()
     number = st.session_state.get(_RELEASE)
     data = release_facts.composition_of(number if number in numbers else numbers[0])
     try:
-        bases = {study: _base(study, data.release or 0) for study in Study}
+        bases = {study: _base(study, data.release or 0, chosen) for study in Study}
     except HedgerowError as error:
         error_messages.show(
             f"The recipe of the section Train can't be used yet. {error}", key="base"
         )
         return
     for study, (base, called) in bases.items():
-        _card(study, data, base, called)
+        _card(study, data, base, called, busy=active is not None)
     with st.expander("Advanced: release, seed, benchmarks", icon=":material/tune:"):
         _advanced(numbers)
 
 
-def _base(study: Study, number: int) -> tuple[Recipe, str]:
-    """The recipe that a study of a release goes by, and what it is."""
-    if text := recipe_editor.text(""):
-        return parse_recipe(text), "the recipe as you edited it in the section Train"
+def _recipe() -> str:
+    """Choose what all trainings go by: `FITTING`, the id of a preset, or `OWN`."""
+    own = [OWN] if recipe_editor.text("") else []  # whoever has edited one wants it
+    chosen: str = st.selectbox(
+        "Recipe",
+        [*own, FITTING, *PRESETS],
+        format_func=lambda key: PRESETS[key].label if key in PRESETS else key,
+        key=f"study-recipe-{len(own)}",
+        persist_state="session",
+        width=400,
+        help="What a study varies is changed in it. You can edit a recipe in the section Train.",
+    )
+    return chosen
+
+
+def _base(study: Study, number: int, chosen: str) -> tuple[Recipe, str]:
+    """The recipe that a study of a release goes by, and what it is.
+
+    Args:
+        chosen: as `_recipe` gives it.
+    """
+    if chosen == OWN:
+        return parse_recipe(recipe_editor.text("")), "the recipe as you edited it"
     wanted = release_facts.plan_of(number)
-    chosen = PRESETS.get(recipe_editor.chosen_preset())
-    preset = chosen or preset_for(study, wanted)
+    preset = PRESETS.get(chosen) or preset_for(study, wanted)
     return recipe_for(preset, wanted), f"the preset {preset.id}"
 
 
@@ -159,7 +172,7 @@ def _planned(study: Study, number: int, recipe: str) -> Planned:
     return open_project.ask(plan_study, study, data=data, base=base)
 
 
-def _card(study: Study, data: Composition, base: Recipe, called: str) -> None:
+def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: bool) -> None:
     planned = _planned(study, data.release or 0, base.model_dump_json())
     possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
@@ -173,14 +186,14 @@ def _card(study: Study, data: Composition, base: Recipe, called: str) -> None:
                 "Run this study",
                 key=f"study-start-{study}",
                 icon=":material/science:",
-                disabled=not possible,
+                disabled=busy or not possible,
                 on_click=_start,
                 args=(study, data, base),
             )
         told = f"Not possible here. {planned.design.obstacle}"
         if possible:
             told = f"{_promise(planned)} By {called}, except for what the study varies."
-        st.text(f"{_QUESTIONS[study]}\n{told}")
+        st.text("\n".join(filter(None, [QUESTIONS[study], told, planned.design.caution])))
 
 
 def _promise(planned: Planned) -> str:

@@ -24,8 +24,10 @@ from curation.taxonomy.project_types import all_types, seed_taxonomy
 from curation.taxonomy.type_drafts import OwnType
 from curation.variants.importing import import_run
 from curation.variants.importing.choices import Choices
+from curation.variants.importing.entries import LeftOut
 from curation.variants.importing.import_run import KIND, create_import, work
-from curation.variants.importing.plan import preview
+from curation.variants.importing.in_words import LeftOutCount, against, left_out, nothing_left
+from curation.variants.importing.preview import preview
 from curation.variants.importing.roles import (
     check_roles,
     guess_roles,
@@ -213,6 +215,11 @@ def test_a_second_import_adds_nothing(seeded: Engine, settings: Settings) -> Non
     assert (done["anchors"], done["variants"], done["decisions"]) == (0, 0, 0)
     assert done["left_out"] == {"there": 1, "verdict_there": 2}
     assert counts(seeded) == before
+    with reading(seeded) as session:
+        said = preview(session, staged(seeded, ROWS), choices())
+    assert said.places == {"there": "line 3 of mine.jsonl", "verdict_there": "line 1 of mine.jsonl"}
+    assert [(one.reason, one.verdicts) for one in said.examples] == [(LeftOut.THERE, ())] * 3
+    assert nothing_left(said) == "Nothing is left to import: the project has all of it already."
 
 
 def test_one_undo_takes_all_verdicts_of_a_reviewer_back(
@@ -245,6 +252,39 @@ def test_verdicts_reach_variants_that_are_here_already(seeded: Engine, settings:
     assert (done["anchors"], done["variants"], done["decisions"]) == (0, 0, 1)
     assert done["left_out"] == {"other_source": 1}  # the new word would get that source's licence
     assert statuses(seeded) == {"The bridge is not safe.": Status.ACCEPTED}
+
+
+def test_the_preview_says_what_differs_from_the_project(seeded: Engine, settings: Settings) -> None:
+    bridge = "The bridge is safe."
+    load(seeded, settings, [ROWS[0], ROWS[0] | {"text": "No bridge is safe.", "type": "absolute"}])
+    rejecting = ROWS[0] | {"verdict": "reject", "reviewer": "Bo"}
+    rows = [ROWS[2], rejecting, ROWS[1], rejecting | {"text": "The bridge is unsafe."}]
+    about = About("yours")
+    with reading(seeded) as session:
+        said = preview(session, staged(seeded, rows), choices(about=about))
+    assert said.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
+    assert "1 rejects a variant that is accepted here." in against(said)
+    assert said.elsewhere["mine"].variants == 2
+    other = f"variants of anchors that the source 'mine' has here, such as “{bridge}”"
+    add = "(give the file that source to add them)"
+    assert left_out(said) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
+    assert {one.variant.text: (one.reason, one.verdicts) for one in said.examples} == {
+        "The ferry is early.": (None, ()),
+        "The bridge is not safe.": (LeftOut.THERE, (Verdict.REJECT,)),
+        "The bridge is probably safe.": (LeftOut.OTHER_SOURCE, ()),
+        "The bridge is unsafe.": (LeftOut.OTHER_SOURCE, ()),
+    }
+    load(seeded, settings, rows, about=about)
+    assert statuses(seeded)["The bridge is not safe."] is Status.CONFLICT
+
+
+def test_a_models_acceptance_of_what_is_accepted_adds_nothing(
+    seeded: Engine, settings: Settings
+) -> None:
+    load(seeded, settings, ROWS[:2])
+    by_a_model = [{k: row[k] for k in ("anchor", "text", "type")} for row in ROWS[:2]]
+    done = load(seeded, settings, [row | {"decided_by": "model"} for row in by_a_model])
+    assert (done["decisions"], done["left_out"]) == (1, {"verdict_there": 1})
 
 
 def test_nothing_is_added_to_retired_anchors_and_earlier_wordings(

@@ -10,8 +10,6 @@ from curation.taxonomy.built_in import TAXONOMY
 from pages.components.shared.charts.palette import (
     DARK,
     LIGHT,
-    OWN_SHAPES,
-    SHAPES,
     Palette,
     palette,
 )
@@ -41,8 +39,7 @@ def test_texts_are_readable_wherever_they_stand(colours: Palette) -> None:
 
 @both
 def test_lines_and_marks_stand_out(colours: Palette) -> None:
-    types = [*colours.types.values(), *colours.own]
-    marks = [colours.before, colours.after, *types, *colours.roles.values()]
+    marks = [colours.before, colours.after, *colours.types.values(), *colours.roles.values()]
     for ground in (colours.paper, colours.face):
         for mark in (colours.add_line, colours.drop_line, *marks):
             assert contrast(mark, ground) >= AA_GRAPHICS
@@ -73,17 +70,14 @@ def test_a_heat_map_says_more_and_less_to_every_eye(colours: Palette, eye: str) 
     assert all(towards_ink * (after - before) > 0.01 for before, after in pairwise(steps))
 
 
-def test_every_type_has_a_shape_of_its_own_and_a_colour_of_its_role() -> None:
+def test_every_type_has_a_colour_of_its_role() -> None:
     types = {entry.id for entry in TAXONOMY}
-    assert types == set(LIGHT.types) == set(DARK.types) == set(SHAPES)
-    assert len(set(SHAPES.values())) == len(types)
+    assert types == set(LIGHT.types) == set(DARK.types)
     assert {entry.role for entry in TAXONOMY} == set(LIGHT.roles) == set(DARK.roles)
     for one, other in combinations(TAXONOMY, 2):
         for colours in (LIGHT, DARK):
             same = colours.types[one.id] == colours.types[other.id]
             assert not same or one.role == other.role
-    (word,) = LIGHT.marks_of(["word"], ())
-    assert word == (SHAPES["word"], LIGHT.types["word"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -108,16 +102,3 @@ def test_no_component_writes_a_colour_down() -> None:
         if path.name != "palette.py":
             found = re.findall(r"#[0-9a-fA-F]{6}\b", path.read_text("utf-8"))
             assert found == [], path
-
-
-def test_types_that_somebody_added_have_marks_of_their_own() -> None:
-    own = [f"mine_{number}" for number in range(2 * len(OWN_SHAPES))]
-    for colours in (LIGHT, DARK):
-        marks = colours.marks_of([*SHAPES, *own], own)
-        assert len(set(marks)) == len(marks)
-        first, second = marks[len(SHAPES) : len(SHAPES) + 2]
-        assert first.colour != second.colour and first.shape != second.shape
-        assert not {mark.colour for mark in marks[len(SHAPES) :]} & {colours.quiet}
-        # Whatever else is shown, a type keeps its mark.
-        assert colours.marks_of(own[3:4], own) == [marks[len(SHAPES) + 3]]
-    assert not set(SHAPES.values()) & set(OWN_SHAPES)

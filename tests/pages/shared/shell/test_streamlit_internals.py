@@ -17,7 +17,7 @@ from tests.support.checkout import ROOT
 
 FOUND_IN = "1.67.0"
 CHANGED = f"Streamlit {st.__version__} does not do as {FOUND_IN} did: "
-PACKAGES = ("app.py", "pages", "cli", "training", "curation", "db")
+PACKAGES = ("app.py", "http_app.py", "pages", "cli", "training", "curation", "db")
 PRIVATE = {"streamlit.runtime.state.session_state": ["WStates"]}
 """What error_messages.py imports; its ``guard_callbacks`` says why."""
 FOR_TYPES = {"streamlit.delta_generator": ["DeltaGenerator"]}

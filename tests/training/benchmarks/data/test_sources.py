@@ -74,6 +74,16 @@ def test_excluir_is_two_files_whatever_they_are_called(tmp_path: Path) -> None:
         tmp_path, "excluir", folder / "test_manual_final.json"
     )._replace(name="")
     assert len({data.file.split("-")[0] for data in kept_data(tmp_path)}) == 1
+    corpus = keep_file_here(tmp_path, "excluir", folder / "corpus.json")
+    assert kept_data(tmp_path, "excluir")[0] == corpus, "either file stands for both"
+
+
+def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_bytes(EXCLUIR_FILES["manual.json"])
+    with pytest.raises(HedgerowError, match=r"has no corpus.json; name the folder that has both"):
+        keep_file_here(tmp_path, "excluir", tmp_path / "mine.json")
+    with pytest.raises(HedgerowError, match=r"no test_manual_final.json and no corpus.json; name"):
+        keep_file_here(tmp_path, "excluir", tmp_path)
 
 
 def test_ones_own_sentences_become_a_suite(tmp_path: Path) -> None:

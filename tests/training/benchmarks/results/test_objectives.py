@@ -71,7 +71,7 @@ def test_other_names(name: str, objective: str) -> None:
 
 def test_the_groups_are_of_published_models_only() -> None:
     published = published_accuracies()
-    found = groups([*published, ModelAccuracy("nli-mine", 0.0, False)])
+    found = groups([*published, ModelAccuracy("nli-mine", 0.0, False, 6)])
     assert found == groups(published) and [g.objective for g in found] == list(OBJECTIVES)
     assert {g.objective: (g.models, round(g.mean, 1)) for g in found} == {
         GENERAL: (11, 32.8),
@@ -82,12 +82,13 @@ def test_the_groups_are_of_published_models_only() -> None:
     nli = [m.accuracy for m in published if m.objective == NLI]
     assert found[2].variance == pytest.approx(statistics.variance(nli))
     assert (found[2].least, found[2].most) == (66.6, 93.6)
-    assert groups([ModelAccuracy("nli-a", 1.0, True)]) == [], "one model has no variance"
+    assert groups([ModelAccuracy("nli-a", 1.0, True, 6)]) == [], "one model has no variance"
 
 
 def test_the_tables() -> None:
     published = published_accuracies()
     rows = group_rows(groups(published))
     assert [len(row) for row in rows] == [len(GROUP_HEAD)] * 4
-    first, *_, last = model_rows([ModelAccuracy("mine", 99.0, False), *published])
-    assert first == ("mine", OTHER, 99.0, "measured") and last[2] == 0.0
+    first, *_, last = model_rows([ModelAccuracy("mine", 99.0, False, 6), *published])
+    assert first == ("mine", OTHER, 99.0, 6, "measured")
+    assert last[2:] == (0.0, 3152, "published")

@@ -36,7 +36,7 @@ def test_latex() -> None:
         r"Model & NevIR & M3 \& co \\",
         r"\midrule",
         r"base & \underline{8.1} & \textbf{16.2} \\",
-        r"mine\_2 & \textbf{40.6} & \underline{$-$3.0} \\",
+        r"mine\_2 & \textbf{40.6} & $-$3.0 \\",
         r"\midrule",
         r"\textit{Paper's} (published) & 50.6 & -- \\",
     ]

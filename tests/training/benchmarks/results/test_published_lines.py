@@ -17,12 +17,13 @@ def test_a_long_paper_has_what_is_measured_here_and_its_best() -> None:
     assert left_out == 45
 
 
-def test_a_search_finds_all_that_have_its_words() -> None:
+def test_a_search_finds_all_of_a_long_paper_that_have_its_words_the_best_first() -> None:
     shown, left_out = shortened([*OWN, *FEW, *MANY], search=" 4 MODEL ", most=5)
-    names = [line.model for line in shown if line.published]
-    assert names == [line.model for line in MANY if "4" in line.model] and len(names) == 14
+    few, names = ["a", "b"], [line.model for line in shown if line.published]
+    wanted = [line.model for line in reversed(MANY) if "4" in line.model]
+    assert names == [*few, *wanted] and len(wanted) == 14
     assert len([line for line in shown if not line.published]) == 2
-    assert left_out == 52 - len(names)
+    assert left_out == 50 - len(wanted)
     assert shortened([*OWN, *MANY], search="nothing")[0] == OWN
 
 

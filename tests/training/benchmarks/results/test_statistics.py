@@ -63,10 +63,15 @@ def test_the_interval_of_a_correlation_holds_the_score() -> None:
     assert 8 < found.high - found.low < 20
 
 
-def test_where_nothing_differs_the_interval_is_a_point() -> None:
-    found = interval(shares([True] * 20))
-    assert (found.low, found.high) == (100.0, 100.0)
-    assert interval(grouped([True])).units == 1
+def test_where_nothing_differs_the_interval_is_the_exact_binomial_one() -> None:
+    """Of a bootstrap it would be a point, as if 20 items left no doubt."""
+    right, wrong = interval(shares([True] * 20)), interval(shares([False] * 20))
+    assert (right.low, right.high) == (pytest.approx(100 * 0.025 ** (1 / 20)), 100.0)
+    assert (wrong.low, wrong.high) == (0.0, pytest.approx(100 - right.low))
+    alone = interval(grouped([True]))
+    assert (alone.units, alone.low) == (1, pytest.approx(2.5)), "one sentence, not four items"
+    gold = np.arange(20.0)
+    assert interval(correlation(gold, gold)).low == pytest.approx(100.0)
     with pytest.raises(HedgerowError, match="found none"):
         interval(ExcluIR([]).evaluate([]))
 
@@ -131,4 +136,6 @@ def test_best_and_second_best() -> None:
     assert places(scores) == {"a": "best", "b": "second", "c": "best", "d": "", "e": ""}
     assert places(scores, decimals=2)["a"] == "second"
     assert places({"a": 1.0}) == {"a": ""} and places({}) == {}
+    assert places({"a": 0.0, "b": 0.0}) == {"a": "", "b": ""}, "none of them got one right"
+    assert places({"a": 3.0, "b": 0.04}) == {"a": "best", "b": ""}
     assert places({"a": 1.0, "b": 1.0}) == {"a": "best", "b": "best"}

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from curation.encoders.model_folders import TRAINED_ENCODER
 from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.models import Encoder, Release, Split
@@ -20,10 +21,11 @@ from tests.training.benchmarks.support.samples import semantoneg_rows, write_lin
 from training.benchmarks.results.queries import newest
 from training.benchmarks.results.unseen_antonyms import (
     UnseenScore,
+    pairs_in_corpora,
     taught_pairs,
     unseen_scores,
 )
-from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
 
 pytestmark = both_databases
 
@@ -85,8 +87,41 @@ def test_only_what_a_model_and_its_bases_were_taught_is_left_out(
         "25.0 over the 4 items whose antonym pair is not in release 1; 2 left out."
     )
     facts = found[rows["run 2"].id].facts
-    assert facts == {"releases": [1, 2], "score": 0.0, "n": 2, "left_out": 4}
+    wanted = {"releases": [1, 2], "score": 0.0, "n": 2, "left_out": 4, "bundled": False}
+    assert facts == wanted
+
+
+def test_the_bundled_model_and_what_was_trained_from_it_were_taught_the_corpora(
+    engine: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    pairs = [("cold", "hot"), ("flurbish", "quorvid")]
+    corpora = pairs_in_corpora(frozenset(" / ".join(pair) for pair in pairs))
+    assert corpora == {"cold / hot"}
+    data = SemAntoNeg(
+        [
+            Entry(str(n), f"Tea is {one}.", (f"Tea is {other}.", "Tea is it.", f"Not {other}."))
+            for n, (one, other) in enumerate(pairs)
+        ]
+    )
+    result = data.evaluate([np.array([0.9, 0.2, 0.1]), np.array([0.1, 0.2, 0.9])])
+    with writing(engine) as session:
+        base = Encoder(name=TRAINED_ENCODER, fingerprint="a" * 64)
+        session.add(base)
+        session.flush()
+        session.add(Encoder(name="run 1", fingerprint="b" * 64, base_id=base.id))
+        for name, letter in ((TRAINED_ENCODER, "a"), ("run 1", "b"), ("other", "f")):
+            add_result(session, settings.data_folder, name, result, hash_=letter * 64)
+    with reading(engine) as session:
+        rows = {row.model: row for row in newest(session)}
+        found = unseen_scores(session, settings.data_folder, rows.values())
+    score = UnseenScore((), 100.0, 1, 1, bundled=True)
+    assert found == {rows[TRAINED_ENCODER].id: score, rows["run 1"].id: score}
+    assert score.told == (
+        "100.0 over the 1 item whose antonym pair is not in the corpora that come with Hedgerow; "
+        "1 left out."
+    )
 
 
 def test_where_no_item_is_left_there_is_no_score() -> None:
-    assert UnseenScore((3,), None, 0, 6).told == "release 3 has the antonym pair of every item."
+    told = UnseenScore((3,), None, 0, 6).told
+    assert told == "The antonym pair of every item is in release 3."

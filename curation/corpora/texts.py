@@ -1,0 +1,17 @@
+"""The texts of all corpora that ship: what the encoder *hedgerow-minilm* was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from curation.corpora.corpus import CORPORA
+from curation.corpora.rows import variants_of
+
+
+def anchors_with_variants(types: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each anchor with each of its variants of these types, whatever its review says of it."""
+    for corpus in CORPORA.values():
+        for family in corpus.families():
+            for _, written in variants_of("", family):
+                if written.type_id in types:
+                    yield family["anchor"], written.text

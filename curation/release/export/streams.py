@@ -1,0 +1,78 @@
+"""A release as bytes that go out while it is read: one of its tables, or a whole export as a zip.
+
+A reader may be slow or vanish at any moment. Neither keeps the database waiting, or a file behind.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlalchemy.orm import Session
+
+from curation.release.export.export_formats import Progress
+from curation.release.export.file_formats import Record, csv_lines, jsonl_lines
+from curation.release.export.release_folder import (
+    explained,
+    export_name,
+    export_release,
+)
+from curation.release.export.table_rows import TABLES, Table
+from curation.release.export.zip_file import zip_export
+from curation.release.overlap_results import OverlapWithTest
+from db.models import Release
+
+TABLE_FILES: dict[str, Table] = {
+    "triples.jsonl": "triples",
+    "variants.jsonl": "variants",
+    "pairs.csv": "pairs",
+}
+"""The files that exports hold a table in: name → table."""
+
+CHUNK = 1 << 16
+"""Characters that go out at a time, or a row more."""
+
+
+def table_bytes(name: str, rows: Iterable[Record]) -> Iterator[bytes]:
+    """The contents of one of ``TABLE_FILES``, byte for byte as an export has them."""
+    columns = TABLES[TABLE_FILES[name]]
+    if name.endswith(".csv"):
+        lines = csv_lines([column.name for column in columns], rows)
+    else:
+        lines = jsonl_lines(columns, rows)
+    waiting: list[str] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= CHUNK:
+            yield "".join(waiting).encode()
+            waiting, size = [], 0
+    yield "".join(waiting).encode()
+
+
+def zipped(
+    session: Session,
+    release: Release,
+    format: str,
+    *,
+    compared: Sequence[OverlapWithTest],
+    progress: Progress | None = None,
+) -> BinaryIO:
+    """An export as an open zip file without a name, which is gone when it is closed.
+
+    Args:
+        compared, progress: as for ``export_release``.
+
+    Raises:
+        HedgerowError: there is no room for it.
+    """
+    with (
+        explained(Path(tempfile.gettempdir())),
+        tempfile.TemporaryDirectory(prefix="hedgerow-") as scratch,
+    ):
+        folder = Path(scratch) / export_name(release, format)
+        export_release(
+            session, release, folder, format=format, compared=compared, progress=progress
+        )
+        return zip_export(folder).open("rb")

@@ -1,0 +1,85 @@
+"""What an import would bring, in the words of page and terminal."""
+
+from typing import NamedTuple
+
+from curation.plurals import counted
+from curation.variants.importing.entries import LABELS, LeftOut
+from curation.variants.importing.preview import Preview
+from db.models import Status, Verdict
+
+_TOLD = 60
+"""Characters of an anchor."""
+
+_VERBS = {Verdict.ACCEPT: ("accepts", "accept"), Verdict.REJECT: ("rejects", "reject")}
+_HERE = {
+    Status.ACCEPTED: "accepted here",
+    Status.REJECTED: "rejected here",
+    Status.SUPERSEDED: "replaced by an edit here",
+}
+
+
+class LeftOutCount(NamedTuple):
+    """How much is left out for one reason, and where in the file the first of it is."""
+
+    number: int
+    what: str
+    first: str
+
+
+def left_out(found: Preview) -> list[LeftOutCount]:
+    """Everything that is left out; what belongs to another source, for each of these sources."""
+    counts: list[LeftOutCount] = []
+    for reason, number in found.left_out.items():
+        if reason is not LeftOut.OTHER_SOURCE:
+            place = found.places.get(reason.value, "")
+            counts.append(LeftOutCount(number, LABELS[reason], place))
+            continue
+        for source, one in found.elsewhere.items():
+            anchor = one.anchor if len(one.anchor) <= _TOLD else f"{one.anchor[:_TOLD]}…"
+            what = (
+                f"variants of anchors that the source '{source}' has here, such as “{anchor}” "
+                "(give the file that source to add them)"
+            )
+            counts.append(LeftOutCount(one.variants, what, one.place.words))
+    return counts
+
+
+def against(found: Preview) -> str:
+    """Which verdicts differ from what was decided here, and what comes of it; '' for none."""
+    if not found.against:
+        return ""
+    parts: list[str] = []
+    for (verdict, status), number in found.against.items():
+        verb = _VERBS[verdict][number != 1]
+        which = "a variant that is" if number == 1 else "variants that are"
+        parts.append(f"{number:,} {verb} {which} {_HERE[status]}")
+    return (
+        f"Of these verdicts, {', '.join(parts)}. Where only models have decided, a person's "
+        "verdict outranks theirs. Where another person has, the variant is then in conflict."
+    )
+
+
+def nothing_left(found: Preview) -> str:
+    """That nothing can be imported, and why; '' where something can."""
+    if found.variants or found.decisions:
+        return ""
+    there = {LeftOut.THERE, LeftOut.VERDICT_THERE}
+    if not found.left_out.keys() & there:
+        return "There is nothing to import: all of it is left out."
+    rest = ", and the rest is left out." if found.left_out.keys() - there else " already."
+    what = "what could be imported" if found.left_out.keys() - there else "all of it"
+    return f"Nothing is left to import: the project has {what}{rest}"
+
+
+def amount(found: Preview) -> str:
+    """What is imported: '1 anchor, 2 variants and 2 verdicts'."""
+    parts = [
+        counted(number, name)
+        for number, name in (
+            (found.anchors, "anchor"),
+            (found.variants, "variant"),
+            (found.decisions, "verdict"),
+        )
+        if number
+    ]
+    return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + "".join(parts[-1:])

@@ -1,0 +1,193 @@
+"""What an import would bring, before anything is stored."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.anchors.importing.nli_texts import newest_variant
+from curation.anchors.importing.preview import count_wordings
+from curation.taxonomy.project_types import all_types
+from curation.variants.importing.choices import Choices, check
+from curation.variants.importing.entries import FileVariant, LeftOut
+from curation.variants.importing.plan import AT_ONCE, Elsewhere, Plan, key_of, make_plan
+from curation.variants.importing.staged import Family, Place, Staged, StagedVariant
+from db.models import Decision, Status, Verdict
+
+EXAMPLES = 8
+"""Anchors that bring something, and as many that don't, of which the variants are shown."""
+
+
+class Example(NamedTuple):
+    """A variant of the file.
+
+    Attributes:
+        type_id: '' where its words don't show it, and nobody chose one.
+        reason: why it is not new; None for a new one.
+        verdicts: those that are new.
+    """
+
+    anchor: str
+    type_id: str
+    variant: FileVariant
+    reason: LeftOut | None
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def brings(self) -> bool:
+        """Whether anything of it is imported."""
+        return self.reason is None or bool(self.verdicts)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What an import would add, and what it leaves out.
+
+    Attributes:
+        types: type id → variants.
+        verdicts: (reviewer's name, verdict) → decisions.
+        left_out: reason → rows, variants or verdicts.
+        places: reason → where in the file the first of these is.
+        elsewhere: source → the variants left out because it has their anchors here.
+        against: (verdict, status) → verdicts of people on variants that have another status here.
+        examples: of the variants, in the file's order.
+    """
+
+    anchors: int
+    types: Mapping[str, int]
+    verdicts: Mapping[tuple[str, Verdict], int]
+    left_out: Mapping[LeftOut, int]
+    places: Mapping[str, str]
+    elsewhere: Mapping[str, Elsewhere]
+    against: Mapping[tuple[Verdict, Status], int]
+    examples: Sequence[Example]
+
+    @property
+    def variants(self) -> int:
+        """All variants to add."""
+        return sum(self.types.values())
+
+    @property
+    def decisions(self) -> int:
+        """All verdicts to add."""
+        return sum(self.verdicts.values())
+
+
+@dataclass
+class _Counts:
+    """What the plans of one part of the file after another come to."""
+
+    anchors: int = 0
+    types: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, Verdict]] = field(default_factory=Counter)
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
+    places: dict[LeftOut, Place] = field(default_factory=dict)
+    elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
+    against: Counter[tuple[Verdict, Status]] = field(default_factory=Counter)
+
+    def add(self, plan: Plan) -> None:
+        self.anchors += len(plan.anchors)
+        self.types.update(one.type_id for one in plan.variants.values())
+        self.verdicts.update((one.judge.name, one.judged.verdict) for one in plan.verdicts.values())
+        self.left_out += plan.left_out
+        for reason, place in plan.places.items():
+            self.places[reason] = min(place, self.places.get(reason, place))
+        for source, found in plan.elsewhere.items():
+            known = self.elsewhere.setdefault(source, Elsewhere(0, found.anchor, found.place))
+            known.variants += found.variants
+        self.against.update(_against(plan))
+
+
+def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
+    """What the import would add; nothing is written.
+
+    Raises:
+        HedgerowError: as ``check``.
+    """
+    check(session, staged, choices)
+    counts = _Counts()
+    counts.left_out.update({LeftOut(name): n for name, n in staged.facts.left_out.items()})
+    examples = _Examples()
+    for families in staged.families(AT_ONCE):
+        plan = make_plan(session, families, choices)
+        counts.add(plan)
+        examples.add(plan, families, choices)
+    places = {reason.value: place.words for reason, place in counts.places.items()}
+    order = list(all_types(session))
+    types = sorted(counts.types, key=lambda id_: _rank(order, id_))
+    return Preview(
+        counts.anchors,
+        {id_: counts.types[id_] for id_ in types},
+        dict(counts.verdicts),
+        {reason: counts.left_out[reason] for reason in LeftOut if counts.left_out[reason]},
+        {**staged.facts.places, **places},
+        counts.elsewhere,
+        dict(counts.against),
+        examples.chosen,
+    )
+
+
+def project_state(session: Session) -> tuple[int, int, int]:
+    """Something that changes with everything that a preview depends on."""
+    newest_decision = session.execute(select(func.max(col(Decision.id)))).scalar() or 0
+    return count_wordings(session), newest_variant(session), newest_decision
+
+
+def _rank(order: Sequence[str], type_id: str) -> int:
+    return order.index(type_id) if type_id in order else len(order)
+
+
+def _against(plan: Plan) -> Iterator[tuple[Verdict, Status]]:
+    """The new verdicts of people that differ from the status which a variant has here."""
+    agreeing = {Verdict.ACCEPT: Status.ACCEPTED, Verdict.REJECT: Status.REJECTED}
+    decided = {Status.ACCEPTED, Status.REJECTED, Status.SUPERSEDED}
+    for one in plan.verdicts.values():
+        here = plan.here.get(one.variant)
+        if here is None or not one.judge.is_person or here.status not in decided:
+            continue
+        if agreeing[one.judged.verdict] is not here.status:
+            yield one.judged.verdict, here.status
+
+
+class _Examples:
+    """The first anchors that bring something, and the first ones of which something does not."""
+
+    def __init__(self) -> None:
+        self.chosen: list[Example] = []
+        self._left = {True: EXAMPLES, False: EXAMPLES}
+
+    def add(self, plan: Plan, families: Sequence[Family], choices: Choices) -> None:
+        """Choose from these families; quick where there is nothing to choose any more."""
+        if not self._left[True] and not (self._left[False] and plan.reasons):
+            return
+        verdicts: dict[str, list[Verdict]] = defaultdict(list)
+        for new in plan.verdicts.values():
+            verdicts[new.variant].append(new.judged.verdict)
+        for family in families:
+            found = [_example(plan, family, one, choices, verdicts) for one in family.variants]
+            kinds = {example.brings for example in found}
+            if any(self._left[kind] for kind in kinds):
+                self.chosen += found
+                for kind in kinds:
+                    self._left[kind] = max(0, self._left[kind] - 1)
+
+
+def _example(
+    plan: Plan,
+    family: Family,
+    one: StagedVariant,
+    choices: Choices,
+    verdicts: Mapping[str, Sequence[Verdict]],
+) -> Example:
+    key = key_of(family.anchor, one)
+    return Example(
+        family.anchor.text,
+        one.type_id or choices.undecided.get(one.role, ""),
+        one.variant,
+        plan.reasons.get(key),
+        tuple(verdicts.get(plan.uids.get(key, ""), ())),
+    )

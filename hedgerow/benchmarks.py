@@ -1,0 +1,175 @@
+"""Models measured with a benchmark, or with mteb's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.validation import in_words
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Split
+from db.settings import Settings
+from hedgerow.home import Home, asked_by
+from hedgerow.running import carry_out
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.data.sources import (
+    DataChoice,
+    KeptData,
+    data_for_now,
+    keep_file_here,
+    kept_data,
+    require_hub,
+)
+from training.benchmarks.results.queries import Scored, of_run
+from training.benchmarks.results.saved import read_result
+from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
+from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
+from training.benchmarks.tasks.general import SUITES
+from training.benchmarks.tasks.general_names import require_tasks
+from training.benchmarks.tasks.own_families import Hedgerow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MTEB = "mteb:"
+"""Before a suite of mteb's tasks, or a single one."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a benchmark came to.
+
+    Attributes:
+        benchmark, metric: their names.
+        model: as results name it.
+        score: in points, as papers print it: a share from 0 to 100, a correlation from -100 to 100.
+        n: items that it is taken over.
+        interval: the 95% interval of the score; None where there is none.
+        run: the number of the run; `figures` has the further figures of the benchmark.
+    """
+
+    benchmark: str
+    metric: str
+    model: str
+    score: float
+    n: int
+    interval: tuple[float, float] | None
+    run: int
+    figures: Mapping[str, Any]
+    _file: Path | None = None
+
+    def items(self) -> pd.DataFrame:
+        """Every item with its texts, scores and outcome; empty for mteb's tasks.
+
+        Raises:
+            HedgerowError: the file of the items is gone.
+        """
+        import pandas as pd
+
+        if self._file is None:
+            return pd.DataFrame()
+        rows = [
+            {**row.texts, "key": row.key, "outcome": row.outcome, "scores": list(row.scores)}
+            for row in read_result(self._file).rows
+        ]
+        return pd.DataFrame(rows)
+
+
+def score_of(row: Scored, data_folder: Path) -> Score:
+    """A stored result as Python has it."""
+    interval = row.interval
+    return Score(
+        benchmark=row.benchmark,
+        metric=row.metric,
+        model=row.model,
+        score=row.score,
+        n=row.n,
+        interval=(interval.low, interval.high) if interval else None,
+        run=row.run_id,
+        figures=row.summary.get("figures", {}),
+        _file=data_folder / row.file if row.file else None,
+    )
+
+
+def measure(
+    home: Home,
+    name: str,
+    model: str,
+    *,
+    data: Path | None,
+    release: int | None,
+    split: Split,
+    options: Mapping[str, Any],
+    called: Any = in_words,
+) -> list[Score]:
+    """Measure a model; of a suite of mteb's, a score a task, the first one first."""
+    choice = chosen_model({"name": model, **options}, called=called)
+    with named_data(home.settings, name, data) as kept:
+        request = request_for(home.settings, name, (choice,), kept, release, split)
+        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+    for wanted in request.benchmarks:
+        require_hub(wanted)
+    with writing(home.engine) as session:
+        author = asked_by(session, home.settings)
+        run = request_benchmarks(session, home.settings, request, requested_by=author)
+    carry_out(home.settings, home.engine, run.id)
+    with reading(home.engine) as session:
+        rows = of_run(session, run.id)
+    return [score_of(row, home.settings.data_folder) for row in reversed(rows)]
+
+
+@contextmanager
+def named_data(
+    settings: Settings, name: str, data: Path | None, *, dry_run: bool = False
+) -> Iterator[KeptData | None]:
+    """The file that was named, kept with the project; for a dry run only while it lasts."""
+    if data is None:
+        yield None
+    elif name.startswith(MTEB):
+        raise HedgerowError(
+            "Expected no data for mteb's tasks, found a file; they bring their own."
+        )
+    elif dry_run:
+        with data_for_now(settings.data_folder, name, data) as kept:
+            yield kept
+    else:
+        yield keep_file_here(settings.data_folder, name, data)
+
+
+def request_for(
+    settings: Settings,
+    name: str,
+    models: tuple[ModelChoice, ...],
+    kept: KeptData | None,
+    release: int | None,
+    split: Split,
+) -> BenchmarkRequest:
+    """What a benchmark's name asks for: a benchmark, a suite of mteb's or one of its tasks."""
+    if not name.startswith(MTEB):
+        chosen = data_of(settings, name, kept, release, split)
+        return BenchmarkRequest(models=models, benchmarks=(chosen,))
+    wanted = name.removeprefix(MTEB)
+    if wanted in SUITES:
+        return BenchmarkRequest(models=models, suites=(wanted,))
+    return BenchmarkRequest(models=models, tasks=(wanted,))
+
+
+def data_of(
+    settings: Settings,
+    name: str,
+    named: KeptData | None = None,
+    release: int | None = None,
+    split: Split = Split.TEST,
+) -> DataChoice:
+    """What to measure on: the file that was named now, or last, or what needs none."""
+    kind = benchmark(name)
+    if named is not None:
+        return named.choice
+    if kind is Hedgerow:
+        return DataChoice(benchmark=name, release=release, split=split)
+    kept = [] if kind.hub else kept_data(settings.data_folder, name)
+    return kept[0].choice if kept else DataChoice(benchmark=name)

@@ -1,0 +1,135 @@
+"""Variants from a language model or from rules: what it would cost, and the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from curation.anchors.lookup import source_ids
+from curation.generation.costs.estimate import RunEstimate, estimate
+from curation.generation.costs.prices import price_of, price_under
+from curation.generation.prompts import find_version, seed_prompts
+from curation.generation.providers.chat.addresses import require_key
+from curation.generation.providers.forecast import Forecast, can_forecast, forecast
+from curation.generation.request import KIND, GenerationRequest
+from curation.generation.run import checked_request, request_generation
+from curation.taxonomy.built_in import known_type
+from curation.taxonomy.project_types import list_types
+from curation.taxonomy.roles import Role
+from curation.validation import FieldPath, in_words
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.runs import get_run
+from hedgerow.home import Home, asked_by
+
+TOLD = 8
+"""Sources that a message names."""
+
+
+class Cost(NamedTuple):
+    """What a run would take.
+
+    Attributes:
+        estimate: anchors, calls, tokens, money and time.
+        variants: what a provider would write that can say so; None where a model is asked.
+        request: as it would be stored.
+        is_priced: whether a price of the model is known.
+    """
+
+    estimate: RunEstimate
+    variants: Forecast | None
+    request: GenerationRequest
+    is_priced: bool
+
+
+def request_of(
+    home: Home,
+    values: Mapping[str, Any],
+    *,
+    source: str = "",
+    prompts: Mapping[str, int] | None = None,
+    called: Callable[[FieldPath], str] = in_words,
+    needs_key: bool = True,
+) -> tuple[GenerationRequest, bool]:
+    """The request that these values make, and whether a price of its model is known.
+
+    Args:
+        values: of `GenerationRequest`, but for price, source and prompts.
+        source: only anchors of the source with this name.
+        prompts: call → number of the prompt's version; the newest for those not named.
+        called: what a message calls a value.
+        needs_key: refuse a model's address without a key.
+
+    Raises:
+        HedgerowError: a value is not usable, or there is no such source, type or version.
+    """
+    budget = values.get("budget", {}).get("money")
+    provider, model = values["provider"], values["model"]
+    with writing(home.engine) as session:
+        seed_prompts(session)
+        price = price_under(session, model, budget if provider == "openai" else None)
+        is_priced = price_of(session, model) is not None
+        request = checked_request({**values, "price": price}, called=called)
+        request = _chosen(session, request, source, prompts or {})
+        if provider == "openai" and needs_key:
+            require_key(request.base_url, home.settings)
+    return request, is_priced
+
+
+def cost_of(home: Home, request: GenerationRequest, *, is_priced: bool) -> Cost:
+    """What a request would take; nothing is stored."""
+    with reading(home.engine) as session:
+        found = estimate(session, request)
+        written = forecast(session, request) if can_forecast(request.provider) else None
+    return Cost(found, written, request, is_priced)
+
+
+def store_request(home: Home, request: GenerationRequest) -> int:
+    """Store a request as a run; its number.
+
+    Raises:
+        HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
+    """
+    with writing(home.engine) as session:
+        author = asked_by(session, home.settings)
+        return request_generation(session, request, requested_by=author).id
+
+
+def _chosen(
+    session: Session, request: GenerationRequest, source: str, prompts: Mapping[str, int]
+) -> GenerationRequest:
+    """The request for a source and for versions of prompts, both by what people call them."""
+    selection = request.selection
+    if selection.run is not None and get_run(session, selection.run).kind != KIND:
+        raise HedgerowError(f"Run {selection.run} generated nothing; name a run that did.")
+    for type_id in selection.types:
+        if known_type(list_types(session), type_id).imported:
+            raise HedgerowError(
+                f"'{type_id}' comes with imported anchors and is asked of nobody; name others."
+            )
+    if source:
+        selection = selection.model_copy(update={"source_id": _source(session, source)})
+    chosen = dict(
+        _version(session, request.roles, name, number) for name, number in prompts.items()
+    )
+    return request.model_copy(update={"selection": selection, "prompts": chosen})
+
+
+def _source(session: Session, name: str) -> int:
+    known = source_ids(session)
+    if name not in known:
+        told = ", ".join(list(known)[:TOLD]) + (", …" if len(known) > TOLD else "")
+        raise HedgerowError(f"Expected a source of anchors ({told}), found {name}.")
+    return known[name]
+
+
+def _version(session: Session, roles: Sequence[Role], name: str, number: int) -> tuple[Role, int]:
+    """A call, and the row of its prompt's version with this number."""
+    role = next((role for role in roles if role == name), None)
+    if role is None:
+        raise HedgerowError(
+            f"Expected a prompt of a call that is made ({', '.join(roles)}), found {name[:80]}."
+        )
+    return role, find_version(session, role, number).id

@@ -1,0 +1,199 @@
+"""Releases: made, read as tables and data sets, exported."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.release.contents import release_facts
+from curation.release.export import release_folder, zip_file
+from curation.release.export.table_rows import TABLES, Table, read_table
+from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.selection import Selection, default_selection
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Release as Row
+from db.models import Split
+from hedgerow.home import Home, asked_by
+from hedgerow.progress import progress_bar
+from training.benchmarks.contamination import compare
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from datasets import DatasetDict
+
+
+class Release:
+    """The accepted variants of a moment, frozen under a number and a content hash.
+
+    Attributes:
+        number: from 1.
+        name: for people; may be empty.
+        hash: SHA-256 of the contents, 64 hex digits; the same in every database.
+        summary: counts by split and type, and what was selected.
+        facts: all of these, ready for JSON.
+        created: whether making it made a new one; else the newest held the same already.
+    """
+
+    def __init__(self, home: Home, row: Row, *, created: bool = False) -> None:
+        self._home, self._id = home, row.id
+        self.number: int = row.number
+        self.name: str = row.name
+        self.hash: str = row.content_hash
+        self.summary: Mapping[str, Any] = row.summary
+        self.facts: Mapping[str, Any] = release_facts(row)
+        self.created = created
+        self.created_at = row.created_at
+
+    def triples(self, split: str | None = None) -> pd.DataFrame:
+        """Every accepted positive with every accepted negative of an anchor (HedgeTriple, §3.1.3).
+
+        Args:
+            split: train, validation or test; all without one.
+
+        Returns:
+            anchor, positive, negative, their types, cue, split and uids; a row a triple.
+
+        >>> release = example_project().release("first")
+        >>> release.triples()[["positive", "negative"]].values.tolist()
+        [['The bridge is probably safe.', 'The bridge is unsafe.']]
+        """
+        return self._frame("triples", split)
+
+    def variants(self, split: str | None = None) -> pd.DataFrame:
+        """The accepted variants with their anchors and where they come from; a row a variant.
+
+        Args:
+            split: train, validation or test; all without one.
+
+        >>> len(example_project().release("first").variants())
+        2
+        """
+        return self._frame("variants", split)
+
+    def to_datasets(self, table: str = "triples") -> DatasetDict:
+        """A table as Hugging Face data sets, one a split that has rows.
+
+        Args:
+            table: triples, variants or pairs (sentence1, sentence2, label 1 or 0).
+
+        >>> data = example_project().release("first").to_datasets()
+        >>> [split.num_rows for split in data.values()]
+        [1]
+        """
+        from datasets import Dataset, DatasetDict, Features, Value
+
+        name = _table(table)
+        columns = TABLES[name]
+        features = Features({column.name: Value(column.dtype) for column in columns})
+        found = {}
+        for split in Split:
+            rows = self._rows(name, split)
+            if rows:
+                cells = zip(*rows, strict=True)
+                held = {c.name: list(values) for c, values in zip(columns, cells, strict=True)}
+                found[split.value] = Dataset.from_dict(held, features=features)
+        return DatasetDict(found)
+
+    def export(self, folder: str | Path, *, format: str = "hf", zip: bool = False) -> Path:
+        """Write the release to a folder, with a card; in place of an earlier export there.
+
+        Args:
+            folder: new, or an earlier export.
+            format: hf (a Hugging Face data set), jsonl, pairs (CSV), or that of a plug-in.
+            zip: also pack it into FOLDER.zip.
+
+        Returns:
+            The folder, absolute.
+
+        Raises:
+            HedgerowError: the folder holds something else, or cannot be written.
+
+        >>> release = example_project().release("first")
+        >>> sorted(path.name for path in release.export("out", format="jsonl").iterdir())
+        ['README.md', 'hedgerow.json', 'triples.jsonl', 'variants.jsonl']
+        """
+        return export(self._home, self.number, Path(folder), format=format, zipped=zip).folder
+
+    def _frame(self, table: Table, split: str | None) -> pd.DataFrame:
+        import pandas as pd
+
+        rows = self._rows(table, Split(split) if split else None)
+        return pd.DataFrame(rows, columns=[column.name for column in TABLES[table]])
+
+    def _rows(self, table: Table, split: Split | None) -> list[tuple[Any, ...]]:
+        with reading(self._home.engine) as session:
+            return [
+                tuple(getattr(value, "value", value) for value in row)
+                for row in read_table(session, self._id, table, split=split)
+            ]
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        return f"<Release {self.number}{name}, {self.hash[:12]}>"
+
+
+def _table(name: str) -> Table:
+    found = next((table for table in TABLES if table == name), None)
+    if found is None:
+        raise HedgerowError(f"Expected a table ({', '.join(TABLES)}), found {name!r}.")
+    return found
+
+
+def make_release(
+    home: Home, name: str, *, sources: Collection[str], any_distance: bool, complete: bool
+) -> Release:
+    """See `hedgerow.Project.release`."""
+    with writing(home.engine) as session:
+        limit = None if any_distance else default_selection(session).max_distance
+        selection = Selection(tuple(sorted(set(sources))), limit, complete)
+        author = asked_by(session, home.settings)
+        row, created = create_release(session, name=name, author_id=author, selection=selection)
+        return Release(home, row, created=created)
+
+
+def releases(home: Home) -> list[Release]:
+    """All releases, the newest first."""
+    with reading(home.engine) as session:
+        return [Release(home, row) for row in list_releases(session)]
+
+
+def find_release(home: Home, number: int | None) -> Release:
+    """The release with this number, None for the newest.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    with reading(home.engine) as session:
+        return Release(home, get_release(session, number))
+
+
+class Exported(NamedTuple):
+    """An export that was written: the release's number, the folder and the zip file, if any."""
+
+    release: int
+    folder: Path
+    zip: Path | None
+
+
+def export(home: Home, number: int | None, folder: Path, *, format: str, zipped: bool) -> Exported:
+    """Write a release, None for the newest, to a folder.
+
+    Raises:
+        HedgerowError: as in `Release.export`.
+    """
+    if zipped:
+        zip_file.check_zip_place(folder)  # before anything is changed
+    with reading(home.engine) as session, progress_bar() as report:
+        release = get_release(session, number)
+        compared = compare(session, home.settings.data_folder, release, report=report)
+        place = release_folder.export_release(
+            session,
+            release,
+            folder,
+            format=format,
+            compared=compared,
+            progress=report,
+        )
+    return Exported(release.number, place, zip_file.zip_export(place) if zipped else None)

@@ -1,0 +1,93 @@
+"""Carrying out a stored run in this process, its progress shown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from curation.generation.calls import count_calls
+from curation.generation.judging.opinion_request import KIND as JUDGE
+from curation.generation.request import KIND as GENERATE
+from curation.generation.run_report import progress
+from db.engine import reading
+from db.errors import HedgerowError, RunEnded
+from db.execution import execute
+from db.models import CallState, Run, RunState
+from db.runs import get_run, last_metrics
+from db.settings import Settings
+from hedgerow.progress import Report, is_watched, progress_bar
+from training.runs.kinds import WORK
+
+FOLLOW_SECONDS = 0.5
+
+PATHS = ("model", "folder", "zip")
+"""Of a result: a path in the data folder, stored relative to it."""
+
+
+def carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
+    """Carry out a stored run in this process, its progress shown.
+
+    Returns:
+        Its number, its state and its result, with absolute paths.
+
+    Raises:
+        RunEnded: it ended before its work was done; with its figures so far.
+    """
+    try:
+        with progress_bar() as report, _following(engine, run_id, report):
+            result = execute(engine, settings, run_id, WORK)
+    except RunEnded as ended:
+        with suppress(HedgerowError), reading(engine) as session:  # a busy database
+            run = get_run(session, run_id)
+            ended.facts |= {"step": run.step, "total": run.total} | figures_so_far(session, run)
+        raise
+    return located(settings, result) | {"run": run_id, "state": RunState.DONE.value}
+
+
+def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:
+    """A run's result with paths that open from anywhere."""
+    paths = {key: str(settings.data_folder / result[key]) for key in PATHS if result.get(key)}
+    return result | paths
+
+
+def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
+    """What a run has spent and measured: of its calls, and the last value of each metric."""
+    found: dict[str, Any] = {}
+    if run.kind in (GENERATE, JUDGE):
+        counts, so_far = count_calls(session, run.id), progress(session, run.id).spent
+        found |= {
+            "done": counts[CallState.DONE],
+            "failed": counts[CallState.FAILED],
+            "open": counts[CallState.OPEN],
+            "calls": so_far.attempts,
+            "cost": round(so_far.cost, 6),
+            "cost_is_estimate": so_far.is_estimate,
+        }
+    return found | last_metrics(session, run.id)
+
+
+@contextmanager
+def _following(engine: Engine, run_id: int, report: Report) -> Iterator[None]:
+    """Report what a run that works in this process writes into its row."""
+    ended = threading.Event()
+
+    def follow() -> None:
+        while not ended.wait(FOLLOW_SECONDS):
+            with suppress(HedgerowError), reading(engine) as session:  # a busy database
+                run = get_run(session, run_id)
+                report(run.step, run.total, run.message)
+
+    follower = threading.Thread(target=follow, daemon=True)
+    if is_watched():
+        follower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if follower.is_alive():
+            follower.join()

@@ -1,0 +1,56 @@
+"""A finetuned encoder with the run that made it. Loads PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sentence_transformers import SentenceTransformer  # noqa: TID253  (the base class)
+
+from curation.encoders.loading import load_encoder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class TrainedEncoder(SentenceTransformer):
+    """A `SentenceTransformer` that was finetuned here.
+
+    Attributes:
+        run: the number of the run that trained it.
+        folder: where its files lie.
+        result: what the run measured, as it is stored.
+    """
+
+    run: int
+    folder: Path
+    result: Mapping[str, Any]
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """What was measured on held-out families: rows of figure, before, after.
+
+        Shares and cosines are in [0, 1] and [-1, 1], correlations in [-1, 1].
+        """
+        import pandas as pd
+
+        held_out = self.result["held_out"]
+        rows = {
+            name: (held_out["before"].get(name), held_out["after"][name])
+            for name in held_out["after"]
+        }
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"])
+
+
+def load_trained(result: Mapping[str, Any]) -> TrainedEncoder:
+    """The encoder that a finished training has left.
+
+    Args:
+        result: of the run, with its number as ``run`` and the model's path.
+    """
+    model = load_encoder(str(result["model"]))
+    # The same object with three facts more; loading it anew as a subclass would repeat the checks.
+    model.__class__ = TrainedEncoder
+    model.run, model.folder, model.result = result["run"], Path(result["model"]), result
+    return model

@@ -1,0 +1,103 @@
+"""Finetuning an encoder on a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from db.engine import writing
+from db.errors import HedgerowError
+from db.models import Run
+from hedgerow.home import Home, asked_by
+from hedgerow.running import carry_out
+from training.recipe.inputs import with_full_paths
+from training.recipe.plan import plan
+from training.recipe.presets import fitting, named, reason, recipe_for
+from training.recipe.schema import Recipe
+from training.recipe.yaml_text import read_recipe
+from training.runs.trainings import DEFAULT_SEED, request_training
+
+if TYPE_CHECKING:
+    from hedgerow.trained import TrainedEncoder
+
+
+class Asked(NamedTuple):
+    """A training that is stored.
+
+    Attributes:
+        why: which preset was taken and why; "" for a recipe of one's own.
+    """
+
+    run: Run
+    recipe: Recipe
+    why: str
+
+
+def store_training(
+    home: Home,
+    number: int | None,
+    *,
+    preset: str | None,
+    recipe: Path | None,
+    changes: Sequence[str] | Mapping[str, Any],
+    seed: int,
+) -> Asked:
+    """Store a training as a run.
+
+    Args:
+        number: of the release; None for the newest, made of all sources if there is none.
+        preset, recipe: one of both at most; else the preset that fits the release.
+        changes: of the recipe: 'key=value' texts, applied in order, or keys with values.
+
+    Raises:
+        HedgerowError: as in `request_training`, or the recipe can't be read.
+    """
+    if preset and recipe:
+        raise HedgerowError("Expected a preset or a recipe, found both; leave one of them out.")
+    with writing(home.engine) as session:
+        if recipe:
+            base, why = read_recipe(recipe), ""
+        else:
+            wanted = plan(session, number)
+            chosen = named(preset) if preset else fitting(wanted)
+            told = f". {chosen.purpose}" if preset else f", since {reason(wanted)}."
+            base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{told}"
+        changed = (
+            Recipe.model_validate({**base.model_dump(), **changes})
+            if isinstance(changes, Mapping)
+            else base.with_overrides(changes)
+        )
+        whole = with_full_paths(changed)
+        run = request_training(
+            session,
+            release_number=number,
+            seed=seed,
+            recipe=whole,
+            requested_by=asked_by(session, home.settings),
+        )
+    return Asked(run, whole, why)
+
+
+def train(
+    home: Home,
+    number: int | None,
+    *,
+    preset: str | None,
+    recipe: Path | None,
+    settings: Mapping[str, Any],
+    seed: int | None,
+) -> TrainedEncoder:
+    """See `hedgerow.Project.train`."""
+    asked = store_training(
+        home,
+        number,
+        preset=preset,
+        recipe=recipe,
+        changes=settings,
+        seed=DEFAULT_SEED if seed is None else seed,
+    )
+    result = carry_out(home.settings, home.engine, asked.run.id)
+    from hedgerow.trained import load_trained
+
+    return load_trained(result)

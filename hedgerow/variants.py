@@ -1,0 +1,139 @@
+"""Variants: listed with their diagnostics, imported from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curation.anchors.sources import source_in_use
+from curation.diagnostics.distributions import STATUSES, Scope
+from curation.diagnostics.variant_table import VariantRow, variant_rows
+from curation.taxonomy.built_in import known_type
+from curation.taxonomy.project_types import all_types
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Status
+from hedgerow.home import Home
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hedgerow.variant_import import VariantImport
+
+
+class Variants:
+    """The variants of a project: called, it lists them."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def __call__(
+        self,
+        *,
+        type: str | tuple[str, ...] = (),
+        status: str | None = None,
+        source: str = "",
+        search: str = "",
+        anchor: str = "",
+    ) -> pd.DataFrame:
+        """Variants in use with their diagnostics; superseded wordings and retired ones are not.
+
+        Args:
+            type: one variant type or several, such as 'verbal'; all without one.
+            status: pending, accepted, rejected or conflict; all without one.
+            source: the name of the source of the anchors.
+            search: words in a row of the text, or a uid.
+            anchor: the uid of an anchor.
+
+        Returns:
+            A row a variant, in the order in which they came. `levenshtein` is in characters,
+            `cosine` in [-1, 1], `content_kept` in [0, 1]; they are missing until
+            `hedgerow.Project.diagnose` has measured them.
+
+        Raises:
+            HedgerowError: no such type, status or source.
+
+        >>> project = example_project()
+        >>> found = project.variants(type="verbal", status="pending")
+        >>> list(found["text"])
+        ['The bridge is not safe.']
+        """
+        import pandas as pd
+
+        with reading(self._home.engine) as session:
+            types = (type,) if isinstance(type, str) else tuple(type)
+            for name in types:
+                known_type(list(all_types(session).values()), name)
+            scope = Scope(
+                types=types,
+                status=_status(status) if status else None,
+                source_id=source_in_use(session, source) if source else None,
+            )
+            rows = list(variant_rows(session, scope, search=search, anchor=anchor))
+        return pd.DataFrame(rows, columns=list(VariantRow._fields))
+
+    def add(
+        self,
+        file: str | Path,
+        *,
+        mapping: Mapping[str, str] | None = None,
+        undecided: Sequence[str] = (),
+        verdicts: Mapping[str, str] | None = None,
+        reviewer: str = "",
+        accept: bool = False,
+        source: str = "",
+        licence: str | None = None,
+        genre: str = "",
+        language: str = "en",
+        dry_run: bool = False,
+    ) -> VariantImport:
+        """Import variants with their anchors; what the project has already is passed over.
+
+        Args:
+            file: CSV, TSV, JSON, JSON lines, Parquet, or an export's folder or zip file.
+            mapping: column → anchor, text, type, cue, verdict, hedge, negation, ignore and so on,
+                or a variant type, where its name doesn't say what it holds.
+            undecided: the types of hedges and negations whose words don't show one (otherwise left
+                out).
+            verdicts: a word that the file uses for verdicts → accept, reject or none.
+            reviewer: of verdicts for which the file names none.
+            accept: accept variants without a verdict as their data set has them.
+            source, licence, genre, language: of anchors for which the file has none.
+            dry_run: write nothing.
+
+        Raises:
+            HedgerowError: the columns are unclear, nobody is named for a verdict, or another
+                source has the licence. Nothing is changed then.
+
+        >>> exported = example_project().release("first").export("exported", format="jsonl")
+        >>> project = hedgerow.open("elsewhere", reviewer="me")
+        >>> project.variants.add(exported)
+        <Added 1 anchor, 2 variants and 2 verdicts of 2 rows>
+        """
+        from hedgerow.variant_import import import_variants
+
+        return import_variants(
+            self._home,
+            Path(file),
+            mapping=[f"{column}={role}" for column, role in (mapping or {}).items()],
+            undecided=undecided,
+            verdicts=[f"{word}={meaning}" for word, meaning in (verdicts or {}).items()],
+            reviewer=reviewer,
+            accept=accept,
+            source=source,
+            licence=licence,
+            genre=genre,
+            language=language,
+            dry_run=dry_run,
+        )
+
+    def __repr__(self) -> str:
+        return "<Variants: call it to list them, .add() imports some>"
+
+
+def _status(name: str) -> Status:
+    found = next((status for status in STATUSES if status.value == name), None)
+    if found is None:
+        raise HedgerowError(f"Expected a status ({', '.join(STATUSES)}), found {name!r}.")
+    return found

@@ -1,0 +1,145 @@
+"""Releases: listed, and sent as streams."""
+
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from itertools import chain
+from typing import Any, BinaryIO
+
+import anyio
+from anyio import from_thread, to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+
+from curation.release.contents import release_facts
+from curation.release.export.export_formats import Progress, export_format
+from curation.release.export.release_folder import export_name
+from curation.release.export.streams import TABLE_FILES, table_bytes, zipped
+from curation.release.export.table_rows import cut, read_piece
+from curation.release.freezing import get_release, list_releases
+from db.errors import HedgerowError
+from db.models import Release
+from pages.api.answers import HEADERS, as_json
+from pages.components.shared.shell import open_project
+from training.benchmarks.contamination import compare
+
+LATEST = "latest"
+NUMBER = re.compile("[0-9]{1,9}")
+"""A longer one fits no database."""
+
+ZIPS_AT_ONCE = 2
+"""Each keeps a core busy; further ones wait."""
+
+CHUNK = 1 << 16
+"""Bytes of a zip that are sent at a time."""
+
+TYPES = {"csv": "text/csv", "jsonl": "application/x-ndjson", "zip": "application/zip"}
+
+_zips = anyio.CapacityLimiter(ZIPS_AT_ONCE)
+
+
+async def every(request: Request) -> Response:
+    """What ``hedgerow release list --json`` prints."""
+    found = await to_thread.run_sync(open_project.ask, list_releases)
+    return as_json({"releases": [release_facts(release) for release in found]})
+
+
+async def table(request: Request) -> Response:
+    """One table of a release, row by row, byte for byte as an export has it."""
+    file = request.path_params["file"]
+    if file not in TABLE_FILES:
+        raise HTTPException(
+            HTTPStatus.NOT_FOUND,
+            f"A release has {', '.join(TABLE_FILES)} and export, not {file!r}.",
+        )
+    _refuse_parameters(request)
+    release = await _release(request)
+    headers = _headers(release, f"hedgerow-release-{release.number}-{file}")
+    if (answer := _without_body(request, headers)) is not None:
+        return answer
+    pieces = await to_thread.run_sync(open_project.ask, cut, release.id)
+    rows = chain.from_iterable(
+        open_project.ask(read_piece, release.id, TABLE_FILES[file], ids) for ids in pieces
+    )
+    return StreamingResponse(table_bytes(file, rows), headers=headers)
+
+
+async def export(request: Request) -> Response:
+    """A whole export, as the zip that the page Release & export offers."""
+    _refuse_parameters(request, "format")
+    try:
+        format = export_format(request.query_params.get("format", "hf")).name
+    except HedgerowError as error:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+    release = await _release(request)
+    headers = _headers(release, f"{export_name(release, format)}.zip")
+    if (answer := _without_body(request, headers)) is not None:
+        return answer
+
+    def stop_if_gone(done: int, total: int, message: str) -> None:
+        if from_thread.run(request.is_disconnected):
+            raise ClientDisconnect
+
+    try:
+        packed = await to_thread.run_sync(_zip, release, format, stop_if_gone, limiter=_zips)
+    except ClientDisconnect:
+        return Response()  # nobody hears it
+    return StreamingResponse(_chunks(packed), headers=headers)
+
+
+def _zip(release: Release, format: str, progress: Progress) -> BinaryIO:
+    folder = open_project.settings().data_folder
+    compared = open_project.ask(compare, folder, release, report=progress)
+    return open_project.ask(zipped, release, format, compared=compared, progress=progress)
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _refuse_parameters(request: Request, *known: str) -> None:
+    for name in request.query_params:
+        if name not in known:
+            expected = f"only the parameter '{known[0]}'" if known else "no parameters"
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"Expected {expected}, but found {name!r}."
+            )
+
+
+async def _release(request: Request) -> Release:
+    asked = request.path_params["number"]
+    if asked != LATEST and not NUMBER.fullmatch(asked):
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"Expected the number of a release or '{LATEST}', but found {asked!r}.",
+        )
+    number = None if asked == LATEST else int(asked)
+    return await to_thread.run_sync(open_project.ask, _found, number)
+
+
+def _found(session: Any, number: int | None) -> Release:
+    try:
+        return get_release(session, number)
+    except HedgerowError as error:
+        raise HTTPException(HTTPStatus.NOT_FOUND, str(error)) from error
+
+
+def _headers(release: Release, name: str) -> dict[str, str]:
+    """Of a release as a file. Two releases of equal content may differ in who accepted it."""
+    return HEADERS | {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Type": TYPES[name.rpartition(".")[2]],
+        "ETag": f'W/"{release.content_hash}-{name}"',
+    }
+
+
+def _without_body(request: Request, headers: dict[str, str]) -> Response | None:
+    """The answer to who has the file already, or asks for no more than its headers."""
+    had = request.headers.get("If-None-Match", "").split(",")
+    if headers["ETag"] in (tag.strip() for tag in had):
+        kept = {name: headers[name] for name in ("Cache-Control", "ETag")}
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=kept)
+    return StreamingResponse(iter(()), headers=headers) if request.method == "HEAD" else None

@@ -1,0 +1,77 @@
+"""The markup of the row of choices, and of how much is left."""
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from pages.components.shared.formatting.diff import join
+
+
+def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
+    """What is left of each type: (label, left, of how many, whether it is under review).
+
+    A thin bar shows the share that is done, where it is known of how many.
+    """
+    parts = [
+        Markup('<div class="{}"><div>{}</div><div>{:,} left{}</div>{}</div>').format(
+            "hg-current" if current else "",
+            label,
+            left,
+            "" if total is None else f" of {total:,}",
+            Markup("") if total is None else _bar((total - left) / max(total, 1)),
+        )
+        for label, left, total, current in rows
+    ]
+    return Markup('<div class="hg-progress">{}</div>').format(join(parts))
+
+
+def _bar(share: float) -> Markup:
+    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(100 * share)
+
+
+def opener(label: str) -> Markup:
+    """A button that opens the list next to it (see menus.js)."""
+    return _opener(Markup(""), Markup("<span>{}</span>").format(label))
+
+
+def choice_opener(label: str, *, chosen: str, short: str, letter: str) -> Markup:
+    """The same for a choice: it shows what is chosen, room for how much there is of it, its key.
+
+    Args:
+        short: what is chosen in a word or two; its whole name is read out and in a tooltip.
+    """
+    return _opener(
+        Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
+        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(short, letter),
+    )
+
+
+def _opener(attributes: Markup, content: Markup) -> Markup:
+    return Markup(
+        '<button type="button" class="hg-open" aria-expanded="false"{}>{}</button>'
+    ).format(attributes, content)
+
+
+def left(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int]) -> Markup:
+    """What is left of each entry of a list, as style rules that write it behind the labels.
+
+    The lists themselves are not drawn with every card; the numbers are.
+
+    Args:
+        numbers: key of a list → what is left of its entries, in their order.
+        chosen: key of a list → the place of what is chosen there, which its opener shows.
+    """
+    rules = [
+        Markup('.st-key-{} [role="radio"]:nth-of-type({})::after{{content:"{:,}"}}').format(
+            key, place, number
+        )
+        for key, entries in numbers.items()
+        for place, number in enumerate(entries, start=1)
+    ]
+    rules += [
+        Markup('.st-key-menu-{} .hg-open i::after{{content:"{:,}"}}').format(
+            key, numbers[key][place]
+        )
+        for key, place in chosen.items()
+    ]
+    return Markup("<style>{}</style>").format(join(rules))
