@@ -143,6 +143,7 @@ COMMANDS: dict[str, str | Group] = {
         "Freeze what is accepted.",
         {"create": "cli.release:release_create", "list": "cli.release:release_list"},
     ),
+    "plugins": "cli.plug_ins:plug_ins",
     "settings": Group(
         "Show the settings, or change one of the project's.",
         {"show": "cli.settings:show_settings", "set": "cli.settings:set_setting"},

@@ -9,11 +9,16 @@ from cli.shared.run_facts import sentences
 from cli.shared.terminal import AsJson, show
 from curation.diagnostics.measuring import KIND
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.plugged_in import LOADERS
 
 
 def diagnose(
     encoder: Annotated[
-        str, typer.Option(help=f"'{DEFAULT_ENCODER}', a folder or a name on the model hub.")
+        str,
+        typer.Option(
+            help=f"{', '.join((DEFAULT_ENCODER, *LOADERS.names()))}, a folder or a name on the "
+            "model hub."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

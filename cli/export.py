@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from cli.shared.home import open_home
+from cli.shared.options import one_of
 from cli.shared.terminal import AsJson, ReleaseNumber, show
-from curation.release.export.table_rows import ExportFormat
+from curation.release.export.export_formats import format_names
 from db.named_files import resolved
 from hedgerow.releases import export
 
@@ -16,8 +17,14 @@ def export_release(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New, or an earlier export.")],
     number: ReleaseNumber = None,
     form: Annotated[
-        ExportFormat,
-        typer.Option("--format", help="Hugging Face data set, JSON lines, or CSV of pairs."),
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            callback=one_of(format_names),
+            help=f"Hugging Face data set, JSON lines, CSV of pairs, or a plug-in's: "
+            f"{', '.join(format_names())}.",
+        ),
     ] = "hf",
     as_zip: Annotated[bool, typer.Option("--zip", help="Also pack it into DIR.zip.")] = False,
     as_json: AsJson = False,

@@ -38,3 +38,9 @@ class RunCancelled(Exception):
 
 class RunPaused(RunCancelled):
     """Raised inside a run's own process when it stops by itself and can be resumed, saying why."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says on its first line; its class where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

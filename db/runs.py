@@ -102,19 +102,22 @@ def parts_of(run: Run) -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """The versions that results depend on, by name."""
-    return dict(_package_versions())
+    """The versions that results depend on, by name; those of packages with plug-ins, too."""
+    return dict(_package_versions(tuple(sys.path)))
 
 
 @cache  # each is looked up in a file of its package
-def _package_versions() -> dict[str, str]:
+def _package_versions(path: tuple[str, ...]) -> dict[str, str]:
     found = {"python": sys.version.split()[0]}
     for name in _RECORDED_PACKAGES:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    entries = metadata.entry_points()
+    groups = [group for group in entries.groups if group.startswith("hedgerow.")]
+    theirs = (entry.dist for group in groups for entry in entries.select(group=group))
+    return found | {dist.name: dist.version for dist in theirs if dist and dist.name}
 
 
 def get_run(session: Session, run_id: int) -> Run:

@@ -12,7 +12,7 @@ from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
-from curation.generation.providers.rules.forecast import Forecast, forecast
+from curation.generation.providers.forecast import Forecast, can_forecast, forecast
 from curation.generation.request import KIND, GenerationRequest
 from curation.generation.run import checked_request, request_generation
 from curation.taxonomy.built_in import known_type
@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
     Attributes:
         estimate: anchors, calls, tokens, money and time.
-        variants: what rules would write; None where a model is asked.
+        variants: what a provider would write that can say so; None where a model is asked.
         request: as it would be stored.
         is_priced: whether a price of the model is known.
     """
@@ -82,7 +82,7 @@ def cost_of(home: Home, request: GenerationRequest, *, is_priced: bool) -> Cost:
     """What a request would take; nothing is stored."""
     with reading(home.engine) as session:
         found = estimate(session, request)
-        written = forecast(session, request) if request.provider == "rules" else None
+        written = forecast(session, request) if can_forecast(request.provider) else None
     return Cost(found, written, request, is_priced)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.release.contents import release_facts
 from curation.release.export import release_folder, zip_file
 from curation.release.export.file_formats import features_of
-from curation.release.export.release_folder import export_format
 from curation.release.export.table_rows import TABLES, Table, read_table
 from curation.release.freezing import create_release, get_release, list_releases
 from curation.release.selection import Selection, default_selection
@@ -194,7 +193,7 @@ def export(home: Home, number: int | None, folder: Path, *, format: str, zipped:
             session,
             release,
             folder,
-            format=export_format(format),
+            format=format,
             compared=compared,
             progress=report,
         )

@@ -10,7 +10,7 @@ import streamlit as st
 from curation.anchors.sources import sources_in_use
 from curation.plurals import counted
 from curation.release.contents import Changes, Contents, contents_of, count_accepted
-from curation.release.export.table_rows import ExportFormat
+from curation.release.export.export_formats import installed_formats
 from curation.release.freezing import MAX_NAME, create_release
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import ReleaseState, contents_now, release_state
@@ -25,23 +25,6 @@ from pages.components.shared.shell import error_messages, frame, open_project, s
 from training.hub.push_run import Subject
 from training.runs.release_export import KIND as EXPORT
 
-# Format → its name, and what it is for. No string below it: Streamlit might take it for output.
-FORMATS: dict[ExportFormat, tuple[str, str]] = {
-    "hf": (
-        "Hugging Face data set",
-        "To train on or to publish: triples, variants and families in Parquet, with a data set "
-        "card.",
-    ),
-    "jsonl": (
-        "JSON lines",
-        "For any other program: the same three tables, one record a line.",
-    ),
-    "pairs": (
-        "Labelled pairs",
-        "For a spreadsheet or a classifier: one CSV file of anchor, variant and label "
-        "(1: same claim, 0: contradiction).",
-    ),
-}
 SPLITS = {Split.TRAIN: "Training", Split.VALIDATION: "Validation", Split.TEST: "Test"}
 HASH_SHOWN = 12
 EXPORTS_LOOKED_AT = 200
@@ -258,11 +241,15 @@ def _deciders(counts: Mapping[str, int]) -> str:
 def _download(release: Release) -> None:
     """Prepare and download one format of the release; what was prepared before is there at once."""
     st.header(f"Download release {release.number}", anchor=False)
+    formats = installed_formats()
+    for number, problem in enumerate(formats.problems):
+        error_messages.show(problem, key=f"export-plug-in-{number}")
+    labels = {name: kind.label or name for name, kind in formats.classes.items()}
     format = st.radio(
         "Format",
-        list(FORMATS),
-        format_func=lambda key: FORMATS[key][0],
-        captions=[purpose for _, purpose in FORMATS.values()],
+        list(labels),
+        format_func=lambda key: plain(labels.get(key, key)),
+        captions=[plain(kind.purpose) for kind in formats.classes.values()],
         key="export-format",
     )
     run = _export(release.number, format)
@@ -271,19 +258,19 @@ def _download(release: Release) -> None:
             "Prepare the download", key="export", on_click=_start, args=(release.number, format)
         )
     elif run.state in UNFINISHED:
-        progress_view.follow(run, title=f"Export release {release.number} as {FORMATS[format][0]}")
+        progress_view.follow(run, title=f"Export release {release.number} as {labels[format]}")
     elif run.state != RunState.DONE:
         progress_view.stopped(run, again=lambda: _start(release.number, format))
     else:
         _ready(run, format)
 
 
-def _start(number: int, format: ExportFormat) -> None:
+def _start(number: int, format: str) -> None:
     if (run := _export(number, format)) is None or run.state not in UNFINISHED:
         background.start(EXPORT, {"release": number, "format": format})
 
 
-def _export(number: int, format: ExportFormat) -> Run | None:
+def _export(number: int, format: str) -> Run | None:
     """The export to go on with: one under way, a finished one that is still there, the last."""
     runs = [
         run
@@ -302,7 +289,7 @@ def _place(run: Run, which: str) -> Path:
     return open_project.settings().data_folder / run.result[which]
 
 
-def _ready(run: Run, format: ExportFormat) -> None:
+def _ready(run: Run, format: str) -> None:
     packed, folder = _place(run, "zip"), _place(run, "folder")
     st.download_button(
         f"Download the zip ({_size(packed.stat().st_size)})",

@@ -11,7 +11,7 @@ from curation.project.facts import (
 )
 from db.runs import package_versions
 from db.settings import setting_facts
-from pages.components.settings import project_panels
+from pages.components.settings import plug_ins_panel, project_panels
 from pages.components.shared.shell import frame, open_project, theme
 
 FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a moment
@@ -94,3 +94,4 @@ theme.draw()
 _machine()
 _database_part()
 _versions()
+plug_ins_panel.draw()

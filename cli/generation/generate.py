@@ -16,6 +16,7 @@ from cli.shared.options import (
     MoneyCap,
     Timeout,
     as_option,
+    one_of,
 )
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
@@ -25,11 +26,12 @@ from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
-from curation.generation.providers.rules.forecast import Forecast, forecast
+from curation.generation.providers.forecast import Forecast, can_forecast, forecast
+from curation.generation.providers.installed import provider_names
 from curation.generation.request import (
     KIND,
+    OPENAI,
     GenerationRequest,
-    Provider,
     Which,
 )
 from curation.generation.run import checked_request, request_generation
@@ -49,8 +51,14 @@ _ON_REQUEST = tuple(entry.id for entry in TAXONOMY if entry.on_request)
 
 def generate(
     provider: Annotated[
-        Provider, typer.Option(help="A server that speaks OpenAI's protocol, or rules.")
-    ] = "openai",
+        str,
+        typer.Option(
+            metavar="NAME",
+            callback=one_of(provider_names),
+            help=f"A server that speaks OpenAI's protocol, or what asks none: "
+            f"{', '.join(provider_names())}.",
+        ),
+    ] = OPENAI,
     model: ModelName = "",
     base_url: BaseUrl = "",
     which: Annotated[
@@ -137,17 +145,17 @@ def generate(
     }
     with writing(engine) as session:
         seed_prompts(session)
-        price = price_under(session, model, budget if provider == "openai" else None)
+        price = price_under(session, model, budget if provider == OPENAI else None)
         is_priced = price_of(session, model) is not None
         values["price"] = price
         request = checked_request(values, called=as_option)
         request = _chosen(session, request, source, prompts or [])
-        if provider == "openai" and not dry_run:
+        if provider == OPENAI and not dry_run:
             require_key(request.base_url, settings)
     if dry_run:
         with reading(engine) as session:
             found = estimate(session, request)
-            written = forecast(session, request) if provider == "rules" else None
+            written = forecast(session, request) if can_forecast(provider) else None
         _show_estimate(found, request, written, is_priced=is_priced, as_json=as_json)
         return
     with writing(engine) as session:
@@ -206,9 +214,9 @@ def _show_estimate(
     """What ``--dry-run`` says; tokens, cost and seconds are null while nothing is known.
 
     Args:
-        written: what the rules will write, where they do.
+        written: what the provider will write, where it can say that.
     """
-    known = is_priced or request.provider == "rules"
+    known = is_priced or written is not None
     result = {
         "anchors": found.anchors,
         "calls": found.calls,
@@ -226,6 +234,8 @@ def _show_estimate(
     if written is not None:
         result["variants"] = written.variants
         lines += [*written.sentences(), "No model is asked: it costs nothing."]
+    elif request.provider != OPENAI:
+        lines.append(f"What {request.provider} costs is not known: try it with --limit 3.")
     elif not found.total_calls:
         lines.append("There is nothing to generate for this selection.")
     elif found.prompt_tokens is None or found.completion_tokens is None:

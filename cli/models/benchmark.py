@@ -33,7 +33,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
-from training.benchmarks.catalogue import BENCHMARKS, benchmark
+from training.benchmarks.catalogue import benchmark, benchmark_names
 from training.benchmarks.contamination import (
     bundled_texts_told,
     compare,
@@ -62,7 +62,7 @@ MTEB = "mteb:"
 """Before a suite of mteb's tasks, or a single one."""
 
 
-NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
+NAMES = f"One of {', '.join(benchmark_names())}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
 
 
 def run_benchmark(

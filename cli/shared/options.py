@@ -1,5 +1,6 @@
 """The options that fill a request to a model, and what they are called in messages."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -28,6 +29,18 @@ _OTHERWISE_CALLED = {
     "budget.calls": "--max-calls",
     "name": "--model",
 }
+
+
+def one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
+    """A check of an option whose values depend on what is installed."""
+
+    def checked(value: str) -> str:
+        if value not in (there := names()):
+            known = ", ".join(map(repr, there))
+            raise typer.BadParameter(f"{value!r} is not one of {known}.")
+        return value
+
+    return checked
 
 
 def as_cap(place: FieldPath) -> str:

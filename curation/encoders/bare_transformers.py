@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from curation.encoders.loading import check_only_safetensors
-from curation.encoders.model_folders import encoder_folder, first_line
-from db.errors import HedgerowError
+from curation.encoders.model_folders import encoder_folder
+from db.errors import HedgerowError, first_line
 
 
 class BareTransformer(NamedTuple):

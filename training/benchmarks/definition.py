@@ -130,11 +130,15 @@ class Result:
 class Benchmark(ABC, Generic[Item]):
     """A public test; subclasses say what an item is, what it asks and when it is answered right.
 
+    Another package can add a benchmark: a subclass that it names as an entry point of the group
+    ``hedgerow.benchmarks``. Most need little more than the columns of their file if they subclass
+    ``tasks.first_right.FirstRight`` or ``tasks.scored_pairs.ScoredPairs``.
+
     Attributes:
-        id: in commands, addresses and stored results.
+        id: in commands, addresses and stored results. A plug-in gets the name of its entry point.
         title: for people.
         measures: one sentence.
-        paper: where it comes from.
+        paper: where it comes from; '' for nowhere.
         metric: its name for people.
         chance: points of a model that guesses.
         outcomes: what can become of an item, in the order of charts.
@@ -144,7 +148,7 @@ class Benchmark(ABC, Generic[Item]):
     id: ClassVar[str]
     title: ClassVar[str]
     measures: ClassVar[str]
-    paper: ClassVar[str]
+    paper: ClassVar[str] = ""
     metric: ClassVar[str]
     kind: ClassVar[MetricKind] = "share"
     chance: ClassVar[float] = 0.0

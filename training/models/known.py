@@ -22,6 +22,7 @@ from curation.encoders.model_folders import (
     local_folder,
     resolve_encoder,
 )
+from curation.encoders.plugged_in import LOADERS
 from db.errors import HedgerowError
 from db.models import Encoder
 from db.settings import Settings
@@ -39,12 +40,14 @@ _SIGNS = ("modules.json", "config.json", ADAPTER_CONFIG)
 
 def list_encoders(session: Session) -> list[str]:
     """Names to choose from: the default, those trained here (newest first), the one that comes
-    trained with Hedgerow, then others."""
+    trained with Hedgerow, then others, then those of plug-ins."""
     query = select(Encoder).order_by(col(Encoder.id).desc()).limit(SHOWN)
     rows = list(session.execute(query).scalars())
     trained = [row.name for row in rows if row.path]
     others = [row.name for row in rows if not row.path]
-    return list(dict.fromkeys([DEFAULT_ENCODER, *trained, TRAINED_ENCODER, *others]))
+    return list(
+        dict.fromkeys([DEFAULT_ENCODER, *trained, TRAINED_ENCODER, *others, *LOADERS.names()])
+    )
 
 
 def list_models(session: Session) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy.orm import Session
 
 from curation.encoders.loading import check_encoder
-from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER, require_files
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import create_run, list_runs, under_way
@@ -90,6 +90,7 @@ def request_finetuning(
     if folder := folder_of(session, settings, request.base):
         require_trainable(folder, request.architecture, name=request.base)
     else:
+        require_files(request.base)
         check_encoder(request.base)
     train, held_out = files_of(settings.data_folder, request)
     require_untested(settings.data_folder, train)

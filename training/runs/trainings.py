@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.encoders.loading import check_encoder, fingerprint
+from curation.encoders.model_folders import require_files
 from curation.encoders.registered import register_encoder
 from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
@@ -76,6 +77,7 @@ def request_training(
     else:
         release = get_release(session, release_number)
     require_known_types(session, recipe)
+    require_files(recipe.base_encoder)
     check_encoder(recipe.base_encoder, must_exist=True)
     files = input_hashes(recipe, home=load_settings().home)
     whole = plan(session, release.number)

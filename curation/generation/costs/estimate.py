@@ -14,7 +14,8 @@ from sqlmodel import col
 
 from curation.generation.missing_variants import WantedCalls, count_wanted
 from curation.generation.prompts import prompt_versions
-from curation.generation.request import KIND, GenerationRequest, ModelRequest
+from curation.generation.providers.forecast import can_forecast
+from curation.generation.request import KIND, OPENAI, GenerationRequest, ModelRequest
 from db.models import Answer, CallState, ModelCall, Run
 
 TRIAL = 3
@@ -72,15 +73,21 @@ def newest_answer(session: Session) -> int | None:
 def estimate(
     session: Session, request: GenerationRequest, wanted: WantedCalls | None = None
 ) -> RunEstimate:
-    """Estimate a run that has not been requested yet; rules cost nothing.
+    """Estimate a run that has not been requested yet.
+
+    Rules cost nothing. What a plug-in costs nobody knows, unless it says that it is free.
 
     Args:
         wanted: what its selection comes to, where that was counted already.
+
+    Raises:
+        HedgerowError: there is no such provider.
     """
     if wanted is None:
         wanted = count_wanted(session, request.selection, request.roles, seed=request.seed)
-    if request.provider == "rules":
-        return RunEstimate(wanted.anchors, wanted.calls, 0, 0, 0.0, None, 0)
+    if request.provider != OPENAI:
+        cost = 0.0 if can_forecast(request.provider) else None
+        return RunEstimate(wanted.anchors, wanted.calls, 0, 0, cost, None, 0)
     prompts: dict[str, int] = {}
     for role in request.roles:
         versions = prompt_versions(session, role)

@@ -18,8 +18,8 @@ from db.models import Release, ReleaseItem
 WRITERS = (
     f"`{PERSON}` is a reviewer, `{RULES}` a program, no language model, `{IMPORTED}` the data "
     "set that the anchors came from, `starter`, `antonyms` and `claims` the corpora that come with "
-    "Hedgerow, which language models wrote; any other is a service for language models, named as "
-    "it was recorded."
+    "Hedgerow, which language models wrote; any other is a service for language models, or what a "
+    "plug-in brought, named as it was recorded."
 )
 
 WRITTEN_BY_MODELS = (

@@ -32,8 +32,9 @@ from curation.release.export.data_card_text import (
     hf_use,
     whole_use,
 )
+from curation.release.export.export_formats import ExportFormat
 from curation.release.export.overlap_section import overlap_section
-from curation.release.export.table_rows import TABLES, ExportFormat, Rows, Table
+from curation.release.export.table_rows import TABLES, Rows, Table
 from curation.release.overlap_results import OverlapWithTest
 from curation.release.selection import selection_of
 from curation.release.summary import OUTCOMES
@@ -44,7 +45,7 @@ from db.models import Release, Split
 def card(
     release: Release,
     *,
-    format: ExportFormat,
+    form: ExportFormat,
     rows: Rows,
     writers: Sequence[Writer],
     compared: Sequence[OverlapWithTest] = (),
@@ -60,7 +61,7 @@ def card(
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
     head = yaml.safe_dump(
-        header(release, title=title, format=format, rows=rows, writers=writers),
+        header(release, title=title, format=form.name, rows=rows, writers=writers),
         sort_keys=False,
         allow_unicode=True,
         width=10**6,
@@ -68,7 +69,7 @@ def card(
     sections = [
         f"# {escape(title)}",
         f"{METHOD}\n\n{_identity(release)}",
-        f"## What is in it\n\n{_contents(release, format=format, rows=rows, place=place)}",
+        f"## What is in it\n\n{_contents(release, form=form, rows=rows, place=place)}",
         f"## How it was made\n\n{_making(release, writers)}",
         f"## Taxonomy\n\n{_taxonomy(release)}",
         f"## Licence\n\n{_licences(release.summary)}",
@@ -86,7 +87,7 @@ def _identity(release: Release) -> str:
     )
 
 
-def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str) -> str:
+def _contents(release: Release, *, form: ExportFormat, rows: Rows, place: str) -> str:
     summary, told = release.summary, selection_of(release).told()
     filled = filled_tables(rows)
     parts = [
@@ -95,9 +96,9 @@ def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str)
         f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
         "of a positive or a negative. All variants of an anchor are in the same split.",
         *([escape(f"{told} {_left_out(summary)}".strip())] if told else []),
-        *_use(format, filled, place),
+        *_use(form, filled, place),
     ]
-    if format == "hf" and "triples" not in filled:
+    if form.name == "hf" and "triples" not in filled:
         parts.append("No anchor has both a positive and a negative: there is no `triples`.")
     parts += [_split_counts(summary), _type_counts(release)]
     for name in filled:
@@ -113,12 +114,15 @@ def _left_out(summary: Mapping[str, Any]) -> str:
     return f"{counted(left_out, 'accepted variant')} stayed out." if left_out else ""
 
 
-def _use(format: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
+def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
     """How to open the export: for a table without rows, nothing."""
     tables = list(filled)
-    if format == "hf":
+    if form.name == "hf":
         return [hf_use(tables, place)]
-    said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}[format]
+    said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
+    if said is None:  # a plug-in's files are its own
+        told = f"Its format is {form.label or form.name}. {form.purpose}"
+        return [escape(one_line(told))]
     return [said, whole_use(tables, place)] if tables else [said]
 
 

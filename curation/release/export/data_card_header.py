@@ -7,7 +7,7 @@ from typing import Any
 from curation.markdown import one_line
 from curation.release.export.contributors import Writer
 from curation.release.export.data_card_text import WHOLE
-from curation.release.export.table_rows import ExportFormat, Rows, Table, parquet_path
+from curation.release.export.table_rows import TABLES_OF, Rows, Table, parquet_path
 from db.models import Release, Split
 
 _HUB_LICENCES = frozenset(
@@ -24,7 +24,7 @@ def header(
     release: Release,
     *,
     title: str,
-    format: ExportFormat,
+    format: str,
     rows: Rows,
     writers: Sequence[Writer],
 ) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def header(
         "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
     }
     filled = filled_tables(rows)
-    if filled:  # an empty list would hide what there is
+    if filled and format in TABLES_OF:  # an empty list would hide what there is
         found["configs"] = [
             {
                 "config_name": table,
@@ -63,7 +63,7 @@ def header(
     return found
 
 
-def _data_files(format: ExportFormat, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
+def _data_files(format: str, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
     """Where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
     if format == "hf":
         return [{"split": split, "path": parquet_path(table, split)} for split in splits]

@@ -3,12 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from curation.release.export.release_folder import (
-    export_format,
-    export_name,
-    export_release,
-    read_manifest,
-)
+from curation.release.export.export_formats import export_format
+from curation.release.export.release_folder import export_name, export_release, read_manifest
 from curation.release.export.zip_file import zip_export
 from curation.release.freezing import get_release
 from curation.release.overlap_results import kept
@@ -26,7 +22,7 @@ def work(context: RunContext) -> dict[str, Any]:
         ``release`` and ``rows`` (table → split → count), and ``folder`` and ``zip``, relative to
         the data folder where they lie in it.
     """
-    format = export_format(context.parameters.get("format") or "hf")
+    format = export_format(context.parameters.get("format") or "hf").name
     with reading(context.engine) as session:
         release = get_release(session, context.parameters.get("release"))
         chosen = context.parameters.get("folder")

@@ -9,10 +9,10 @@ its version into Parquet files.
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -20,26 +20,14 @@ from curation.partial_files import OLD, clear_partials, new_partial
 from curation.release.export.contributors import writers_of
 from curation.release.export.data_card import card
 from curation.release.export.data_card_text import PLACE
-from curation.release.export.file_formats import Record, write_csv, write_jsonl, write_parquet
-from curation.release.export.table_rows import (
-    TABLES,
-    TABLES_OF,
-    ExportFormat,
-    Rows,
-    count_rows,
-    parquet_path,
-    read_table,
-)
+from curation.release.export.export_formats import Progress, export_format, write_tables
+from curation.release.export.table_rows import Rows
 from curation.release.overlap_results import OverlapWithTest
 from db.errors import HedgerowError
-from db.models import Release, Split
+from db.models import Release
 from db.named_files import resolved
 
 MANIFEST = "hedgerow.json"
-_REPORT_EVERY = 1_000
-
-Progress = Callable[[int, int, str], None]
-"""Called with the rows written, all rows, and what is going on; may raise to stop the export."""
 
 
 def export_release(
@@ -47,7 +35,7 @@ def export_release(
     release: Release,
     folder: Path,
     *,
-    format: ExportFormat = "hf",
+    format: str = "hf",
     place: str = PLACE,
     compared: Sequence[OverlapWithTest] = (),
     progress: Progress | None = None,
@@ -57,7 +45,7 @@ def export_release(
     Args:
         format: ``hf``: a Hugging Face data set with the configurations ``triples`` and
             ``variants`` in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of
-            labelled pairs. Each with a card, ``README.md``.
+            labelled pairs; or a plug-in's. Each with a card, ``README.md``.
         place: what the card says that it is opened from.
         compared: with tests, for the card.
 
@@ -65,10 +53,11 @@ def export_release(
         The folder, absolute.
 
     Raises:
-        HedgerowError: the format is unknown; the place is a file, or a folder with something else
-            than an export in it; or it cannot be written. The place is left as it was.
+        HedgerowError: the format is unknown, or a plug-in that fails; the place is a file, or a
+            folder with something else than an export in it; or it cannot be written. The place is
+            left as it was.
     """
-    format = export_format(format)
+    form = export_format(format)
     target = resolved(folder)
     with explained(target):
         _check_target(target)
@@ -77,10 +66,10 @@ def export_release(
         draft = new_partial(target)
         try:
             draft.mkdir()
-            rows = _write_tables(session, release, draft, format=format, progress=progress)
+            rows = write_tables(session, release, draft, form=form, progress=progress)
             text = card(
                 release,
-                format=format,
+                form=form,
                 rows=rows,
                 place=place,
                 compared=compared,
@@ -95,21 +84,7 @@ def export_release(
     return target
 
 
-def export_format(name: str) -> ExportFormat:
-    """The format of this name.
-
-    Raises:
-        HedgerowError: there is none.
-    """
-    for known in TABLES_OF:
-        if known == name:
-            return known
-    raise HedgerowError(
-        f"Expected a format ({', '.join(get_args(ExportFormat))}), but found {name!r}."
-    )
-
-
-def export_name(release: Release, format: ExportFormat) -> str:
+def export_name(release: Release, format: str) -> str:
     """What an export is called, where nobody has named it."""
     return f"hedgerow-release-{release.number}-{format}"
 
@@ -163,55 +138,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest if ours else {}
 
 
-def _write_tables(
-    session: Session,
-    release: Release,
-    folder: Path,
-    *,
-    format: ExportFormat,
-    progress: Progress | None,
-) -> Rows:
-    """Write every table of the format; the rows that each table and split should have."""
-    expected = {table: count_rows(session, release, table) for table in TABLES_OF[format]}
-    counter = _Counter(sum(sum(splits.values()) for splits in expected.values()), progress)
-    for table, splits in expected.items():
-        columns = TABLES[table]
-        if format == "hf":
-            for split in splits:  # load_dataset refuses a Parquet file without rows
-                rows = read_table(session, release.id, table, split=Split(split))
-                path = folder / parquet_path(table, split)
-                path.parent.mkdir(exist_ok=True)
-                write_parquet(path, columns, counter.count(rows, f"Writing {table}, {split}."))
-        else:
-            rows = read_table(session, release.id, table)
-            write, ending = (write_csv, "csv") if table == "pairs" else (write_jsonl, "jsonl")
-            write(folder / f"{table}.{ending}", columns, counter.count(rows, f"Writing {table}."))
-    assert counter.done == counter.total, "the release's summary and its rows disagree"
-    counter.report("Finishing.")
-    return expected
-
-
-class _Counter:
-    """Counts rows on their way to a file, and reports now and then."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self.done = 0
-        self.total = total
-        self._progress = progress
-
-    def count(self, rows: Iterator[Record], message: str) -> Iterator[Record]:
-        for row in rows:
-            if self.done % _REPORT_EVERY == 0:
-                self.report(message)
-            self.done += 1
-            yield row
-
-    def report(self, message: str) -> None:
-        if self._progress is not None:
-            self._progress(self.done, self.total, message)
-
-
-def _write_manifest(release: Release, folder: Path, *, format: ExportFormat, rows: Rows) -> None:
+def _write_manifest(release: Release, folder: Path, *, format: str, rows: Rows) -> None:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     manifest = {
         "hedgerow_export": 1,

@@ -10,14 +10,14 @@ from typing import BinaryIO
 
 from sqlalchemy.orm import Session
 
+from curation.release.export.export_formats import Progress
 from curation.release.export.file_formats import Record, csv_lines, jsonl_lines
 from curation.release.export.release_folder import (
-    Progress,
     explained,
     export_name,
     export_release,
 )
-from curation.release.export.table_rows import TABLES, ExportFormat, Table
+from curation.release.export.table_rows import TABLES, Table
 from curation.release.export.zip_file import zip_export
 from curation.release.overlap_results import OverlapWithTest
 from db.models import Release
@@ -54,7 +54,7 @@ def table_bytes(name: str, rows: Iterable[Record]) -> Iterator[bytes]:
 def zipped(
     session: Session,
     release: Release,
-    format: ExportFormat,
+    format: str,
     *,
     compared: Sequence[OverlapWithTest],
     progress: Progress | None = None,

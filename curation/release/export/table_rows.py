@@ -16,15 +16,14 @@ from curation.taxonomy.roles import ROLES, role_of
 from db.models import Polarity, Release, ReleaseItem, Split
 from hedgerow.losses.rows import VARIANTS
 
-ExportFormat = Literal["hf", "jsonl", "pairs"]
 Table = Literal["triples", "variants", "families", "pairs"]
 
-TABLES_OF: dict[ExportFormat, tuple[Table, ...]] = {
+TABLES_OF: dict[str, tuple[Table, ...]] = {
     "hf": ("triples", "variants", "families"),
     "jsonl": ("triples", "variants", "families"),
     "pairs": ("pairs",),
 }
-"""The tables that each format holds."""
+"""The tables that each format of ours holds."""
 
 TEXTS = "texts"
 """The ``dtype`` of a column of lists of texts."""

@@ -5,14 +5,13 @@ from typing import Any
 import streamlit as st
 
 from curation.release.freezing import release_numbers
-from db.errors import HedgerowError
 from db.models import Split
 from pages.components.benchmarks import own_suite
 from pages.components.shared.scores.known_data import data_names
 from pages.components.shared.shell import error_messages, open_project
-from training.benchmarks.catalogue import BENCHMARKS
+from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
 from training.benchmarks.data.file_reading import LARGEST_FILE
-from training.benchmarks.data.sources import DataChoice, keep_data, kept_data
+from training.benchmarks.data.sources import DataChoice, keep_data, kept_data, no_file
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -27,8 +26,11 @@ _PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
 def choose() -> list[DataChoice]:
     """Draw the benchmarks; gives those that are ticked and have data."""
     found: list[DataChoice] = []
+    plug_ins = installed_plug_ins()
+    for number, problem in enumerate(plug_ins.problems):
+        error_messages.show(problem, key=f"bench-benchmark-plug-in-{number}")
     with st.container(horizontal=True, key="bench-fields"):
-        for kind in BENCHMARKS:
+        for kind in (*BENCHMARKS, *plug_ins.classes.values()):
             with st.container(border=True, key=f"bench-of-{kind.id}"):
                 found += _one(kind)
     own_suite.read_over(f"{_PROBLEM}-{SemAntoNeg.id}")
@@ -86,21 +88,13 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
         name = st.selectbox("Data", list(names), key=f"bench-data-{kind.id}-{number}")
         choice = [names[name]]
     else:
-        st.text(_where_to_get(kind))
+        st.text(str(no_file(kind)))
     with st.expander("Add a file", icon=":material/upload_file:", expanded=not names):
         _uploader(kind)
     if kind is SemAntoNeg:
         own_suite.draw(f"{_PROBLEM}-{kind.id}")
     error_messages.show_kept(f"{_PROBLEM}-{kind.id}")
     return choice
-
-
-def _where_to_get(kind: type[Benchmark[Any]]) -> str:
-    try:
-        kind.read("")  # always says where its file is to be had
-    except HedgerowError as error:
-        return str(error)
-    return ""
 
 
 def _uploader(kind: type[Benchmark[Any]]) -> None:

@@ -53,7 +53,7 @@ def choose() -> ChosenModels:
     plug_ins = installed_plug_ins()
     for number, problem in enumerate(plug_ins.problems):
         error_messages.show(problem, key=f"{_KEY}-plug-in-{number}")
-    scorers = SCORERS | plug_ins.scorers
+    scorers = SCORERS | plug_ins.classes
     found = _with_details(chosen, [key for key, kind in scorers.items() if kind.takes != "nothing"])
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-others"):
         baselines = st.pills(

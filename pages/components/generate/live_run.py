@@ -8,7 +8,7 @@ from curation.generation.calls import can_go_on
 from curation.generation.costs.prices import dollars, spent
 from curation.generation.duplicates import check_alone
 from curation.generation.providers.chat.answers import AnswerProblem
-from curation.generation.request import KIND, Budget
+from curation.generation.request import KIND, OPENAI, Budget
 from curation.generation.run_report import AttemptCounts, Spent, Trouble, last_troubles, progress
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
@@ -114,7 +114,7 @@ def _way_on(run: Run) -> None:
     """The budget of a stopped run, and the buttons that resume or cancel it."""
     other = background.active(run.kind)
     budget = spending_caps.boxes(run)
-    if run.parameters["provider"] == "openai":
+    if run.parameters["provider"] == OPENAI:
         provider_key.draw(run.parameters["base_url"], f"-{run.id}")
     with st.container(horizontal=True):
         st.button(

@@ -8,7 +8,7 @@ from pages.components.shared.runs import progress_view
 
 def title(run: Run) -> str:
     """What a run asks, for people; names a model, which is somebody's text."""
-    who = run.parameters["model"] or "rules"
+    who = run.parameters["model"] or run.parameters["provider"]
     limit = run.parameters["selection"]["limit"]
     what, each = ("opinions", "variants") if run.kind == JUDGE_KIND else ("variants", "anchors")
     return f"{what} by {who}" + (f", {limit:,} {each}" if limit else "")

@@ -7,7 +7,7 @@ import streamlit as st
 from curation.anchors.lookup import has_anchors
 from curation.generation.choices import trial_of
 from curation.generation.costs.estimate import TRIAL
-from curation.generation.request import Budget, GenerationRequest, Price
+from curation.generation.request import OPENAI, Budget, GenerationRequest, Price
 from curation.generation.run import checked_request, request_generation
 from db.errors import HedgerowError
 from pages.components.generate import anchor_choice
@@ -52,7 +52,7 @@ def _no_anchors() -> None:
 
 
 def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
-    is_model = values["provider"] == model_choice.OPENAI
+    is_model = values["provider"] == OPENAI
     wanted = run_cost.wanted_by(counts, choice)
     if wanted is not None:
         st.text(run_cost.what_is_asked(wanted))

@@ -27,7 +27,7 @@ from tests.training.benchmarks.support.samples import semantoneg_rows, write_lin
 from training.benchmarks.data.sources import kept_data
 from training.benchmarks.definition import Result
 from training.benchmarks.runs.lifecycle import KIND
-from training.benchmarks.scorers.plugged_in import GROUP
+from training.benchmarks.scorers.architecture import PLUG_INS
 from training.benchmarks.tasks import general_names
 from training.benchmarks.tasks.general import QUICK
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -471,8 +471,9 @@ def test_plug_ins_are_offered_and_a_broken_one_is_told(
     code = WORDS_IN_COMMON + "\n\nclass Other(WordsInCommon):\n    takes = 'model'\n"
     theirs = {"words": "WordsInCommon", "other": "Other"}
     with monkeypatch.context() as installed:
-        install(installed, tmp_path / "theirs", GROUP, code, **theirs)
-        install(installed, tmp_path / "broken", GROUP, f"raise OSError({HOSTILE!r})", bad="Scorer")
+        install(installed, tmp_path / "theirs", PLUG_INS.name, code, **theirs)
+        broken = f"raise OSError({HOSTILE!r})"
+        install(installed, tmp_path / "broken", PLUG_INS.name, broken, bad="Scorer")
         test = uploaded(page(), "semantoneg", content())
         assert (
             f"The plug-in 'bad' of the package 'broken' can't be loaded (OSError: {HOSTILE}); re"

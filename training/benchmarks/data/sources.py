@@ -24,7 +24,7 @@ from db.errors import HedgerowError
 from db.models import Split
 from db.named_files import expanded, read_bytes
 from db.run_folders import make_folder
-from training.benchmarks.catalogue import BENCHMARKS, benchmark
+from training.benchmarks.catalogue import all_benchmarks, benchmark
 from training.benchmarks.data.file_reading import HUB, LARGEST_FILE, local
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.tasks.excluir import CORPUS, QUERIES, ExcluIR
@@ -178,7 +178,7 @@ def kept_data(data_folder: Path, name: str = "", *, folder: str = FOLDER) -> lis
         folder: as in `keep_data`.
     """
     found = []
-    for kind in BENCHMARKS:
+    for kind in all_benchmarks():
         place = data_folder / folder / kind.id
         if name in ("", kind.id) and place.is_dir():
             entries = [entry for entry in place.iterdir() if not entry.name.startswith(".")]
@@ -200,7 +200,7 @@ def require_data(session: Session, data_folder: Path, choice: DataChoice) -> Dat
         Hedgerow.of_release(session, release.id, split=choice.split)
         return choice.model_copy(update={"release": release.number, "data": "", "data_name": ""})
     if not choice.data and not kind.hub:
-        kind.read("")  # says where to get the file
+        raise no_file(kind)
     if choice.data:
         _place(data_folder, choice)
     return choice
@@ -255,9 +255,18 @@ def _place(data_folder: Path, choice: DataChoice) -> Path:
 def _from_the_hub(kind: type[Benchmark[Any]]) -> dict[str, bytes]:
     """The published file, named after its data set."""
     if not kind.hub:
-        kind.read("")  # says where to get it
+        raise no_file(kind)
     path = local(kind.hub)
     return {f"{kind.hub.split('/')[1]}-{path.name}": path.read_bytes()}
+
+
+def no_file(kind: type[Benchmark[Any]]) -> HedgerowError:
+    """What to say where no file was named of a benchmark that is on no hub."""
+    try:
+        kind.read("")  # says where to get it
+    except HedgerowError as error:
+        return error
+    return HedgerowError(f"Expected a file of {kind.title}, found none; name one.")
 
 
 def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from training.benchmarks.catalogue import BENCHMARKS, NEGATION_AVERAGE
+from training.benchmarks.catalogue import NEGATION_AVERAGE, all_benchmarks
 from training.benchmarks.results.paper_tables import Line
 from training.benchmarks.results.published import GENERAL, NEGATION, Published, published
 from training.benchmarks.results.queries import ModelKey, Scored
@@ -55,7 +55,7 @@ def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]
     """
     found = {row.column: row for row in reversed(rows)}
     negation = [_column(row) for row in found.values() if row.kind == NEGATION_KIND]
-    order = {entry.id: number for number, entry in enumerate(BENCHMARKS)}
+    order = {entry.id: number for number, entry in enumerate(all_benchmarks())}
     negation.sort(key=lambda column: (order.get(column.benchmark, len(order)), -column.n))
     general = [_column(row) for row in found.values() if row.kind != NEGATION_KIND]
     general.sort(key=lambda column: column.title)
@@ -99,7 +99,7 @@ def unlike_published(lines: Sequence[Line], columns: Sequence[ScoreColumn]) -> l
     Data count as the published ones where there are as many items as papers report on.
     """
     filled = {key for line in lines if line.published for key in line.scores}
-    sizes = {entry.id: entry.published_items for entry in BENCHMARKS}
+    sizes = {entry.id: entry.published_items for entry in all_benchmarks()}
     unlike = [
         column.title
         for column in columns
@@ -141,7 +141,7 @@ def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> l
 
 
 def _column(row: Scored) -> ScoreColumn:
-    entry = next((entry for entry in BENCHMARKS if entry.id == row.benchmark), None)
+    entry = next((entry for entry in all_benchmarks() if entry.id == row.benchmark), None)
     return ScoreColumn(
         row.column,
         entry.title if entry else row.benchmark,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
 from curation.encoders.model_folders import encoder_folder
+from curation.encoders.plugged_in import is_plugged_in
 from curation.generation.request import Budget, ModelRequest, Price
 from curation.generation.run import chat_model
 from curation.validation import FieldPath, Missing, checked, in_words
@@ -19,11 +20,11 @@ from db.settings import Settings
 from training.benchmarks.scorers.architecture import (
     SCORERS,
     WITHOUT_MODEL,
-    architecture_of,
     fitting,
     load_scorer,
     require_prompts_fit,
     scorer_class,
+    told_by_files,
 )
 from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.chat_prompts import Chat
@@ -220,13 +221,14 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
         return FoundModel(choice, choice.name, choice.architecture, scoring, place=place)
     places = [location_of(session, settings, part) for part in choice.parts]
     hashes = [place.checked() for place in places]
-    folders = tuple(encoder_folder(place.name) for place in places)
-    architecture = choice.architecture or architecture_of(folders[0])
+    named = [place.name for place in places if not is_plugged_in(place.name)]
+    folders = tuple(map(encoder_folder, named))
+    architecture = choice.architecture or told_by_files(places[0].name)
     return FoundModel(
         choice,
         choice.name,
         architecture,
-        scoring_of(folders[0], architecture, choice.prompts),
+        scoring_of(folders[0] if folders else None, architecture, choice.prompts),
         hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest(),
         JOINED_BY.join(place.name for place in places),
         folders,

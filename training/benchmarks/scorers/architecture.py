@@ -19,6 +19,8 @@ from curation.encoders.checkpoint_kind import (
     saved_as,
 )
 from curation.encoders.model_folders import encoder_folder
+from curation.encoders.plugged_in import is_plugged_in
+from curation.plug_ins import PlugInGroup, PlugIns
 from db.errors import HedgerowError
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.dpr import Dpr, halves_of
@@ -33,7 +35,7 @@ from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.monot5 import T5, MonoT5
-from training.benchmarks.scorers.plugged_in import PluggedIn, PlugIns, load_all, plug_in, plugged_in
+from training.benchmarks.scorers.plugged_in import PluggedIn
 
 KINDS = {
     BiEncoder.architecture: "SentenceTransformer",
@@ -58,6 +60,14 @@ _BUILT_IN: tuple[type[Scorer], ...] = (
 SCORERS = {kind.architecture: kind for kind in _BUILT_IN}
 """Architecture → its class, of all that come with Hedgerow. `load_scorer` makes all but `Chat`."""
 
+PLUG_INS = PlugInGroup(
+    "hedgerow.scorers",
+    Scorer,  # type: ignore[type-abstract]
+    noun="scorer",
+    reserved=SCORERS,
+    attributes={"takes": str, "takes_prompts": bool},
+)
+
 WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
 
 TOLD_BY_FILES = (*KINDS, MonoT5.architecture)
@@ -69,12 +79,12 @@ _OLD_COLBERT = "ColBERT"
 
 def known_architectures() -> tuple[str, ...]:
     """All that a benchmark can be run with, plug-ins too; none of those is imported."""
-    return (*SCORERS, *plugged_in(tuple(SCORERS)))
+    return (*SCORERS, *PLUG_INS.names())
 
 
-def installed_plug_ins() -> PlugIns:
+def installed_plug_ins() -> PlugIns[Scorer]:
     """The scorers of other packages, imported."""
-    return load_all(plugged_in(tuple(SCORERS)))
+    return PLUG_INS.load_all()
 
 
 def scorer_class(architecture: str) -> type[Scorer]:
@@ -87,7 +97,7 @@ def scorer_class(architecture: str) -> type[Scorer]:
         return built_in
     known = known_architectures()
     if architecture in known:
-        return plug_in(architecture)
+        return PLUG_INS.load(architecture)
     raise HedgerowError(
         f"Expected an architecture, found {architecture[:60]!r}; there are {', '.join(known)}."
     )
@@ -108,8 +118,8 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
     kind = scorer_class(architecture)
     require_prompts_fit(architecture, prompts)
     if architecture not in SCORERS:
-        return PluggedIn(architecture, name, prompts)
-    if architecture in TOLD_BY_FILES:
+        return PluggedIn(kind, architecture, name, prompts)
+    if architecture in TOLD_BY_FILES and not (is_plugged_in(name) and kind is BiEncoder):
         fitting(encoder_folder(name), architecture, name=name)
     scorer = kind.load(name)
     scorer.given_prompts = prompts
@@ -119,9 +129,13 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
 def told_by_files(name: str) -> str:
     """The architecture of a model, by its files; downloads a model of the hub.
 
+    A plug-in's encoder is a bi-encoder.
+
     Raises:
         HedgerowError: as `architecture_of`, or there is no such model.
     """
+    if is_plugged_in(name):
+        return BiEncoder.architecture
     return Dpr.architecture if halves_of(name) else architecture_of(encoder_folder(name))
 
 

@@ -49,19 +49,8 @@ class Scorer(ABC):
 
     Another package can add an architecture: a subclass that it names as an entry point of the group
     ``hedgerow.scorers``. The entry point's name (at most 40 characters) is the architecture, in
-    ``hedgerow benchmark --architecture`` and on the Benchmarks page. This is a whole one::
-
-        # pyproject.toml
-        [project.entry-points."hedgerow.scorers"]
-        words-in-common = "my_package:WordsInCommon"
-
-        # my_package.py
-        class WordsInCommon(Scorer):
-            takes = "nothing"
-
-            def score(self, pairs, *, asks, on_progress=None):
-                common = [len({*a.split()} & {*b.split()}) for a, b in pairs]
-                return np.array(common, dtype=np.float64)
+    ``hedgerow benchmark --architecture`` and on the Benchmarks page; docs/plug_ins.md has an
+    example.
 
     A scorer with a model defines `load`, too. Import torch and other large packages inside the
     methods, since the page imports every plug-in.

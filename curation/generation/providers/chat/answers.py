@@ -39,6 +39,7 @@ class AnswerProblem(StrEnum):
     UNCHANGED = "text unchanged"
     EXPIRED = "batch expired"
     NO_RULE = "no rule fits"
+    PASSED_OVER = "passed over"
     RETIRED = "retired meanwhile"
     MADE = "made meanwhile"
 

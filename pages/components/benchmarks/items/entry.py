@@ -1,6 +1,7 @@
 """The section Items: a benchmark, one or two models, where they err, and single items."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from pages.components.benchmarks.items import error_outcomes, error_table, share
 from pages.components.benchmarks.items.error_outcomes import BenchmarkSide, ResultSummary
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import benchmark
+from training.benchmarks.definition import Benchmark
 from training.benchmarks.results.queries import (
     NEGATION,
     Scored,
@@ -40,12 +42,16 @@ def draw() -> None:
     chosen = _choose(rows)
     if not chosen:
         return
-    kind = benchmark(chosen[0].benchmark)
+    try:
+        kind = benchmark(chosen[0].benchmark)
+    except HedgerowError as error:  # it is a plug-in that is gone
+        error_messages.show(str(error), key="bench-gone")
+        return
     others = [row for row in by_column(rows, chosen[0].column).values() if row not in chosen]
     sides = _sides(chosen)
     if not sides:
         return
-    st.text(_in_words(chosen[0]))
+    st.text(_in_words(kind, chosen[0]))
     every = [_summary(row) for row in [*chosen, *others][:MOST_MODELS]]
     error_outcomes.show(kind, every, chosen=sides)
     if kind.kind == "share":
@@ -98,11 +104,10 @@ def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
     return found
 
 
-def _in_words(row: Scored) -> str:
+def _in_words(kind: type[Benchmark[Any]], row: Scored) -> str:
     """Whose benchmark it is, and what of the answers counted as wrong."""
-    kind = benchmark(row.benchmark)
-    paper = kind.paper[0].upper() + kind.paper[1:]
-    parts = [f"{kind.measures} {paper}. {counted(row.n, 'item')} of {row.data}."]
+    paper = f" {kind.paper[0].upper()}{kind.paper[1:]}." if kind.paper else ""
+    parts = [f"{kind.measures}{paper} {counted(row.n, 'item')} of {row.data}."]
     if row.ties:
         parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
     if row.unanswered:

@@ -83,7 +83,7 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -
         for one in every
         for share in outcome_charts.shares_of(one.label, one.outcomes)
     ]
-    right = RIGHT_OUTCOME.get(benchmark.id, benchmark.outcomes[0])
+    right = RIGHT_OUTCOME.get(benchmark.id, next(iter(benchmark.outcomes), ""))
     save.chart(
         partial(
             outcome_charts.outcomes,

@@ -7,29 +7,33 @@ import streamlit as st
 from curation.generation.costs.prices import prices
 from curation.generation.prompts import prompt_ids
 from curation.generation.providers.chat.addresses import OWN_ADDRESS
-from curation.generation.request import KIND, MAX_CONCURRENCY
+from curation.generation.providers.installed import installed_providers
+from curation.generation.request import KIND, MAX_CONCURRENCY, OPENAI
 from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.roles import ROLES, Role
 from db.settings import without_login
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.chat_models.choice import MAX_SEED
-from pages.components.shared.shell import open_project
+from pages.components.shared.formatting.label import plain
+from pages.components.shared.shell import error_messages, open_project
 
 MODEL, ADDRESS = "generate-model", "generate-address"
-OPENAI, RULES = "openai", "rules"
 NEWEST = 0
 """In place of a version; None would not be kept from one section to another."""
-
-PROVIDERS = {OPENAI: "A language model", RULES: "Rules, without a model"}
 
 
 def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
     """Draw the boxes; gives the values of a ``GenerationRequest`` that they stand for."""
+    others = installed_providers()
+    for number, problem in enumerate(others.problems):
+        error_messages.show(problem, key=f"generate-plug-in-{number}")
+    labels = {OPENAI: "A language model"}
+    labels |= {name: plain(kind.label or name) for name, kind in others.classes.items()}
     provider = (
         st.segmented_control(
             "Who writes",
-            list(PROVIDERS),
-            format_func=lambda key: PROVIDERS[key],
+            list(labels),
+            format_func=lambda key: labels.get(key, key),
             default=OPENAI,
             key="generate-provider",
             required=True,
@@ -38,12 +42,9 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
         )
         or OPENAI
     )
-    if provider == RULES:
-        st.text(
-            "Writes variants by rule where that is sound, and passes over every other anchor. "
-            "It costs nothing and needs no key: a baseline to compare a model with."
-        )
-        return {"provider": RULES, "prompts": {}}
+    if kind := others.classes.get(provider):
+        st.text(kind.purpose)
+        return {"provider": provider, "prompts": {}}
     values = model() | {"prompts": _prompts(roles)}
     provider_key.draw(values["base_url"])
     with st.expander("Temperature, pace, batches", icon=":material/tune:"):

@@ -5,7 +5,7 @@ import streamlit as st
 from curation.generation.costs.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.costs.prices import DATED, dollars, quote, set_price
 from curation.generation.missing_variants import WantedCalls, count_wanted
-from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
+from curation.generation.request import BATCH_SHARE, OPENAI, Budget, GenerationRequest, Price
 from curation.plurals import counted
 from curation.taxonomy.roles import ROLES
 from pages.components.shared.chat_models.choice import Choice
@@ -119,8 +119,10 @@ def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
     lines: list[str] = []
     if not found.total_calls:
         return lines
-    if request.provider == "rules":
-        return [*lines, "No model is asked: it costs nothing."]
+    if request.provider != OPENAI:
+        free = found.cost is not None
+        told = "No model is asked: it costs nothing." if free else "What it costs is not known."
+        return [*lines, told]
     if found.cost is None or found.prompt_tokens is None or found.completion_tokens is None:
         return [*lines, "Tokens, cost and time are not known yet: try it on three anchors."]
     if not found.prompt_tokens:

@@ -6,7 +6,7 @@ from typing import Any
 from curation.release.freezing import release_numbers
 from db.models import Split
 from pages.components.shared.shell import open_project
-from training.benchmarks.catalogue import BENCHMARKS
+from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.data.file_reading import HUB
 from training.benchmarks.data.sources import DataChoice, KeptData, kept_data
 from training.benchmarks.definition import Benchmark
@@ -19,7 +19,7 @@ def known_data() -> dict[str, DataChoice]:
     folder = open_project.settings().data_folder
     public = {
         f"{kind.title}: {name}": choice
-        for kind in BENCHMARKS
+        for kind in all_benchmarks()
         if kind is not Hedgerow
         for name, choice in data_names(kind, kept_data(folder, kind.id)).items()
     }

@@ -18,7 +18,7 @@ from curation.anchors.importing.formats import read_file
 from curation.partial_files import new_partial
 from curation.release.export.export_run import work
 from curation.release.export.release_folder import MANIFEST, export_release
-from curation.release.export.table_rows import TABLES_OF, ExportFormat, read_table
+from curation.release.export.table_rows import TABLES_OF, read_table
 from curation.release.export.zip_file import zip_export
 from curation.release.freezing import create_release, get_release
 from curation.release.triples import triple_rows
@@ -65,7 +65,7 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
     ("format", "tables"), [("jsonl", ["families", "triples", "variants"]), ("pairs", ["pairs"])]
 )
 def test_datasets_opens_the_other_formats_too(
-    format: ExportFormat, tables: list[str], engine: Engine, tmp_path: Path
+    format: str, tables: list[str], engine: Engine, tmp_path: Path
 ) -> None:
     with writing(engine) as session:
         release = ten_anchors(session)

@@ -15,7 +15,6 @@ from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.importing.insert import About
 from curation.diagnostics import measuring
 from curation.release.export.release_folder import export_release
-from curation.release.export.table_rows import ExportFormat
 from curation.release.export.zip_file import zip_export
 from curation.release.freezing import create_release
 from curation.review.people.reviewers import LABELS
@@ -359,7 +358,7 @@ def test_an_exported_release_comes_back_with_the_same_hash(
     settings: Settings,
     tmp_path: Path,
     second: Engine,
-    form: ExportFormat,
+    form: str,
     zipped: bool,
 ) -> None:
     texts = {

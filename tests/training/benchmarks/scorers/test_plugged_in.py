@@ -18,13 +18,13 @@ from tests.training.benchmarks.support.running import carried_out, ran, requeste
 from training.benchmarks.results.queries import newest
 from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
 from training.benchmarks.scorers.architecture import (
+    PLUG_INS,
     SCORERS,
     installed_plug_ins,
     known_architectures,
     load_scorer,
 )
 from training.benchmarks.scorers.interface import Prompts
-from training.benchmarks.scorers.plugged_in import GROUP
 
 LENGTHS = """
 import numpy as np
@@ -65,6 +65,8 @@ class Faulty(Scorer):
     def score(self, pairs, *, asks, on_progress=None):
         return RESULT
 """
+
+GROUP = PLUG_INS.name
 
 PAIRS = [("one two", "two three"), ("one", "three")]
 
@@ -162,7 +164,7 @@ def test_a_broken_plug_in_is_told_and_the_others_stay(plug_in: Install) -> None:
     plug_in("import no_such_module", broken="Scorer")
     plug_in(WORDS_IN_COMMON, good="WordsInCommon", **{"x" * 41: "WordsInCommon"})
     found = installed_plug_ins()
-    assert list(found.scorers) == ["good"]
+    assert list(found.classes) == ["good"]
     broken, long = found.problems
     assert broken.startswith("The plug-in 'broken' of the package 'package_1' can't be loaded")
     assert "Expected at most 40 characters as the name of a scorer" in long

@@ -8,9 +8,10 @@ from sqlmodel import col
 
 from curation.generation.calls import cue_use
 from curation.generation.costs.spent import cost_rows
-from curation.generation.providers.rules import RULES_VERSION, writing_run
-from curation.generation.providers.rules import forecast as forecasting
-from curation.generation.providers.rules.forecast import forecast
+from curation.generation.providers import forecast as forecasting
+from curation.generation.providers import writing_run
+from curation.generation.providers.forecast import forecast
+from curation.generation.providers.rules import RULES_VERSION, provider
 from curation.generation.providers.rules.frames import cue_of, frames_of
 from curation.generation.run import checked_request
 from curation.taxonomy.own_types import add_type
@@ -67,16 +68,16 @@ def test_the_progress_counts_the_calls_that_are_stored(
 
     monkeypatch.setattr(RunContext, "progress", hear)
     test_run.carry_out(anchors, home, **RULES)
-    by_rule = [(step, said) for step, said in heard if "by rule" in said]
-    assert by_rule[0] == (0, "0 of 80 calls made by rule.")
-    assert by_rule[-1] == (80, "80 of 80 calls made by rule.")
+    by_rule = [(step, said) for step, said in heard if "by rules" in said]
+    assert by_rule[0] == (0, "0 of 80 calls made by rules.")
+    assert by_rule[-1] == (80, "80 of 80 calls made by rules.")
 
 
 def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
     anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing_run, "TOGETHER", 16)
-    write = writing_run.write_by_rule
+    write = provider.write_by_rule
     made = []
 
     def write_some(*args: object, **how: object) -> object:
@@ -85,7 +86,7 @@ def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
             raise MemoryError("killed")
         return write(*args, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(writing_run, "write_by_rule", write_some)
+    monkeypatch.setattr(provider, "write_by_rule", write_some)
     with pytest.raises(HedgerowError, match="killed"):
         test_run.carry_out(anchors, home, **RULES)
     with reading(anchors) as session:
@@ -125,7 +126,7 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
     with writing(anchors) as session:
         own = add_type(session, NEGATION).id
     only = {"types": (own,)}
-    with pytest.raises(HedgerowError, match=f"no rules for {own}: ask a model"):
+    with pytest.raises(HedgerowError, match=f"provider 'rules' does not write {own}: ask a model"):
         test_run.carry_out(anchors, home, **RULES, selection=only)
     with reading(anchors) as session:
         told = forecast(session, checked_request({**RULES, "roles": ("negation",)}))
@@ -133,7 +134,7 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
             own: 0
         }
         assert told.exact and told.sentences()[1] == (
-            f"There are no rules for {own}: ask a model for that."
+            f"The provider 'rules' does not write {own}: ask a model for that."
         )
     test_run.carry_out(anchors, home, **RULES, roles=("negation",))
     with reading(anchors) as session:
@@ -148,7 +149,7 @@ def test_a_forecast_of_many_anchors_is_scaled_from_some(
     with reading(anchors) as session:
         told = forecast(session, checked_request({**RULES, "roles": ("hedge",)}))
     assert (told.variants, told.exact) == ({"word": 40, "phrase": 40}, False)
-    assert told.sentences() == ["About 80 variants to write by rule: 40 word, 40 phrase."]
+    assert told.sentences() == ["About 80 variants to write by rules: 40 word, 40 phrase."]
 
 
 def test_variants_say_whether_wordnet_was_read(
@@ -188,7 +189,7 @@ def test_frames_are_written_for_types_that_are_named_and_stored_as_their_cues(
     with reading(anchors) as session:
         told = forecast(session, checked_request({**RULES, **how}))
     assert told.variants == {"affirmation": 40, "free_hedge": 40, "unsupported": 40}
-    assert told.no_rules == ()
+    assert told.not_written == ()
     run_id, _ = test_run.carry_out(anchors, home, **RULES, **how)
     with reading(anchors) as session:
         rows = list(session.execute(select(Variant)).scalars())

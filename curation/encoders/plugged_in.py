@@ -1,0 +1,117 @@
+"""Encoders that other packages load: plug-ins of the group ``hedgerow.encoders``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from curation.encoders.built_in import BUILT_IN
+from curation.plug_ins import PlugInGroup, failures_of
+from db.errors import HedgerowError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Embed = Callable[[Sequence[str]], np.ndarray]
+"""Embeddings of texts, shape (len(texts), dimension), the same dimension for all texts."""
+
+
+class EncoderLoader(ABC):
+    """Loads encoders that are no folder and not on the model hub.
+
+    Another package can add a loader: a subclass that it names as an entry point of the group
+    ``hedgerow.encoders``. The entry point's name is an encoder's name; where it is followed by a
+    colon and more, as in ``letters:frequent``, the rest says which of the loader's encoders is
+    meant. Such encoders can be measured with everywhere, but not trained. A loader is made without
+    arguments each time it is used.
+
+    Attributes:
+        name: of the entry point.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def load(self, name: str, *, device: str | None) -> SentenceTransformer | Embed:
+        """An encoder: a function that embeds texts, or a model of sentence-transformers'.
+
+        A function is called with a batch of distinct texts, from one thread at a time. Import torch
+        and other large packages here, not at the top of the module.
+
+        Args:
+            name: what follows the colon; '' where nothing does.
+            device: 'cpu', 'cuda', 'mps' …; None for the best one here.
+        """
+
+    def version(self, name: str) -> str:
+        """Changes whenever the embeddings do, since measures are kept by it.
+
+        Unless a subclass says something else, it is the version of the loader's package.
+        """
+        return " ".join(LOADERS.package_of(self.name))
+
+
+LOADERS = PlugInGroup(
+    "hedgerow.encoders",
+    EncoderLoader,  # type: ignore[type-abstract]
+    noun="encoder loader",
+    reserved=BUILT_IN,
+    called="name",
+    methods=("load", "version"),
+)
+
+
+def is_plugged_in(name: str) -> bool:
+    """Whether a plug-in loads the encoder of this name; none is imported."""
+    prefix = name.partition(":")[0]
+    return prefix in LOADERS.names() and not os.path.isdir(os.path.expanduser(name))
+
+
+def loader_of(name: str) -> EncoderLoader:
+    """The loader of a plug-in's encoder.
+
+    Raises:
+        HedgerowError: it can't be loaded or made.
+    """
+    prefix = name.partition(":")[0]
+    kind = LOADERS.load(prefix)
+    with failures_of(prefix):
+        return kind()
+
+
+def plugged_in_fingerprint(name: str) -> str:
+    """SHA-256 (64 hex digits) of the encoder's name and its version.
+
+    Raises:
+        HedgerowError: as `loader_of`, or the loader fails.
+    """
+    version = loader_of(name).version(name.partition(":")[2])
+    return hashlib.sha256(f"{name}\0{version}".encode()).hexdigest()
+
+
+def load_plugged_in(name: str, *, device: str | None) -> SentenceTransformer:
+    """Load a plug-in's encoder.
+
+    Raises:
+        HedgerowError: as `loader_of`, the loader fails, or it gives something else.
+    """
+    prefix, _, rest = name.partition(":")
+    found = loader_of(name).load(rest, device=device)
+
+    from sentence_transformers import SentenceTransformer
+
+    if isinstance(found, SentenceTransformer):
+        return found
+    if not callable(found):
+        raise HedgerowError(
+            f"Expected a function or a SentenceTransformer from the plug-in {prefix!r}, found "
+            f"{type(found).__name__}; repair its package."
+        )
+    from curation.encoders.function_module import function_module
+
+    return SentenceTransformer(modules=[function_module(prefix, found)], device="cpu")

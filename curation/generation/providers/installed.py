@@ -1,0 +1,80 @@
+"""The providers there are: a server that speaks OpenAI's protocol, the rules, and plug-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from curation.anchors.importing.variant_rows import PROVIDER as IMPORTED
+from curation.corpora.corpus import CORPORA
+from curation.generation.prompts import PROMPTS
+from curation.generation.providers.interface import Provider
+from curation.generation.providers.rules.provider import Rules
+from curation.generation.request import OPENAI
+from curation.plug_ins import PlugInGroup, PlugIns, failures_of
+from curation.variants.writers import PERSON
+from db.errors import HedgerowError
+
+BUILT_IN: dict[str, type[Provider]] = {Rules.name: Rules}
+"""Those that come with Hedgerow, but for `OPENAI`: prompts, budgets and batches are its own."""
+
+PLUG_INS = PlugInGroup(
+    "hedgerow.providers",
+    Provider,  # type: ignore[type-abstract]
+    noun="provider",
+    # Variants of people, imports and corpora have such names in place of a provider, and prompts
+    # have the last ones.
+    reserved=(OPENAI, *BUILT_IN, PERSON, IMPORTED, *CORPORA, *PROMPTS),
+    called="name",
+    attributes={"label": str, "purpose": str, "types": tuple, "free": bool, "model": str},
+    methods=("write",),
+)
+
+
+def provider_names() -> tuple[str, ...]:
+    """All that variants can be generated with, plug-ins too; none of those is imported."""
+    return (OPENAI, *BUILT_IN, *PLUG_INS.names())
+
+
+def provider_class(name: str) -> type[Provider]:
+    """The class of a provider other than `OPENAI`.
+
+    Raises:
+        HedgerowError: there is none of this name, or a plug-in of this name can't be loaded.
+    """
+    if built_in := BUILT_IN.get(name):
+        return built_in
+    if name in PLUG_INS.names():
+        return PLUG_INS.load(name)
+    raise HedgerowError(
+        f"Expected a provider, found {name[:60]!r}; there are {', '.join(provider_names())}."
+    )
+
+
+def provider(name: str) -> Provider:
+    """The provider of this name, ready to write.
+
+    Raises:
+        HedgerowError: as `provider_class`, or it can't be made.
+    """
+    kind = provider_class(name)
+    if name in BUILT_IN:
+        return kind()
+    with failures_of(name):
+        return kind()
+
+
+def writer_of(made: Provider) -> str:
+    """What stands as the model of a provider's variants: for a plug-in, its package as well."""
+    package, version = PLUG_INS.package_of(made.name)
+    return ", ".join(filter(None, [made.model, f"{package} {version}".strip()]))[:200]
+
+
+def installed_providers() -> PlugIns[Provider]:
+    """All but `OPENAI`, imported, and what is wrong with the others."""
+    found = PLUG_INS.load_all()
+    return PlugIns(BUILT_IN | found.classes, found.problems)
+
+
+def not_written(name: str, type_ids: Iterable[str]) -> str:
+    """What to do about types that a provider does not write."""
+    return f"The provider {name!r} does not write {', '.join(type_ids)}: ask a model for that."

@@ -1,0 +1,216 @@
+"""The formats that a release is exported in: three of ours, and plug-ins."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sqlalchemy.orm import Session
+
+from curation.plug_ins import PlugInGroup, PlugIns, failures_of
+from curation.release.export.file_formats import write_csv, write_jsonl, write_parquet
+from curation.release.export.table_rows import (
+    TABLES,
+    TABLES_OF,
+    Rows,
+    Table,
+    TableColumn,
+    count_rows,
+    parquet_path,
+    read_table,
+)
+from db.errors import HedgerowError
+from db.models import Release, Split
+
+Progress = Callable[[int, int, str], None]
+"""Called with the rows written, all rows, and what is going on; may raise to stop the export."""
+
+_REPORT_EVERY = 1_000
+
+
+class ReleaseTables:
+    """The tables of a release, read row by row. Their names: triples, variants, families,
+    pairs.
+
+    Attributes:
+        number, name, content_hash: of the release.
+        counts: table → split → rows; of the tables that were read.
+        done: rows that were read.
+    """
+
+    def __init__(self, session: Session, release: Release, progress: Progress | None) -> None:
+        self.number = release.number
+        self.name = release.name
+        self.content_hash = release.content_hash
+        self.counts: dict[Table, dict[str, int]] = {}
+        self._session, self._release, self._progress = session, release, progress
+        self.done = 0
+
+    def columns(self, table: Table) -> tuple[TableColumn, ...]:
+        """The columns of a table: of each its name, what it means, and its type."""
+        return TABLES[table]
+
+    def rows(self, table: Table, split: str | None = None) -> Iterator[dict[str, Any]]:
+        """The rows of a table, or of one of its splits, by column; in the order of their uids."""
+        names = [column.name for column in self.columns(table)]
+        for row in self.records(table, split):
+            yield dict(zip(names, row, strict=True))
+
+    def splits(self, table: Table) -> dict[str, int]:
+        """Split → rows of the table, for splits that have any."""
+        if table not in self.counts:
+            self.counts[table] = count_rows(self._session, self._release, table)
+        return self.counts[table]
+
+    def records(self, table: Table, split: str | None = None) -> Iterator[tuple[Any, ...]]:
+        """As `rows`, the values alone."""
+        of_split = None if split is None else Split(split)
+        self.splits(table)
+        for row in read_table(self._session, self._release.id, table, split=of_split):
+            if self.done % _REPORT_EVERY == 0:
+                self.report(f"Writing {table}{f', {split}' if split else ''}.")
+            self.done += 1
+            yield row
+
+    def report(self, message: str) -> None:
+        """Say what is going on.
+
+        Raises:
+            RunCancelled: somebody asked for the export to stop.
+        """
+        if self._progress is not None:
+            self._progress(self.done, max(self.total, self.done), message)
+
+    @property
+    def total(self) -> int:
+        """Rows of the tables that were read."""
+        return sum(sum(splits.values()) for splits in self.counts.values())
+
+
+class ExportFormat(ABC):
+    """Writes a release as files.
+
+    Another package can add a format: a subclass that it names as an entry point of the group
+    ``hedgerow.exports``. A format is made for one export, without arguments.
+
+    Attributes:
+        name: in ``hedgerow export --format``. A plug-in gets that of its entry point.
+        label: on the Release page; '' for its name.
+        purpose: a sentence below the label, and on the data card.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str] = ""
+    purpose: ClassVar[str] = ""
+
+    @abstractmethod
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        """Write the files. The data card, README.md, and hedgerow.json are added to them.
+
+        Args:
+            folder: new and empty. It is moved to its place when it is whole.
+        """
+
+
+class _HuggingFace(ExportFormat):
+    name = "hf"
+    label = "Hugging Face data set"
+    purpose = "To train on or to publish: triples, variants and families in Parquet, with a data set card."
+
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        for table in TABLES_OF[self.name]:
+            for split in release.splits(table):  # load_dataset refuses a file without rows
+                path = folder / parquet_path(table, split)
+                path.parent.mkdir(exist_ok=True)
+                write_parquet(path, release.columns(table), release.records(table, split))
+
+
+class _JsonLines(ExportFormat):
+    name = "jsonl"
+    label = "JSON lines"
+    purpose = "For any other program: the same three tables, one record a line."
+
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        for table in TABLES_OF[self.name]:
+            path = folder / f"{table}.jsonl"
+            write_jsonl(path, release.columns(table), release.records(table))
+
+
+class _Pairs(ExportFormat):
+    name = "pairs"
+    label = "Labelled pairs"
+    purpose = (
+        "For a spreadsheet or a classifier: one CSV file of anchor, variant and label (1: same "
+        "claim, 0: contradiction)."
+    )
+
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        columns = release.columns("pairs")
+        write_csv(folder / "pairs.csv", columns, release.records("pairs"))
+
+
+BUILT_IN: dict[str, type[ExportFormat]] = {
+    kind.name: kind for kind in (_HuggingFace, _JsonLines, _Pairs)
+}
+
+PLUG_INS = PlugInGroup(
+    "hedgerow.exports",
+    ExportFormat,  # type: ignore[type-abstract]
+    noun="export format",
+    reserved=BUILT_IN,
+    called="name",
+    attributes={"label": str, "purpose": str},
+    methods=("write",),
+)
+
+
+def format_names() -> tuple[str, ...]:
+    """All formats, plug-ins too; none of those is imported."""
+    return (*BUILT_IN, *PLUG_INS.names())
+
+
+def installed_formats() -> PlugIns[ExportFormat]:
+    """All formats, imported, and what is wrong with the others."""
+    found = PLUG_INS.load_all()
+    return PlugIns(BUILT_IN | found.classes, found.problems)
+
+
+def export_format(name: str) -> ExportFormat:
+    """The format of this name, ready to write.
+
+    Raises:
+        HedgerowError: there is none, or it is a plug-in that can't be loaded or made.
+    """
+    if built_in := BUILT_IN.get(name):
+        return built_in()
+    if name in PLUG_INS.names():
+        kind = PLUG_INS.load(name)
+        with failures_of(name):
+            return kind()
+    known = ", ".join(format_names())
+    raise HedgerowError(f"Expected a format ({known}), but found {name[:60]!r}.")
+
+
+def write_tables(
+    session: Session,
+    release: Release,
+    folder: Path,
+    *,
+    form: ExportFormat,
+    progress: Progress | None,
+) -> Rows:
+    """Have a format write its files; the rows of each table and split that it read.
+
+    Raises:
+        HedgerowError: it is a plug-in and fails.
+    """
+    tables = ReleaseTables(session, release, progress)
+    for table in TABLES_OF.get(form.name, ()):  # so that the progress knows how much there is
+        tables.splits(table)
+    form.write(tables, folder)
+    whole = form.name not in BUILT_IN or tables.done == tables.total
+    assert whole, "the release's summary and its rows disagree"
+    tables.report("Finishing.")
+    return tables.counts
