@@ -13,7 +13,7 @@ from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.providers.forecast import Forecast, can_forecast, forecast
-from curation.generation.request import KIND, GenerationRequest
+from curation.generation.request import KIND, OPENAI, GenerationRequest
 from curation.generation.run import checked_request, request_generation
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
@@ -43,6 +43,23 @@ class Cost(NamedTuple):
     request: GenerationRequest
     is_priced: bool
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same, ready for JSON; None for what nobody knows yet."""
+        found, known = self.estimate, self.is_priced or self.variants is not None
+        facts = {
+            "anchors": found.anchors,
+            "calls": found.calls,
+            "total_calls": found.total_calls,
+            "prompt_tokens": found.prompt_tokens,
+            "completion_tokens": found.completion_tokens,
+            "cost": found.cost if known else None,
+            "seconds": found.seconds,
+            "based_on": found.based_on,
+            "price": self.request.charged.model_dump() if known else None,
+        }
+        return facts if self.variants is None else facts | {"variants": self.variants.variants}
+
 
 def request_of(
     home: Home,
@@ -69,11 +86,11 @@ def request_of(
     provider, model = values["provider"], values["model"]
     with writing(home.engine) as session:
         seed_prompts(session)
-        price = price_under(session, model, budget if provider == "openai" else None)
+        price = price_under(session, model, budget if provider == OPENAI else None)
         is_priced = price_of(session, model) is not None
         request = checked_request({**values, "price": price}, called=called)
         request = _chosen(session, request, source, prompts or {})
-        if provider == "openai" and needs_key:
+        if provider == OPENAI and needs_key:
             require_key(request.base_url, home.settings)
     return request, is_priced
 

@@ -191,9 +191,7 @@ class Project:
             self._home, {**values, **options}, source=source, needs_key=not dry_run
         )
         if dry_run:
-            cost = generating.cost_of(self._home, request, is_priced=is_priced)
-            written = {} if cost.variants is None else {"variants": cost.variants.variants}
-            return {**cost.estimate._asdict(), **written}
+            return generating.cost_of(self._home, request, is_priced=is_priced).facts
         return carry_out(*self._home, generating.store_request(self._home, request))
 
     def diagnose(self, *, encoder: str = "") -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,18 +31,14 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
-from training.benchmarks.catalogue import benchmark, benchmark_names
+from hedgerow.benchmarks import MTEB, named_data, request_for
+from training.benchmarks.catalogue import benchmark_names
 from training.benchmarks.contamination import (
     bundled_texts_told,
     compare,
     compare_bundled_texts,
 )
 from training.benchmarks.data.sources import (
-    DataChoice,
-    KeptData,
-    data_for_now,
-    keep_file_here,
-    kept_data,
     require_data,
     require_hub,
 )
@@ -57,10 +51,6 @@ from training.benchmarks.scorers.architecture import known_architectures
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
-
-MTEB = "mteb:"
-"""Before a suite of mteb's tasks, or a single one."""
-
 
 NAMES = f"One of {', '.join(benchmark_names())}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
 
@@ -81,7 +71,7 @@ def run_benchmark(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH",
+            metavar="FILE",
             help="In the published format, for ExcluIR the folder with both files; otherwise the "
             "one named last, or the model hub's.",
         ),
@@ -150,8 +140,8 @@ def run_benchmark(
     if several:
         asked, passed_over = fitting_models(engine, settings, asked)
     caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
-    with _named(settings, name, data, dry_run=dry_run) as kept:
-        request = _request(settings, name, asked, kept, release, split)
+    with named_data(settings, name, data, dry_run=dry_run) as kept:
+        request = request_for(settings, name, asked, kept, release, split)
         request = request.model_copy(update={"budget": caps})
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
         if dry_run:
@@ -241,56 +231,6 @@ def _in_words(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return f"{value:,.4g}" if isinstance(value, float) else str(value)
-
-
-@contextmanager
-def _named(
-    settings: Settings, name: str, data: Path | None, *, dry_run: bool
-) -> Iterator[KeptData | None]:
-    """The file that was named, kept with the project; for a dry run only while it lasts."""
-    if data is None:
-        yield None
-    elif name.startswith(MTEB):
-        raise HedgerowError("Expected no --data for mteb's tasks, found one; they bring their own.")
-    elif dry_run:
-        with data_for_now(settings.data_folder, name, data) as kept:
-            yield kept
-    else:
-        yield keep_file_here(settings.data_folder, name, data)
-
-
-def _request(
-    settings: Settings,
-    name: str,
-    models: tuple[ModelChoice, ...],
-    kept: KeptData | None,
-    release: int | None,
-    split: Split,
-) -> BenchmarkRequest:
-    if not name.startswith(MTEB):
-        chosen = data_of(settings, name, kept, release, split)
-        return BenchmarkRequest(models=models, benchmarks=(chosen,))
-    wanted = name.removeprefix(MTEB)
-    if wanted in SUITES:
-        return BenchmarkRequest(models=models, suites=(wanted,))
-    return BenchmarkRequest(models=models, tasks=(wanted,))
-
-
-def data_of(
-    settings: Settings,
-    name: str,
-    named: KeptData | None = None,
-    release: int | None = None,
-    split: Split = Split.TEST,
-) -> DataChoice:
-    """What to measure on: the file that was named now, or last, or what needs none."""
-    kind = benchmark(name)
-    if named is not None:
-        return named.choice
-    if kind is Hedgerow:
-        return DataChoice(benchmark=name, release=release, split=split)
-    kept = [] if kind.hub else kept_data(settings.data_folder, name)
-    return kept[0].choice if kept else DataChoice(benchmark=name)
 
 
 def _overlap(settings: Settings, engine: Engine, release: int | None) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.models.benchmark import data_of
 from cli.models.score_rows import facts
 from cli.models.score_rows import table as score_table
 from cli.shared.home import asked_by, open_home
@@ -15,6 +14,7 @@ from cli.shared.terminal import AsJson, ReleaseNumber, show
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.benchmarks import data_of
 from hedgerow.progress import err, text_of
 from hedgerow.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark

@@ -117,7 +117,7 @@ class ExportFormat(ABC):
 class _HuggingFace(ExportFormat):
     name = "hf"
     label = "Hugging Face data set"
-    purpose = "To train on or to publish: triples, variants and families in Parquet, with a data set card."
+    purpose = "To train on or to publish: triples, variants and families in Parquet, with a card."
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
         for table in TABLES_OF[self.name]:

@@ -194,7 +194,7 @@ def test_a_source_and_a_version_are_named_as_people_call_them() -> None:
     sentence = complaint(*asked, "--source", "other")
     assert "Expected a source of anchors (test), found other." in sentence
     assert "from 1 to 1, found 2" in complaint(*asked, "--prompt", "hedge=2")
-    assert "found poem=1" in complaint(*asked, "--prompt", "poem=1")
+    assert "found poem." in complaint(*asked, "--prompt", "poem=1")
 
 
 def test_prompts_are_listed_shown_and_added(home: Path) -> None:

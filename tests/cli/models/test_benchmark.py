@@ -218,7 +218,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
         (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
         (["nevir", "--architecture", "chat", "--model", "x"], "answers nobody without a key"),
-        (["mteb:quick", "--model", "x", "--data", "y"], "Expected no --data"),
+        (["mteb:quick", "--model", "x", "--data", "y"], "Expected no data"),
         (["hedgerow", "--architecture", "random"], "There is no release yet"),
     ],
 )

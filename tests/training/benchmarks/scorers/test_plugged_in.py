@@ -104,17 +104,17 @@ def test_a_plug_in_gets_a_models_files_or_a_name(
     engine: Engine, settings: Settings, plug_in: Install, tiny_encoder: Path
 ) -> None:
     plug_in(LENGTHS, lengths="Lengths", named="Named")
-    model = ModelChoice(name=str(tiny_encoder), architecture="lengths", query_prompt="x" * 5)
+    model = ModelChoice(name=str(tiny_encoder), architecture="lengths")
     named = ModelChoice(name=" 0.5 ", architecture="named")
     ran(engine, settings, model, named, benchmarks=(semantoneg(settings),))
     with reading(engine) as session:
         rows = {row.architecture: row for row in newest(session)}
     assert rows["lengths"].model_hash == fingerprint(tiny_encoder)
-    assert rows["lengths"].title == f'{tiny_encoder} (lengths, query prompt "xxxxx")'
+    assert rows["lengths"].title == f"{tiny_encoder} (lengths)"
     assert (rows["named"].title, rows["named"].model_hash) == ("0.5 (named)", "")
     assert rows["named"].score == rows["lengths"].score, "any scale will do"
     folders = len(list(tiny_encoder.iterdir()))
-    direct = load_scorer(str(tiny_encoder), "lengths", prompts=model.prompts)
+    direct = load_scorer(str(tiny_encoder), "lengths", prompts=Prompts("xxxxx", None))
     assert direct.score(PAIRS, asks="relevance")[1] == folders * len("xxxxxonethree")
     with pytest.raises(HedgerowError, match="Expected a model for the architecture named"):
         chosen_model({"architecture": "named"})
