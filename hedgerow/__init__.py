@@ -14,6 +14,7 @@ first used.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("hedgerow")
     if name not in _PLACES:
         raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
     # Here, so that the losses load nothing of ours but themselves.
