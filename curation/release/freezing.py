@@ -372,11 +372,15 @@ def content_hash(lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
+class NoSuchRelease(HedgerowError):
+    """There is no release with a number, or none at all."""
+
+
 def get_release(session: Session, number: int | None = None) -> Release:
     """The release with this number; without one, the newest.
 
     Raises:
-        HedgerowError: there is no such release.
+        NoSuchRelease: as said.
     """
     query = _newest() if number is None else select(Release).where(col(Release.number) == number)
     release = session.execute(query).scalar()
@@ -384,8 +388,8 @@ def get_release(session: Session, number: int | None = None) -> Release:
         return release
     last = session.execute(select(func.max(Release.number))).scalar()
     if last is None:
-        raise HedgerowError("There is no release yet; make one with 'hedgerow release create'.")
-    raise HedgerowError(f"There is no release {number}; the newest has the number {last}.")
+        raise NoSuchRelease("There is no release yet; make one with 'hedgerow release create'.")
+    raise NoSuchRelease(f"There is no release {number}; the newest has the number {last}.")
 
 
 def list_releases(session: Session) -> list[Release]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import anyio
 from anyio import from_thread, to_thread
@@ -17,7 +17,7 @@ from curation.release.export.export_formats import Progress, export_format
 from curation.release.export.release_folder import export_name
 from curation.release.export.streams import TABLE_FILES, table_bytes, zipped
 from curation.release.export.table_rows import cut, read_piece
-from curation.release.freezing import get_release, list_releases
+from curation.release.freezing import NoSuchRelease, get_release, list_releases
 from db.errors import HedgerowError
 from db.models import Release
 from pages.api.answers import HEADERS, as_json
@@ -117,13 +117,9 @@ async def _release(request: Request) -> Release:
             f"Expected the number of a release or '{LATEST}', but found {asked!r}.",
         )
     number = None if asked == LATEST else int(asked)
-    return await to_thread.run_sync(open_project.ask, _found, number)
-
-
-def _found(session: Any, number: int | None) -> Release:
     try:
-        return get_release(session, number)
-    except HedgerowError as error:
+        return await to_thread.run_sync(open_project.ask, get_release, number)
+    except NoSuchRelease as error:
         raise HTTPException(HTTPStatus.NOT_FOUND, str(error)) from error
 
 

@@ -28,6 +28,7 @@ SELECTORS = {
     '[data-testid="stApp"][data-test-connection-state="CONNECTED"]': "page.js, after a lost server",
     '.stApp [data-testid="stSidebar"][data-collapsed="false"]': "menus.js, review.css",
     '.stApp [data-testid="stHeader"]': "review.css",
+    '[data-testid="stMain"]': "page.js, keys.js: what scrolls",
     ".stMain .stMainBlockContainer > .stVerticalBlock": "style.css, review.css",
     '[data-testid="stLayoutWrapper"] > .st-key-head [data-testid="stCaptionContainer"] p': (
         "review.css"

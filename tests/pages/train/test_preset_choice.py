@@ -97,13 +97,15 @@ def test_a_larger_release_has_another_preset(
     assert "Preset: standard, since the first release has 9 families to train on. " in told(test)
 
 
-def test_studies_go_by_the_chosen_preset(project: Engine, started: list[int]) -> None:
+def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: list[int]) -> None:
     test = page()
     test.button("train-click").click().run()  # makes a release
-    choice(test).set_value("standard").run()
+    choice(test).set_value("thorough").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
+    assert "By the preset thorough" not in told(test)
+    next(box for box in test.selectbox if box.label == "Recipe").set_value("standard").run()
     assert "By the preset standard, except for what the study varies." in told(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "By the recipe as you edited it in the section Train" in told(test)
+    assert "By the recipe as you edited it, except for what the study varies." in told(test)

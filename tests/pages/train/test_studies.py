@@ -175,7 +175,7 @@ def test_the_runs_are_listed_and_compared(released: Engine) -> None:
     test = page(RUNS)
     overview, recipes, figures, effort = (frame.value for frame in test.dataframe)
     assert len(overview) == 3
-    assert overview["Recipe"][0] == f"base_encoder: {HOSTILE}, epochs: 12"
+    assert overview["Recipe"][0] == f"standard, but base_encoder: {HOSTILE}, epochs: 12"
     newest, second = recipes.columns[-2:]
     line = recipes.set_index("Key").loc["epochs"]
     assert line[newest] == "≠ 12" and not line[second].startswith("≠")

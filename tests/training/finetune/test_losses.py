@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from hedgerow.losses.contrastive import EQUATION_1, HEDGE_WEIGHT, ORDER_MARGIN, Weights, contrastive
 from hedgerow.losses.families import LEVELS, Batch, Member, Role, flatten
-from training.finetune import losses
 from training.finetune.losses import objective, weights_of
 from training.recipe.schema import Recipe
 
@@ -333,7 +332,7 @@ def test_the_recipe_says_what_comparisons_count() -> None:
 
 def test_a_weight_of_nothing_leaves_the_comparison_out(monkeypatch: pytest.MonkeyPatch) -> None:
     families = [family(0, Role.PARAPHRASE, Role.NEGATION, Role.HEDGE)]
-    monkeypatch.setattr(losses, "HEDGE_WEIGHT", 0.0)
+    monkeypatch.setattr("hedgerow.losses.contrastive.HEDGE_WEIGHT", 0.0)
     value, gradient = ours(LIKE_TRIPLES, families)
     assert value > 0 and float(gradient[1].abs().sum()) > 0
     assert float(gradient[3].abs().sum()) == 0

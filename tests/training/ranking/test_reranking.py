@@ -14,7 +14,15 @@ from training.benchmarks.scorers.architecture import load_scorer
 from training.benchmarks.scorers.lexical import Random
 from training.benchmarks.tasks.nevir import NevIR
 from training.evaluation.retrieval import retrieval_items
-from training.ranking.figures import DOCUMENTS, NEVIR, QUANTILES, RankingFigures, quantile
+from training.ranking.figures import (
+    DOCUMENTS,
+    HIGH,
+    LOW,
+    NEVIR,
+    QUANTILES,
+    RankingFigures,
+    quantile,
+)
 from training.ranking.reranking import (
     CANDIDATES,
     RERANKING,
@@ -81,4 +89,4 @@ def test_other_architectures_have_no_figures_of_documents(tiny_cross: Path, tmp_
     path = tmp_path / "pairs.jsonl"
     path.write_bytes(lines(ENTRIES[:2]))
     found = RankingFigures(NevIR.read(path).items).of(load_scorer(str(tiny_cross)))
-    assert set(found) == {NEVIR, RERANKING}
+    assert set(found) == {NEVIR, LOW, HIGH, RERANKING}
