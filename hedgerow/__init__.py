@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.anchors import AnchorImport as AnchorImport
     from hedgerow.benchmarks import Score as Score
     from hedgerow.deciding import Decided as Decided
+    from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
     from hedgerow.project import open as open
     from hedgerow.releases import Release as Release
@@ -34,6 +35,7 @@ __all__ = [
     "Project",
     "Release",
     "Score",
+    "ShadowedPackageError",
     "TrainedEncoder",
     "open",
 ]
@@ -45,6 +47,7 @@ _PLACES = {
     "Project": "hedgerow.project",
     "Release": "hedgerow.releases",
     "Score": "hedgerow.benchmarks",
+    "ShadowedPackageError": "hedgerow.own_packages",
     "TrainedEncoder": "hedgerow.trained",
     "open": "hedgerow.project",
 }

@@ -31,7 +31,7 @@ from curation.plurals import counted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Split
+from hedgerow.asked import readable, split_of
 from hedgerow.home import Home, asked_by
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Anchors:
             text=search,
             source=source,
             genre=genre,
-            split=Split(split) if split else None,
+            split=split_of(split),
             retired=retired,
             without_variants=without_variants,
         )
@@ -322,7 +322,7 @@ def _bytes_of(texts: Texts) -> tuple[bytes, str, str]:
                 f"Expected a file or a list of sentences, found the text {texts[:60]!r}; put a "
                 "single sentence in a list."
             )
-        with path.open("rb") as opened:
+        with readable(path), path.open("rb") as opened:
             return opened.read(MAX_BYTES + 1), path.name, path.stem
     table, name = _arrow(texts)
     from pyarrow import parquet

@@ -19,6 +19,7 @@ from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant, Verdict
+from hedgerow.asked import uid as one_uid
 from hedgerow.home import Home, reviewer_id
 
 Action = Callable[[Session, actions.ShownCard, int], actions.ActionOutcome]
@@ -135,7 +136,7 @@ def _decide(
     home: Home, action: Action, uid: str, reviewer: str, *, settles: bool = False
 ) -> Decided:
     with writing(home.engine) as session:
-        variant = actions.find_variant(session, uid)
+        variant = actions.find_variant(session, one_uid(uid))
         card = shown_to_settle(session, uid) if settles else actions.shown(variant)
         outcome = action(session, card, reviewer_id(session, home.settings, reviewer))
         session.refresh(variant)
@@ -175,7 +176,7 @@ def write(
 def leave_note(home: Home, uid: str, text: str, reviewer: str) -> int:
     """See `hedgerow.Project.note`."""
     with writing(home.engine) as session:
-        variant_id = actions.find_variant(session, uid).id
+        variant_id = actions.find_variant(session, one_uid(uid)).id
         who = reviewer_id(session, home.settings, reviewer)
         add_note(session, variant_id, reviewer_id=who, text=text)
         return count_notes(session, variant_id)

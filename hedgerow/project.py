@@ -13,7 +13,7 @@ from db.errors import HedgerowError
 from db.failures import shown_address
 from db.models import RunState, Split, Verdict
 from db.settings import load_settings
-from hedgerow import deciding
+from hedgerow import asked, deciding
 from hedgerow.anchors import Anchors
 from hedgerow.deciding import ByRule, Decided, Undone
 from hedgerow.home import Home, home_of
@@ -176,15 +176,15 @@ class Project:
             "provider": provider,
             "model": model,
             "base_url": base_url,
-            "roles": tuple(roles),
+            "roles": asked.names(roles, what="roles"),
             "seed": seed,
             "temperature": temperature,
             "budget": {"money": budget, "calls": max_calls},
             "selection": {
                 "search": search,
                 "limit": limit,
-                "types": tuple(types),
-                "anchors": tuple(anchors),
+                "types": asked.names(types, what="types"),
+                "anchors": asked.names(anchors, what="uids of anchors"),
             },
         }
         request, is_priced = generating.request_of(
@@ -429,7 +429,7 @@ class Project:
         return make_release(
             self._home,
             name,
-            sources=tuple(sources),
+            sources=asked.names(sources, what="sources"),
             any_distance=any_distance,
             complete=complete,
         )
@@ -493,7 +493,7 @@ class Project:
             preset=preset,
             recipe=Path(recipe) if recipe else None,
             settings=settings,
-            seed=seed,
+            seed=_seed(seed),
         )
 
     def similarity(
@@ -558,7 +558,7 @@ class Project:
             _name_of(self._home, model),
             data=Path(data) if data else None,
             release=_number(release),
-            split=Split(split),
+            split=asked.split_of(split) or Split.TEST,
             options={
                 "architecture": architecture,
                 "query_prompt": query_prompt,
@@ -569,7 +569,18 @@ class Project:
 
 
 def _number(release: Release | int | None) -> int | None:
-    return release if release is None or isinstance(release, int) else release.number
+    if release is None or isinstance(release, int):
+        return release
+    number = getattr(release, "number", None)
+    if not isinstance(number, int):
+        raise HedgerowError(f"Expected a release or its number, found {release!r}.")
+    return number
+
+
+def _seed(given: int | None) -> int | None:
+    if given is not None and not isinstance(given, int):
+        raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
+    return given
 
 
 def _verdict(name: str) -> Verdict:

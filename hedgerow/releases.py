@@ -16,6 +16,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Release as Row
 from db.models import Split
+from hedgerow.asked import split_of
 from hedgerow.home import Home, asked_by
 from hedgerow.progress import progress_bar
 from training.benchmarks.contamination import compare
@@ -120,7 +121,7 @@ class Release:
     def _frame(self, table: Table, split: str | None) -> pd.DataFrame:
         import pandas as pd
 
-        rows = self._rows(table, Split(split) if split else None)
+        rows = self._rows(table, split_of(split))
         return pd.DataFrame(rows, columns=[column.name for column in TABLES[table]])
 
     def _rows(self, table: Table, split: Split | None) -> list[tuple[Any, ...]]:

@@ -26,6 +26,7 @@ from curation.variants.importing.staging import stage
 from curation.variants.importing.tables.parts import parts_of_path
 from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
+from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
 from hedgerow.progress import progress_bar
 from hedgerow.running import carry_out
@@ -77,8 +78,9 @@ def import_variants(
 ) -> VariantImport:
     """See `hedgerow.variants.Variants.add`; the mapping as COLUMN=ROLE, verdicts as WORD=accept."""
     meanings = parse_meanings(verdicts)
-    parts = parts_of_path(file)
-    table = open_table(parts)
+    with readable(file):
+        parts = parts_of_path(file)
+        table = open_table(parts)
     with reading(home.engine) as session:
         types = all_types(session)
     names = types_by_name(types.values())

@@ -14,6 +14,7 @@ from curation.taxonomy.project_types import all_types
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Status
+from hedgerow.asked import names
 from hedgerow.home import Home
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Variants:
         import pandas as pd
 
         with reading(self._home.engine) as session:
-            types = (type,) if isinstance(type, str) else tuple(type)
+            types = names(type, what="types")
             for name in types:
                 known_type(list(all_types(session).values()), name)
             scope = Scope(

@@ -1,0 +1,63 @@
+"""What people hand over from Python, checked: one sentence in place of Python's own errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from db.errors import HedgerowError
+from db.models import Split
+
+
+def split_of(name: str | None) -> Split | None:
+    """The split of this name; None for all.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    if name is None:
+        return None
+    found = next((split for split in Split if split.value == name), None)
+    if found is None:
+        raise HedgerowError(f"Expected a split ({', '.join(Split)}), found {name!r}.")
+    return found
+
+
+def names(given: str | Iterable[str], *, what: str) -> tuple[str, ...]:
+    """Several names; a single one may stand alone.
+
+    Raises:
+        HedgerowError: something else than text is among them.
+    """
+    found = (given,) if isinstance(given, str) else tuple(given)
+    odd = next((name for name in found if not isinstance(name, str)), None)
+    if odd is not None:
+        raise HedgerowError(f"Expected {what} as texts, found {odd!r} among them.")
+    return found
+
+
+def uid(given: str) -> str:
+    """A single uid.
+
+    Raises:
+        HedgerowError: it is something else, such as a list of them.
+    """
+    if not isinstance(given, str):
+        raise HedgerowError(
+            f"Expected one uid, a text, found {type(given).__name__}; decide on one after another."
+        )
+    return given
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say in a sentence why a file cannot be read.
+
+    Raises:
+        HedgerowError: it is missing, a folder, or not readable.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise HedgerowError(f"{path} cannot be read ({error.strerror or error}).") from error

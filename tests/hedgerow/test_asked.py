@@ -1,0 +1,44 @@
+"""What is handed over wrongly is said in one sentence, never by Python's own error."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+from tests.hedgerow.conftest import Example
+
+Attempt = Callable[[hedgerow.Project], object]
+
+ATTEMPTS: dict[str, tuple[Attempt, str]] = {
+    "a split": (lambda p: p.release().triples("trian"), "Expected a split (train, validation"),
+    "anchors' split": (lambda p: p.anchors(split="trian"), "Expected a split"),
+    "a missing file": (lambda p: p.anchors.add("gone.csv"), "gone.csv cannot be read (No such"),
+    "missing variants": (lambda p: p.variants.add("gone.csv"), "gone.csv cannot be read"),
+    "a list of uids": (lambda p: p.accept(["a"]), "Expected one uid"),  # type: ignore[arg-type]
+    "a release": (lambda p: p.train("x"), "Expected a release or its number"),  # type: ignore[arg-type]
+    "a seed": (lambda p: p.train(seed="a"), "Expected a seed"),  # type: ignore[arg-type]
+    "types": (lambda p: p.generate(provider="rules", types=[1]), "Expected types as texts"),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+def test_what_is_wrong_is_said_in_a_sentence(
+    name: str, example_project: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    attempt, said = ATTEMPTS[name]
+    with pytest.raises(hedgerow.HedgerowError) as refusal:
+        attempt(example_project())
+    assert said in str(refusal.value)
+
+
+def test_a_single_name_may_stand_alone(example_project: Example) -> None:
+    project = example_project()
+    project.anchors.add(["The lamp is bright."])
+    found = project.generate(provider="rules", types="verbal", dry_run=True)
+    assert found["variants"] == {"verbal": 1}
+
+
+def test_a_shadowed_package_is_an_error_of_the_package() -> None:
+    assert issubclass(hedgerow.ShadowedPackageError, ImportError)
