@@ -55,7 +55,7 @@ class AnchorImport:
         preview: each row, and what becomes of it.
         rows: those that are added.
         added: what was written.
-        originals: the entailments and contradictions beside them.
+        originals: the entailments and contradictions in the same rows.
         earlier: the same file, where it was added before.
         column: with the sentences.
         about: source, licence, genre, language.

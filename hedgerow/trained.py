@@ -50,7 +50,7 @@ def load_trained(result: Mapping[str, Any]) -> TrainedEncoder:
         result: of the run, with its number as ``run`` and the model's path.
     """
     model = load_encoder(str(result["model"]))
-    # The same object with three facts more; loading it anew as a subclass would repeat the checks.
+    # Loading it again as this class would repeat all checks, so the object changes its class.
     model.__class__ = TrainedEncoder
     model.run, model.folder, model.result = result["run"], Path(result["model"]), result
     return model
