@@ -58,6 +58,10 @@ COMMANDS: dict[str, str | Group] = {
             "show": "cli.models.nevir_figures:show_finetuning",
         },
     ),
+    "llm": Group(
+        "Turn a release into questions for language models.",
+        {"pairs": "cli.llm.pairs:pairs"},
+    ),
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",
     "benchmarks": Group(

@@ -98,6 +98,18 @@ class _Sides(NamedTuple):
         return lcm(len(self.negatives), len(self.positives))
 
 
+def arm_of(name: str) -> Arm:
+    """The arm of this name.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    found = next((arm for arm in ARMS if arm == name), None)
+    if found is None:
+        raise HedgerowError(f"Expected an arm ({', '.join(ARMS)}), found {name!r}.")
+    return found
+
+
 def question(sentence_1: str, sentence_2: str) -> str:
     """The question about two sentences, in the paper's words (HedgeTriple, §5.2)."""
     return PROMPT.format(sentence_1=sentence_1, sentence_2=sentence_2)
