@@ -22,6 +22,7 @@ from pydantic import (
 
 from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.release.portions import Portion
 from db.errors import HedgerowError
 from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
 from training.recipe.assignments import changes_in
@@ -31,7 +32,6 @@ from training.recipe.weights import weights_in
 RECIPE_VERSION = 12
 
 Loss = Literal["family", "symmetric", "triples"]
-DataMode = Literal["all", "paper", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
@@ -67,7 +67,7 @@ class Recipe(BaseModel):
     """How a text's embedding comes from its tokens': as in the base encoder, or otherwise. The
     paper says 'cls' (§3.2), while its base model is published with 'mean'."""
 
-    data: DataMode = "all"
+    data: Portion = "all"
     """'all': every type. The others are the portions of the paper's Table 2. 'paper': its four
     negations and two hedges. 'negation': its negations, with the original entailment as the
     positive, or with the paraphrases of an anchor that has none. 'hedging': its hedges, with the
