@@ -25,7 +25,8 @@ from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.release.portions import Portion
 from db.errors import HedgerowError
 from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
-from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
+from training.recipe.assignments import changes_in
+from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence
 from training.recipe.weights import weights_in
 
 RECIPE_VERSION = 12
@@ -282,15 +283,7 @@ class Recipe(BaseModel):
         Raises:
             HedgerowError: an assignment without '=', an unknown key or a wrong value.
         """
-        changes: dict[str, str | None] = {}
-        for assignment in assignments:
-            key, equals, value = (part.strip() for part in assignment.partition("="))
-            if not key or not equals:
-                raise HedgerowError(
-                    f"Expected key=value, such as epochs=1, found {shown(assignment)}."
-                )
-            changes[key] = None if value.lower() in {"none", "null"} else value
-        return Recipe.model_validate({**self.model_dump(), **changes})
+        return Recipe.model_validate({**self.model_dump(), **changes_in(assignments)})
 
 
 def rows_of(loss: str) -> str:
