@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
+from curation.generation.providers import waiting
 from curation.generation.providers.batch import collecting, polling
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
 from curation.generation.providers.chat.answers import AnswerProblem
@@ -33,8 +34,8 @@ VARIANTS = 40 * 6
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for a provider that is a thread of this process."""
-    monkeypatch.setattr(polling, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
 
 
