@@ -10,6 +10,7 @@ from curation.generation.providers.chat.retries import doubling
 from curation.generation.providers.chat.throttling import PASSING, Gate
 from db.errors import RunPaused
 from db.execution import RunContext
+from db.models import RunState
 
 Result = TypeVar("Result")
 
@@ -24,8 +25,8 @@ TRIES = 5
 """How often a file is sent or fetched before the run pauses."""
 
 MANY = 50_000
-"""Calls under way together, as a gate counts them; of so many, failures alone pause no run, but what
-the server asks for does."""
+"""Calls under way together, as a gate counts them: with so many, failures alone pause no run, but
+what the server asks for does."""
 
 
 @dataclass
@@ -38,6 +39,11 @@ class Waiting:
 
     context: RunContext
     tell: Callable[[str], None]
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody has cancelled the run; one that pauses by itself is not."""
+        return self.context.stop.is_set() and self.context.stop_reason is RunState.CANCELLED
 
     async def until(
         self, look: Callable[[], Awaitable[Result]], has_ended: Callable[[Result], bool]

@@ -75,7 +75,7 @@ class BatchServer:
             name = head.partition(b' name="')[2].partition(b'"')[0].decode()
             found[name] = (head, content.removesuffix(b"\r\n"))
         head, content = found["file"]
-        sent = {
+        sent: dict[str, Any] = {
             "object": "file",
             "id": self.keep(content),
             "bytes": len(content),
@@ -142,7 +142,8 @@ class BatchServer:
         """Make the calls, all or the first ones; the last answer comes first in the file."""
         asked = self._lines(batch)
         got_to = asked if status == "completed" else asked[: int(len(asked) * self.expire_after)]
-        good, bad = [], []
+        good: list[dict[str, Any]] = []
+        bad: list[dict[str, Any]] = []
         for line in got_to:
             if answer := self.complete(line["body"]):
                 code, body = answer

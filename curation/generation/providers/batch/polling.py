@@ -29,7 +29,6 @@ from curation.taxonomy.project_types import types_in_use
 from db.engine import reading
 from db.errors import HedgerowError, RunCancelled, RunPaused
 from db.execution import RunContext
-from db.models import RunState
 
 LABELLED = "label:"
 """How a label begins, and no batch of a provider."""
@@ -86,7 +85,7 @@ class BatchWorker:
                 place = await self._send(place)
             batch = await self._wait(place)
         except RunCancelled:
-            if self.context.stop_reason is RunState.CANCELLED:
+            if self._waiting.is_cancelled:
                 await self._cancel(place)
             raise
         await self._collect(batch)

@@ -230,6 +230,27 @@ def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_goes_on_waiting(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
+def test_a_run_that_pauses_by_itself_cancels_no_batch(
+    anchors: Engine,
+    home: Path,
+    served: tuple[str, ChatServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, server = served
+
+    async def busy(api: Any, batch_id: str) -> None:
+        raise CallError(AnswerProblem.RATE_LIMIT, "Later.", retry_after=1e6)
+
+    with monkeypatch.context() as for_a_while:
+        for_a_while.setattr(polling.BatchApi, "look", busy)
+        with pytest.raises(HedgerowError, match="Paused: the server wants to be asked again"):
+            carry_out(anchors, home, base_url=address, batch=True)
+    (batch,) = server.batches.batches.values()
+    assert batch["status"] == "validating", "the server could have cancelled it"
+    again(anchors, home, 1)
+    assert sizes(server) == [78] and set(server.asked.values()) == {1}
+
+
 def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
