@@ -59,8 +59,11 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "llm": Group(
-        "Turn a release into questions for language models.",
-        {"pairs": "cli.llm.pairs:pairs"},
+        "Turn a release into questions for language models, and finetune one at a provider.",
+        {
+            "pairs": "cli.llm.pairs:pairs",
+            "provider": "cli.llm.provider:finetune_at_provider",
+        },
     ),
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy.orm import Session
 
-from curation.generation.costs.prices import training_price_of
+from curation.generation.costs.prices import DATED, dollars, training_price_of
 from curation.generation.providers.chat.addresses import address_of, is_own
 from curation.generation.request import Address
+from curation.plurals import counted
 from curation.release.export.question_files import LEAST
 from curation.release.freezing import get_release
 from curation.release.question_pairs import (
@@ -86,6 +87,27 @@ class Plan(NamedTuple):
         if self.price is None:
             return None
         return self.tokens * (self.epochs or 1) * self.price / 1e6
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return self._asdict() | {"cost": self.cost}
+
+    def sentences(self) -> list[str]:
+        """The same for people."""
+        measured = f", and measures {self.validation:,} others" if self.validation else ""
+        lines = [
+            f"It trains on {self.train:,} question pairs of release {self.release}{measured}. "
+            f"That is about {self.tokens:,} tokens an epoch."
+        ]
+        if self.cost is None:
+            return [*lines, "No price is known for it; see what the provider charges for training."]
+        epochs = counted(self.epochs, "epoch") if self.epochs else "each epoch"
+        decides = "" if self.epochs else "; the provider decides how many there are"
+        return [
+            *lines,
+            f"About {dollars(self.cost)} for {epochs} by the price of {DATED}{decides}.",
+        ]
 
 
 def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan:
