@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from datasets import Dataset
-from peft import LoraConfig, TaskType
+from datasets import Dataset, disable_progress_bars
+from peft import LoraConfig, TaskType  # noqa: TID253
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: TID253
 from transformers import PrinterCallback  # noqa: TID253
 from trl import SFTConfig, SFTTrainer  # noqa: TID253  (the base class)
@@ -25,16 +25,14 @@ from db.errors import HedgerowError, first_line
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
 from training.finetune.curve_names import LOSS
-from training.finetune.progress import EVALUATION, RunProgress
-from training.llm.answers import share_right
+from training.finetune.progress import EVALUATION, RunProgress  # noqa: TID253  (the base class)
+from training.llm.answers import share_right  # noqa: TID253
 from training.llm.base import LanguageModel
 from training.llm.examples import Asker
 from training.llm.figures import HELD_OUT_LOSS, PACE, RIGHT
 from training.llm.recipe import ALL_LINEAR, LanguageRecipe
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from transformers import TrainerControl, TrainerState
     from transformers.trainer_utils import EvalLoopOutput
 
@@ -52,7 +50,7 @@ class Fit(NamedTuple):
         train, validation: question pairs, none of them too long; the latter may be none.
         folder: of the checkpoints.
         identity: a hash of all that determines the training.
-        bf16: whether to compute in bfloat16.
+        bf16: whether to compute in bfloat16; the weights of the adapter stay in float32.
     """
 
     train: Sequence[QuestionPair]
@@ -117,17 +115,16 @@ class QuestionTrainer(SFTTrainer):
         Raises:
             HedgerowError: the adapter does not fit the model, or its template fails.
         """
-        import datasets
-
-        datasets.disable_progress_bars()  # they would write into a run's log
+        disable_progress_bars()  # they would write into a run's log
         self.fit = fit
         asker = Asker(loaded.tokenizer, chat=fit.recipe.chat_template)
         self.choices = asker.choices(fit.validation)
         self.measured_at: int | None = None
+        arguments = _arguments(fit, device=loaded.model.device.type)
         try:
             super().__init__(
                 model=loaded.model,
-                args=_arguments(fit),
+                args=arguments,
                 train_dataset=Dataset.from_list(asker.rows(fit.train)),
                 eval_dataset=(
                     Dataset.from_list(asker.rows(fit.validation)) if fit.validation else None
@@ -153,6 +150,15 @@ class QuestionTrainer(SFTTrainer):
         """
         step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
         checkpoints.remove(self.fit.folder, but=step)
+        with _attention_for(self.args.device.type):
+            self._go_on(step)
+        self.model.eval()
+        trained = (weights for weights in self.model.parameters() if weights.requires_grad)
+        if not all(bool(weights.isfinite().all()) for weights in trained):
+            raise self._diverged()
+        return int(self.state.global_step)
+
+    def _go_on(self, step: int) -> None:
         if step:
             path = checkpoints.folder_of(self.fit.folder, step)
             self.train(resume_from_checkpoint=str(path))
@@ -162,11 +168,6 @@ class QuestionTrainer(SFTTrainer):
             self.train()
         if self.choices and self.measured_at != self.state.global_step:
             self.evaluate()  # the last checkpoint was written just before it
-        self.model.eval()
-        trained = (weights for weights in self.model.parameters() if weights.requires_grad)
-        if not all(bool(weights.isfinite().all()) for weights in trained):
-            raise self._diverged()
-        return int(self.state.global_step)
 
     def evaluate(self, *given: Any, **named: Any) -> dict[str, float]:
         """Measure the validation questions, before the first step and after each epoch."""
@@ -187,14 +188,6 @@ class QuestionTrainer(SFTTrainer):
                 check=self.fit.progress.check,
             )
         return output
-
-    def compute_loss_context_manager(self) -> AbstractContextManager[Any]:
-        """On a CPU without PyTorch's fused attention, whose way back is slow with short texts."""
-        stack = ExitStack()
-        stack.enter_context(super().compute_loss_context_manager())
-        if self.args.device.type == "cpu":
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        return stack
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
         """Ours comes when the model has been measured."""
@@ -219,6 +212,15 @@ class QuestionTrainer(SFTTrainer):
             super()._save_checkpoint(model, trial)
 
 
+def _attention_for(device: str) -> AbstractContextManager[Any]:
+    """On a CPU, not PyTorch's fused attention, whose way back is slow with short texts.
+
+    It holds while steps are taken, not only for the way there: gradient checkpointing computes the
+    same again on the way back.
+    """
+    return sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()
+
+
 def lora_config(recipe: LanguageRecipe) -> LoraConfig:
     """The adapter, as peft takes it."""
     all_linear = ALL_LINEAR in recipe.targets
@@ -233,7 +235,7 @@ def lora_config(recipe: LanguageRecipe) -> LoraConfig:
     )
 
 
-def _arguments(fit: Fit) -> SFTConfig:
+def _arguments(fit: Fit, *, device: str) -> SFTConfig:
     recipe = fit.recipe
     return SFTConfig(
         output_dir=str(fit.folder),
@@ -248,6 +250,7 @@ def _arguments(fit: Fit) -> SFTConfig:
         max_length=recipe.max_length,
         gradient_checkpointing=recipe.gradient_checkpointing,
         bf16=fit.bf16,
+        use_cpu=device == "cpu",
         completion_only_loss=True,
         eval_strategy="epoch" if fit.validation else "no",
         save_strategy="steps",
