@@ -63,6 +63,7 @@ COMMANDS: dict[str, str | Group] = {
         {
             "train": "cli.models.language_training:train_language_model",
             "show": "cli.models.language_figures:show_language_finetuning",
+            "study": "cli.models.language_study:compare_arms",
         },
     ),
     "similarity": "cli.models.pair_similarity:similarity",

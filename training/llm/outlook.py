@@ -56,9 +56,8 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
     require_questions(release, counts, recipe.arm)
     pairs = counts.pairs.get(Split.TRAIN, 0)
     drawn = recipe.drawn(pairs)
-    found = Outlook(
-        pairs, drawn, min(MEASURED, counts.pairs.get(Split.VALIDATION, 0)), recipe.steps(drawn)
-    )
+    measured = count_questions(session, release.id).pairs.get(Split.VALIDATION, 0)
+    found = Outlook(pairs, drawn, min(MEASURED, measured), recipe.steps(drawn))
     if teller := _teller(session, recipe, base):
         seconds = recipe.epochs * drawn / teller.result["pace"]
         return found._replace(seconds=seconds, by_run=teller.id)

@@ -324,6 +324,13 @@ KINDS = (
         command="hedgerow llm show {run}",
     ),
     RunKind(
+        id="llm-study",
+        title="Compare language models by arm",
+        work="training.llm.study:work",
+        address=lambda run: _page("train", kind="Language model", part="Arms"),
+        summary=_study,
+    ),
+    RunKind(
         id="study",
         title="Run a study",
         work="training.studies.study_run:work",
