@@ -121,6 +121,7 @@ class QuestionTrainer(SFTTrainer):
         asker = Asker(loaded.tokenizer, chat=fit.recipe.chat_template)
         self.choices = asker.choices(fit.validation)
         self.measured_at: int | None = None
+        self.measurings, self.measuring_seconds = 0, 0.0
         arguments = _arguments(fit, device=loaded.model.device.type)
         try:
             super().__init__(
@@ -174,8 +175,11 @@ class QuestionTrainer(SFTTrainer):
         """Measure the validation questions, before the first step and after each epoch."""
         self.fit.progress.check()
         self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
+        begun = time.monotonic()
         figures: dict[str, float] = super().evaluate(*given, **named)
         self.measured_at = self.state.global_step
+        self.measurings += 1
+        self.measuring_seconds += time.monotonic() - begun
         return figures
 
     def evaluation_loop(self, *given: Any, **named: Any) -> EvalLoopOutput:
