@@ -59,9 +59,12 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "llm": Group(
-        "Turn a release into questions for language models, and finetune one at a provider.",
+        "Finetune language models on question pairs, here or at a provider.",
         {
             "pairs": "cli.llm.pairs:pairs",
+            "train": "cli.models.language_training:train_language_model",
+            "show": "cli.models.language_figures:show_language_finetuning",
+            "study": "cli.models.language_study:compare_arms",
             "provider": "cli.llm.provider:finetune_at_provider",
         },
     ),

@@ -4,6 +4,7 @@ from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
 from pages.components.train import kind_choice, live, own_pairs, section_choice
+from pages.components.train.language import section_choice as language_choice
 from pages.components.train.language import sections
 from pages.components.train.ranking import section as nevir
 from pages.components.train.results import runs_table, summary_section
@@ -11,7 +12,7 @@ from pages.components.train.section_choice import SECTION, SECTIONS
 from pages.components.train.start import bundled_texts, training_form
 from pages.components.train.studies import request_form
 from training.recipe.plan import KIND
-from training.studies.study_run import study_of
+from training.studies.members import study_of
 
 SHOWN_RUNS = 300
 
@@ -55,7 +56,7 @@ frame.begin(
     "“not”.",
 )
 if kind_choice.choose() == kind_choice.LANGUAGE:
-    section_choice.leave_results()
-    sections.show()
+    if sections.show() != language_choice.RESULTS:
+        section_choice.leave_results()
 else:
     _encoder()

@@ -190,7 +190,8 @@ def require_four_bit() -> None:
 
 
 def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
-    """Load a model and its tokenizer; a GPU that computes in bfloat16 gets such weights.
+    """Load a model and its tokenizer onto the best device here; a GPU that computes in bfloat16
+    gets such weights.
 
     Raises:
         HedgerowError: it can't be loaded, lacks weights, or its tokenizer has no token that ends a
@@ -199,6 +200,7 @@ def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
     if four_bit:
         require_four_bit()
     import torch
+    from sentence_transformers.util import get_device_name
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging as transformers_logging
 
@@ -232,7 +234,7 @@ def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
             f"The tokenizer in {str(folder)!r} has no token that ends a text (eos_token), which an "
             "answer needs; name one in its tokenizer_config.json."
         )
-    return LanguageModel(model, tokenizer)
+    return LanguageModel(model if four_bit else model.to(get_device_name()), tokenizer)
 
 
 def _in_four_bits(dtype: Any) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from datasets import Dataset
-from peft import LoraConfig, TaskType
+from datasets import Dataset, disable_progress_bars
+from peft import LoraConfig, TaskType  # noqa: TID253
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: TID253
 from transformers import PrinterCallback  # noqa: TID253
 from trl import SFTConfig, SFTTrainer  # noqa: TID253  (the base class)
@@ -25,16 +25,14 @@ from db.errors import HedgerowError, first_line
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
 from training.finetune.curve_names import LOSS
-from training.finetune.progress import EVALUATION, RunProgress
-from training.llm.answers import share_right
+from training.finetune.progress import EVALUATION, RunProgress  # noqa: TID253  (the base class)
+from training.llm.answers import shares_right  # noqa: TID253
 from training.llm.base import LanguageModel
 from training.llm.examples import Asker
-from training.llm.figures import HELD_OUT_LOSS, PACE, RIGHT
+from training.llm.figures import HELD_OUT_LOSS, PACE, SHARES
 from training.llm.recipe import ALL_LINEAR, LanguageRecipe
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from transformers import TrainerControl, TrainerState
     from transformers.trainer_utils import EvalLoopOutput
 
@@ -52,7 +50,7 @@ class Fit(NamedTuple):
         train, validation: question pairs, none of them too long; the latter may be none.
         folder: of the checkpoints.
         identity: a hash of all that determines the training.
-        bf16: whether to compute in bfloat16.
+        bf16: whether to compute in bfloat16; the weights of the adapter stay in float32.
     """
 
     train: Sequence[QuestionPair]
@@ -98,12 +96,13 @@ class LanguageProgress(RunProgress):
         **more: Any,
     ) -> None:
         """Report the figures of an evaluation, whose time is none of the steps'."""
-        ours = {name: metrics[name] for name in (HELD_OUT_LOSS, _RIGHT) if name in metrics}
+        ours = {name: metrics[name] for name in _OURS if name in metrics}
         super().on_evaluate(args, state, control, metrics=ours, **more)
         self._read = None
 
 
-_RIGHT = f"{EVALUATION}{RIGHT}"
+_OURS = (HELD_OUT_LOSS, *(f"{EVALUATION}{name}" for name in SHARES))
+"""Of the figures of an evaluation."""
 
 
 class QuestionTrainer(SFTTrainer):
@@ -117,17 +116,17 @@ class QuestionTrainer(SFTTrainer):
         Raises:
             HedgerowError: the adapter does not fit the model, or its template fails.
         """
-        import datasets
-
-        datasets.disable_progress_bars()  # they would write into a run's log
+        disable_progress_bars()  # they would write into a run's log
         self.fit = fit
         asker = Asker(loaded.tokenizer, chat=fit.recipe.chat_template)
         self.choices = asker.choices(fit.validation)
         self.measured_at: int | None = None
+        self.measurings, self.measuring_seconds = 0, 0.0
+        arguments = _arguments(fit, device=loaded.model.device.type)
         try:
             super().__init__(
                 model=loaded.model,
-                args=_arguments(fit),
+                args=arguments,
                 train_dataset=Dataset.from_list(asker.rows(fit.train)),
                 eval_dataset=(
                     Dataset.from_list(asker.rows(fit.validation)) if fit.validation else None
@@ -153,6 +152,15 @@ class QuestionTrainer(SFTTrainer):
         """
         step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
         checkpoints.remove(self.fit.folder, but=step)
+        with _attention_for(self.args.device.type):
+            self._go_on(step)
+        self.model.eval()
+        trained = (weights for weights in self.model.parameters() if weights.requires_grad)
+        if not all(bool(weights.isfinite().all()) for weights in trained):
+            raise self._diverged()
+        return int(self.state.global_step)
+
+    def _go_on(self, step: int) -> None:
         if step:
             path = checkpoints.folder_of(self.fit.folder, step)
             self.train(resume_from_checkpoint=str(path))
@@ -162,39 +170,30 @@ class QuestionTrainer(SFTTrainer):
             self.train()
         if self.choices and self.measured_at != self.state.global_step:
             self.evaluate()  # the last checkpoint was written just before it
-        self.model.eval()
-        trained = (weights for weights in self.model.parameters() if weights.requires_grad)
-        if not all(bool(weights.isfinite().all()) for weights in trained):
-            raise self._diverged()
-        return int(self.state.global_step)
 
     def evaluate(self, *given: Any, **named: Any) -> dict[str, float]:
         """Measure the validation questions, before the first step and after each epoch."""
         self.fit.progress.check()
         self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
+        begun = time.monotonic()
         figures: dict[str, float] = super().evaluate(*given, **named)
         self.measured_at = self.state.global_step
+        self.measurings += 1
+        self.measuring_seconds += time.monotonic() - begun
         return figures
 
     def evaluation_loop(self, *given: Any, **named: Any) -> EvalLoopOutput:
         """The library's loss, and how many questions are answered right."""
         output = super().evaluation_loop(*given, **named)
         with self.compute_loss_context_manager():
-            output.metrics[_RIGHT] = share_right(
+            found = shares_right(
                 self.model,
                 self.choices,
                 pad=self.processing_class.pad_token_id,
                 check=self.fit.progress.check,
             )
+        output.metrics.update({f"{EVALUATION}{name}": share for name, share in found.items()})
         return output
-
-    def compute_loss_context_manager(self) -> AbstractContextManager[Any]:
-        """On a CPU without PyTorch's fused attention, whose way back is slow with short texts."""
-        stack = ExitStack()
-        stack.enter_context(super().compute_loss_context_manager())
-        if self.args.device.type == "cpu":
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        return stack
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
         """Ours comes when the model has been measured."""
@@ -219,6 +218,15 @@ class QuestionTrainer(SFTTrainer):
             super()._save_checkpoint(model, trial)
 
 
+def _attention_for(device: str) -> AbstractContextManager[Any]:
+    """On a CPU, not PyTorch's fused attention, whose way back is slow with short texts.
+
+    It holds while steps are taken, not only for the way there: gradient checkpointing computes the
+    same again on the way back.
+    """
+    return sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()
+
+
 def lora_config(recipe: LanguageRecipe) -> LoraConfig:
     """The adapter, as peft takes it."""
     all_linear = ALL_LINEAR in recipe.targets
@@ -233,7 +241,7 @@ def lora_config(recipe: LanguageRecipe) -> LoraConfig:
     )
 
 
-def _arguments(fit: Fit) -> SFTConfig:
+def _arguments(fit: Fit, *, device: str) -> SFTConfig:
     recipe = fit.recipe
     return SFTConfig(
         output_dir=str(fit.folder),
@@ -248,6 +256,7 @@ def _arguments(fit: Fit) -> SFTConfig:
         max_length=recipe.max_length,
         gradient_checkpointing=recipe.gradient_checkpointing,
         bf16=fit.bf16,
+        use_cpu=device == "cpu",
         completion_only_loss=True,
         eval_strategy="epoch" if fit.validation else "no",
         save_strategy="steps",

@@ -98,6 +98,12 @@ def _results(training: int | None) -> str:
     return _page("train", step="Results", run=training)
 
 
+def _language_model_page(run: Run) -> str:
+    """As of a training, on the side of the language models."""
+    shown = {} if run.state in UNFINISHED else {"part": "Results", "run": run.id}
+    return _page("train", kind="Language model", **shown)
+
+
 def _of_training(run: Run) -> str:
     return _results(run.parameters.get("training"))
 
@@ -201,6 +207,20 @@ def _finetuned_at_provider(result: Result) -> str:
     return (
         f"Finetuned {result['base']} on {counted(result['train'], 'question pair')} of release "
         f"{result['release']}{paid}: the provider calls it {result['fine_tuned_model']}."
+    )
+
+
+def _language_model(result: Result) -> str:
+    before, after, pairs = result["before"], result["after"], result["pairs"]
+    told = (
+        f"Finetuned {result['base']} on {counted(pairs['train'], 'question pair')} of release "
+        f"{result['release']} (arm '{result['arm']}'): {counted(result['steps'], 'step')}."
+    )
+    if not after:
+        return told
+    return (
+        f"{told} Of {counted(pairs['validation'], 'validation question')} it answers "
+        f"{after['right']:.1%} right, before {before['right']:.1%}."
     )
 
 
@@ -325,6 +345,21 @@ KINDS = (
         cancel_abandoned="training.llm.provider.finetuning:cancel_abandoned",
         address=lambda run: _page("train", kind="Language model", part="At a provider"),
         summary=_finetuned_at_provider,
+    ),
+    RunKind(
+        id="finetune-llm",
+        title="Finetune a language model",
+        work="training.llm.finetuning:work",
+        address=_language_model_page,
+        summary=_language_model,
+        command="hedgerow llm show {run}",
+    ),
+    RunKind(
+        id="llm-study",
+        title="Compare language models by arm",
+        work="training.llm.study:work",
+        address=lambda run: _page("train", kind="Language model", part="Arms"),
+        summary=_study,
     ),
     RunKind(
         id="study",

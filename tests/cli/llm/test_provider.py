@@ -35,7 +35,7 @@ def test_a_dry_run_says_tokens_and_money_and_sends_nothing(serve_chat: Serve) ->
     address, server = serve_chat()
     told = said("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
     assert "No price is known" in told and not server.batches.uploads
-    assert ask("status")["runs"] == {}
+    assert ask("status")["runs"] == []
 
 
 def test_a_finetuning_ends_with_the_models_name(serve_chat: Serve) -> None:
