@@ -11,7 +11,7 @@ from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import AsJson, DryRun, ReleaseNumber, show
 from hedgerow.models.provider import plan_of, request_of, store_finetuning
-from training.llm.provider.request import KIND
+from training.llm.provider.request import KIND, LARGEST_SEED, MOST_EPOCHS
 
 
 def finetune_at_provider(
@@ -21,10 +21,10 @@ def finetune_at_provider(
     arm: ArmName = "both",
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, max=50, help="Otherwise the provider decides."),
+        typer.Option(min=1, max=MOST_EPOCHS, help="Otherwise the provider decides."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Otherwise the provider draws one.")
+        int | None, typer.Option(min=0, max=LARGEST_SEED, help="Otherwise the provider draws one.")
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,

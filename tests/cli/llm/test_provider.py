@@ -42,7 +42,7 @@ def test_a_finetuning_ends_with_the_models_name(serve_chat: Serve) -> None:
     address, _ = serve_chat()
     asked = ["llm", "provider", "--model", "small", "--base-url", address]
     found = ask(*asked, "--seed", "3", "--arm", "paper")
-    assert found["fine_tuned_model"] == "ft:small:org::ftjob-3"
+    assert found["fine_tuned_model"] == "ft:small:org::ftjob-1"
     assert (found["state"], found["arm"], found["seed"]) == ("done", "paper", 3)
     assert "the provider calls it ft:small:org" in said(*asked)
     shown = ask("runs", "show", str(found["run"]))

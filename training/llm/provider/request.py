@@ -30,6 +30,9 @@ KIND = "finetune-provider"
 
 LARGEST_SEED = 2**31 - 1
 
+MOST_EPOCHS = 50
+"""OpenAI takes no more."""
+
 
 class ProviderRequest(BaseModel):
     """All that decides a finetuning at a provider, but for the key.
@@ -51,7 +54,7 @@ class ProviderRequest(BaseModel):
     base_url: Address = ""
     release: int | None = Field(default=None, ge=1)
     arm: Arm = "both"
-    epochs: int | None = Field(default=None, ge=1, le=50)
+    epochs: int | None = Field(default=None, ge=1, le=MOST_EPOCHS)
     seed: int | None = Field(default=None, ge=0, le=LARGEST_SEED)
     price: float | None = Field(default=None, ge=0)
 

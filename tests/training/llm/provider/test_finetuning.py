@@ -28,7 +28,7 @@ from tests.support.servers.chat_server import ChatServer
 from tests.support.servers.finetuning_server import STEPS, train_loss
 from training.finetune.curve_names import LOSS
 from training.llm.figures import HELD_OUT_LOSS
-from training.llm.provider import api
+from training.llm.provider import api, finetuning
 from training.llm.provider.job_file import NAME
 from training.llm.provider.request import (
     KIND,
@@ -420,3 +420,10 @@ def test_a_damaged_note_of_the_job_is_one_sentence(
     (folder / NAME).write_text("{")
     with pytest.raises(HedgerowError, match="which job this run has started"):
         carried_out(released, settings, run_id)
+
+
+def test_the_environments_key_goes_to_its_own_address_alone(home: Path) -> None:
+    settings = settings_of(home, "http://a/v1")
+    for address, key in {"": KEY, "http://a/v1": KEY, "http://b/v1": ""}.items():
+        made = finetuning.model_of(ProviderRequest(model="m", base_url=address), settings)
+        assert made.key.get_secret_value() == key
