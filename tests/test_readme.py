@@ -36,6 +36,7 @@ ONLY_HELP = {
     "benchmarks suite",
     "diagnose",
     "generate",
+    "llm provider",
     "nevir show",
     "nevir train",
     "push",

@@ -231,9 +231,9 @@ class _OpenAI(ExportFormat):
                 write_jsonl(path, columns, release.records("openai", split))
                 check_finetuning_file(path)
         release.notes.append(
-            f"The files were checked by the rules of OpenAI's finetuning; train.jsonl has "
-            f"{trained_on.examples:,} examples with about {trained_on.tokens:,} tokens, which each "
-            "epoch is charged for."
+            "The files were checked by the rules of OpenAI's finetuning. train.jsonl has "
+            f"{trained_on.examples:,} examples with about {trained_on.tokens:,} tokens; training "
+            "is charged by the token, in each epoch."
         )
 
 
