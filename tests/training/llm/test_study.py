@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from curation.release.freezing import create_release
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
+from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -29,6 +30,7 @@ def of_both_kinds(engine: Engine, fill: Fill) -> Engine:
     """A release whose anchors came with an original entailment and contradiction."""
 
     def made(session: Session) -> None:
+        seed_taxonomy(session)
         ensure_types(session, [ENTAILMENT, CONTRADICTION])
         for number in range(6):
             add_family(
