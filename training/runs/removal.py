@@ -34,7 +34,6 @@ from training.models.rankers import KIND as RANKERS
 from training.runs.kinds import kind_of
 from training.studies.members import study_of
 
-
 _MAY_GO_ON_ELSEWHERE = (RunState.QUEUED, RunState.PAUSED, RunState.INTERRUPTED)
 """States in which no process follows what a run has started elsewhere, and somebody may resume."""
 
