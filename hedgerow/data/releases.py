@@ -19,6 +19,7 @@ from db.models import Split
 from hedgerow.asked import split_of
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.progress import progress_bar
+from hedgerow.runs.quiet import quietly
 from training.benchmarks.contamination import compare
 
 if TYPE_CHECKING:
@@ -85,9 +86,9 @@ class Release:
         >>> [split.num_rows for split in data.values()]
         [1]
         """
-        from datasets import Dataset, DatasetDict
-
         name = _table(table)
+        with quietly():
+            from datasets import Dataset, DatasetDict
         columns = TABLES[name]
         found = {}
         for split in Split:

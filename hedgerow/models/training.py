@@ -10,6 +10,7 @@ from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run
 from hedgerow.home import Home, asked_by
+from hedgerow.runs.quiet import quietly
 from hedgerow.runs.running import carry_out
 from training.recipe.inputs import with_full_paths
 from training.recipe.plan import plan
@@ -98,6 +99,7 @@ def train(
         seed=DEFAULT_SEED if seed is None else seed,
     )
     result = carry_out(home.settings, home.engine, asked.run.id)
-    from hedgerow.models.trained import load_trained
+    with quietly():
+        from hedgerow.models.trained import load_trained
 
-    return load_trained(result)
+        return load_trained(result)

@@ -23,7 +23,7 @@ from db.models import Encoder
 from training.benchmarks.scorers.architecture import scorer_for
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.finetune import checkpoints
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.devices import WAITING, device_to_oneself, share_the_processor
 from training.finetune.fitting import is_out_of_memory
 from training.finetune.saving import (
     MODEL_FOLDER,
@@ -92,7 +92,7 @@ def work(context: RunContext) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for another training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     since, lock = context.run.created_at, context.settings.training_lock
     with device_to_oneself(wait, lock=lock, since=since):

@@ -35,7 +35,7 @@ from training.evaluation.retrieval import (
     retrieval_figures,
 )
 from training.evaluation.sts import LARGEST_FILE, StsPair, read_sts
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.devices import WAITING, device_to_oneself, share_the_processor
 from training.finetune.curve_names import PACE
 from training.recipe import time_estimate
 from training.recipe.plan import KIND as TRAINING
@@ -214,7 +214,7 @@ def work(context: RunContext) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for a training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     since, lock = context.run.created_at, context.settings.training_lock
     with device_to_oneself(wait, lock=lock, since=since):

@@ -26,7 +26,7 @@ from training.data.families import require_known_types, training_families
 from training.evaluation.before_after import measure_before_and_after
 from training.evaluation.probe_sets import BUNDLED, ensure_bundled
 from training.finetune import checkpoints
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.devices import WAITING, device_to_oneself, share_the_processor
 from training.finetune.compute.processes import ALONE, Group, agreed
 from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
 from training.finetune.saving import MODEL_FOLDER
@@ -147,7 +147,7 @@ def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for another training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     # A study's own trainings take turns with others: each has waited since it was begun.
     since = context.run.started_at if context.run.group else context.run.created_at
