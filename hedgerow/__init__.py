@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from db.errors import HedgerowError as HedgerowError
-    from hedgerow.data.anchors import AnchorImport as AnchorImport
+    from hedgerow.data.anchor_import import AnchorImport as AnchorImport
     from hedgerow.data.deciding import Decided as Decided
     from hedgerow.data.releases import Release as Release
     from hedgerow.models.benchmarks import Score as Score
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "AnchorImport": "hedgerow.data.anchors",
+    "AnchorImport": "hedgerow.data.anchor_import",
     "Decided": "hedgerow.data.deciding",
     "HedgerowError": "db.errors",
     "Project": "hedgerow.project",

@@ -45,9 +45,24 @@ def uid(given: str) -> str:
     """
     if not isinstance(given, str):
         raise HedgerowError(
-            f"Expected one uid, a text, found {type(given).__name__}; decide on one after another."
+            f"Expected one uid, a text, found {type(given).__name__}; give one at a time."
         )
     return given
+
+
+def uids(given: Iterable[str]) -> tuple[str, ...]:
+    """Several uids, each an argument of its own.
+
+    Raises:
+        HedgerowError: something else is among them, such as a list of them.
+    """
+    found = tuple(given)
+    odd = next((one for one in found if not isinstance(one, str)), None)
+    if odd is not None:
+        raise HedgerowError(
+            f"Expected uids, found {type(odd).__name__} among them; put * before a list of them."
+        )
+    return found
 
 
 @contextmanager
