@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hedgerow.data.releases import Release
     from hedgerow.models.benchmarks import Score
     from hedgerow.models.similarities import Model
+    from hedgerow.models.studying import StudyResult
     from hedgerow.models.trained import TrainedEncoder
 
 
@@ -62,6 +63,74 @@ class Modelling:
             settings=settings,
             seed=_seed(seed),
         )
+
+    def study(
+        self,
+        name: str,
+        release: Release | int | None = None,
+        *,
+        preset: str = "",
+        seed: int | None = None,
+        benchmarks: str | Sequence[str] = (),
+        suites: str | Sequence[str] = (),
+        **settings: Any,
+    ) -> StudyResult:
+        """Train several times, each time with other data, and compare the models.
+
+        Args:
+            name: data, triples, types, writers or sources, see docs/training.md.
+            release: otherwise the newest.
+            preset: otherwise 'paper' for the study 'data', and for the others the one that fits the
+                release.
+            seed, settings: as in `train`, of all trainings.
+            benchmarks, suites: then measure every model with these benchmarks, on the data named
+                last, and these suites of mteb's tasks.
+
+        Raises:
+            HedgerowError: no such study or release, too little for it, another one is under way,
+                a wrong setting, data missing, or the run ended early; 'hedgerow run ID' goes on
+                with it.
+        """
+        from hedgerow.models.studying import store_study, study_result
+        from hedgerow.runs.running import carry_out
+
+        run = store_study(
+            self._home,
+            name,
+            _number(release),
+            preset=preset,
+            changes=settings,
+            seed=_seed(seed),
+            benchmarks=asked.names(benchmarks, what="benchmarks"),
+            suites=asked.names(suites, what="suites"),
+        )
+        carry_out(*self._home, run.id)
+        return study_result(self._home, run.id)
+
+    def push(
+        self, model: TrainedEncoder | int, repo: str, *, private: bool = True
+    ) -> dict[str, Any]:
+        """Publish a model that was trained here on the Hugging Face Hub.
+
+        The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+
+        Args:
+            model: it, or the number of its run.
+            repo: OWNER/NAME, made if it is not there.
+            private: whether only you can see it.
+
+        Returns:
+            url, commit and size (bytes), with the number of the run as ``run``.
+
+        Raises:
+            HedgerowError: no such model, no token, no right to write, or the hub can't be reached.
+        """
+        from hedgerow.publishing import store_push
+        from hedgerow.runs.running import carry_out
+        from training.hub.push_run import Subject
+
+        subject = Subject(run=_run_of(model))
+        return carry_out(*self._home, store_push(self._home, subject, repo, private=private))
 
     def similarity(
         self,
@@ -148,6 +217,17 @@ def _seed(given: int | None) -> int | None:
     if given is not None and not isinstance(given, int):
         raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
     return given
+
+
+def _run_of(model: TrainedEncoder | int) -> int:
+    """The run that has trained a model."""
+    number = getattr(model, "run", model)
+    if not isinstance(number, int):
+        raise HedgerowError(
+            f"Expected a model that was trained here, or the number of its run, found a "
+            f"{type(model).__name__}."
+        )
+    return number
 
 
 def _name_of(home: Home, model: TrainedEncoder | str | Path) -> str:

@@ -119,6 +119,28 @@ class Release:
         """
         return export(self._home, self.number, Path(folder), format=format, zipped=zip).folder
 
+    def push(self, repo: str, *, private: bool = True) -> dict[str, Any]:
+        """Publish the release as a data set on the Hugging Face Hub.
+
+        The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+
+        Args:
+            repo: OWNER/NAME, made if it is not there.
+            private: whether only you can see it.
+
+        Returns:
+            url, commit and size (bytes), with the number of the run as ``run``.
+
+        Raises:
+            HedgerowError: no token, no right to write, or the hub can't be reached.
+        """
+        from hedgerow.publishing import store_push
+        from hedgerow.runs.running import carry_out
+        from training.hub.push_run import Subject
+
+        subject = Subject(release=self.number)
+        return carry_out(*self._home, store_push(self._home, subject, repo, private=private))
+
     def _frame(self, table: Table, split: str | None) -> pd.DataFrame:
         import pandas as pd
 

@@ -64,12 +64,7 @@ def store_training(
             chosen = named(preset) if preset else fitting(wanted)
             told = f". {chosen.purpose}" if preset else f", since {reason(wanted)}."
             base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{told}"
-        changed = (
-            Recipe.model_validate({**base.model_dump(), **changes})
-            if isinstance(changes, Mapping)
-            else base.with_overrides(changes)
-        )
-        whole = with_full_paths(changed)
+        whole = changed_recipe(base, changes)
         run = request_training(
             session,
             release_number=number,
@@ -78,6 +73,17 @@ def store_training(
             requested_by=asked_by(session, home.settings),
         )
     return Asked(run, whole, why)
+
+
+def changed_recipe(base: Recipe, changes: Sequence[str] | Mapping[str, Any]) -> Recipe:
+    """The recipe with these changes, see `store_training`, and with full paths.
+
+    Raises:
+        HedgerowError: an unknown key or a wrong value.
+    """
+    if not isinstance(changes, Mapping):
+        return with_full_paths(base.with_overrides(changes))
+    return with_full_paths(Recipe.model_validate({**base.model_dump(), **changes}))
 
 
 def train(
