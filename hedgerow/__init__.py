@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hedgerow.data.deciding import Decided as Decided
     from hedgerow.data.releases import Release as Release
     from hedgerow.models.benchmarks import Score as Score
+    from hedgerow.models.studying import StudyResult as StudyResult
+    from hedgerow.models.tradeoff import Tradeoff as Tradeoff
     from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
@@ -36,6 +38,8 @@ __all__ = [
     "Release",
     "Score",
     "ShadowedPackageError",
+    "StudyResult",
+    "Tradeoff",
     "TrainedEncoder",
     "open",
 ]
@@ -48,6 +52,8 @@ _PLACES = {
     "Release": "hedgerow.data.releases",
     "Score": "hedgerow.models.benchmarks",
     "ShadowedPackageError": "hedgerow.own_packages",
+    "StudyResult": "hedgerow.models.studying",
+    "Tradeoff": "hedgerow.models.tradeoff",
     "TrainedEncoder": "hedgerow.models.trained",
     "open": "hedgerow.project",
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.models.benchmarks import Score
     from hedgerow.models.similarities import Model
     from hedgerow.models.studying import StudyResult
+    from hedgerow.models.tradeoff import Tradeoff
     from hedgerow.models.trained import TrainedEncoder
 
 
@@ -106,6 +107,33 @@ class Modelling:
         )
         carry_out(*self._home, run.id)
         return study_result(self._home, run.id)
+
+    def tradeoff(
+        self,
+        model: TrainedEncoder | int,
+        *,
+        share: float | None = None,
+        sts: str | Path | None = None,
+    ) -> Tradeoff:
+        """How a training trades general ability for negation; measured if it is not yet.
+
+        The weights of the base encoder and the finetuned ones are mixed; nothing is trained.
+
+        Args:
+            model: it, or the number of its run.
+            share: of the finetuned weights, from 0 to 1, to be measured besides the tenths.
+            sts: a file with a score and two sentences a line, separated by tabs, which measures
+                general ability in addition to retrieval and drift.
+
+        Returns:
+            Its points, and the way to save one of them as a model.
+
+        Raises:
+            HedgerowError: no such training, its model is gone, or too little is held out.
+        """
+        from hedgerow.models.tradeoff import tradeoff
+
+        return tradeoff(self._home, _run_of(model), share=share, sts=sts)
 
     def push(
         self, model: TrainedEncoder | int, repo: str, *, private: bool = True

@@ -143,6 +143,9 @@ class Project(Generating, Reviewing, Judging, Modelling):
 
         Raises:
             HedgerowError: there is no such corpus, or no name of a reviewer for the rule.
+
+        >>> hedgerow.open("with searches").load_corpus("exclusions")["anchors"]
+        212
         """
         from hedgerow.data import corpora
         from hedgerow.runs.running import carry_out

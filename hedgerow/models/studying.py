@@ -107,6 +107,7 @@ def store_study(
         data = composition(session, number)
         return request_study(
             session,
+            home.settings,
             study,
             data=data,
             seed=DEFAULT_SEED if seed is None else seed,

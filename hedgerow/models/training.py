@@ -105,6 +105,11 @@ def train(
         seed=DEFAULT_SEED if seed is None else seed,
     )
     result = carry_out(home.settings, home.engine, asked.run.id)
+    return loaded(result)
+
+
+def loaded(result: Mapping[str, Any]) -> TrainedEncoder:
+    """The model that a finished run has left; see `hedgerow.models.trained.load_trained`."""
     with quietly():
         from hedgerow.models.trained import load_trained
 
