@@ -1,5 +1,7 @@
 """Second opinions from Python, by a chat server of our own."""
 
+import asyncio
+
 import pytest
 
 import hedgerow
@@ -39,6 +41,18 @@ def test_what_was_seen_first_is_no_agreement(example_project: Example, serve_cha
     project.accept(uid)
     row = project.agreement().set_index("type_id").loc["verbal"]
     assert (row["pairs"], row["after_looking"]) == (0, 1)
+
+
+def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    project = example_project()
+    project.anchors.add(["The lamp is bright."])
+
+    async def cell() -> tuple[int, int]:
+        written = project.generate(model="fake", base_url=address, measure=False)
+        return written["done"], project.judge(model="fake", base_url=address)["failed"]
+
+    assert asyncio.run(cell()) == (2, 0)
 
 
 @pytest.mark.parametrize(
