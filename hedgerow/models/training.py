@@ -83,7 +83,8 @@ def changed_recipe(base: Recipe, changes: Sequence[str] | Mapping[str, Any]) -> 
     """
     if not isinstance(changes, Mapping):
         return with_full_paths(base.with_overrides(changes))
-    return with_full_paths(Recipe.model_validate({**base.model_dump(), **changes}))
+    named = {k: str(value) if isinstance(value, Path) else value for k, value in changes.items()}
+    return with_full_paths(Recipe.model_validate({**base.model_dump(), **named}))
 
 
 def train(

@@ -37,9 +37,9 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project:
 
 @pytest.fixture
 def two_steps(tiny_encoder: Path) -> dict[str, Any]:
-    """Settings of a training that is over at once."""
+    """Settings of a training that is over at once; a path may be one."""
     return {
-        "base_encoder": str(tiny_encoder),
+        "base_encoder": tiny_encoder,
         "batch_size": 2,
         "max_steps": 2,
         "retention": 0.0,
@@ -97,4 +97,5 @@ def test_a_study_compares_its_trainings(
         "hedgerow"
     ] * 4  # the base encoder's first
     assert (done.release, done.seed, len(done.told) > 1) == (1, 5, True)
+    assert "_file" not in repr(done.scores[0]) and len(done.scores[0].items()) > 0
     assert repr(done) == "<Study 'types' of release 1: 3 trainings>"
