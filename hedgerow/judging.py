@@ -98,9 +98,9 @@ class Judging:
         import pandas as pd
 
         from curation.review.opinions.stored import GivenOpinion
-        from hedgerow.data import judging
+        from hedgerow.data import opinions
 
-        found = judging.show_opinions(self._home, uid, reviewer)
+        found = opinions.show_opinions(self._home, uid, reviewer)
         return pd.DataFrame(found, columns=list(GivenOpinion._fields))
 
     def agreement(self) -> pd.DataFrame:
@@ -116,12 +116,12 @@ class Judging:
         """
         import pandas as pd
 
-        from hedgerow.data import judging
+        from hedgerow.data import opinions
 
         columns = ["judge", "type_id", "pairs", "share", "kappa", "after_looking"]
         rows = [
             (judge.name, row.type_id, row.pairs, row.share, row.kappa, row.after_looking)
-            for judge, types in judging.agreements(self._home)
+            for judge, types in opinions.agreements(self._home)
             for row in types
         ]
         return pd.DataFrame(rows, columns=columns)

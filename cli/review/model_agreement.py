@@ -9,7 +9,7 @@ from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
 from curation.review.opinions.agreement import Agreement, together
-from hedgerow.data.judging import agreements
+from hedgerow.data.opinions import agreements
 
 
 def show_agreement(as_json: AsJson = False) -> None:

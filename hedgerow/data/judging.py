@@ -1,4 +1,4 @@
-"""Second opinions: asked for, shown, and compared with people's verdicts."""
+"""Chat models asked for second opinions: what it would cost, and the run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prompts import JUDGE, find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
-from curation.review.actions import find_variant
-from curation.review.opinions.agreement import Agreement, agreement
-from curation.review.opinions.stored import GivenOpinion, Judge, judges, look
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from curation.validation import FieldPath, checked, in_words
-from db.engine import reading, writing
-from hedgerow.asked import uid as one_uid
-from hedgerow.home import Home, asked_by, reviewer_id
+from db.engine import writing
+from hedgerow.home import Home, asked_by
 
 Called = Callable[[FieldPath], str]
 """What a message calls a value."""
@@ -87,17 +83,3 @@ def _request(
             "selection": request.selection.model_copy(update={"types": tuple(types)}),
         }
     )
-
-
-def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
-    """See `hedgerow.Project.opinions`."""
-    with writing(home.engine) as session:
-        variant_id = find_variant(session, one_uid(uid)).id
-        who = reviewer_id(session, home.settings, reviewer)
-        return look(session, variant_id, reviewer_id=who, own_first=False)
-
-
-def agreements(home: Home) -> list[tuple[Judge, list[Agreement]]]:
-    """The models that have given opinions, each with its agreement with people by type."""
-    with reading(home.engine) as session:
-        return [(judge, agreement(session, judge.id)) for judge in judges(session)]

@@ -16,12 +16,11 @@ from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
 from db.engine import reading
 from db.errors import HedgerowError, RunEnded
-from db.execution import execute
+from db.execution import WAITING, execute
 from db.models import CallState, Run, RunState
 from db.runs import get_run, last_metrics
 from db.settings import Settings
 from hedgerow.runs.progress import Report, err, is_watched, progress_bar, text_of
-from training.finetune.compute.devices import WAITING
 from training.runs.kinds import WORK
 
 FOLLOW_SECONDS = 0.5

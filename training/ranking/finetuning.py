@@ -18,12 +18,12 @@ from curation.encoders.model_folders import encoder_folder
 from curation.encoders.registered import register_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import Encoder
 from training.benchmarks.scorers.architecture import scorer_for
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.finetune import checkpoints
-from training.finetune.compute.devices import WAITING, device_to_oneself, share_the_processor
+from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.fitting import is_out_of_memory
 from training.finetune.saving import (
     MODEL_FOLDER,

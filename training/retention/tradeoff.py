@@ -21,7 +21,7 @@ from curation.encoders import reading_pace
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
@@ -35,7 +35,7 @@ from training.evaluation.retrieval import (
     retrieval_figures,
 )
 from training.evaluation.sts import LARGEST_FILE, StsPair, read_sts
-from training.finetune.compute.devices import WAITING, device_to_oneself, share_the_processor
+from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.curve_names import PACE
 from training.recipe import time_estimate
 from training.recipe.plan import KIND as TRAINING

@@ -17,7 +17,7 @@ from curation.encoders.registered import register_encoder
 from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, Split, VariantCosine
 from db.runs import create_run, get_run, under_way
 from db.settings import Settings, load_settings
@@ -26,7 +26,7 @@ from training.data.families import require_known_types, training_families
 from training.evaluation.before_after import measure_before_and_after
 from training.evaluation.probe_sets import BUNDLED, ensure_bundled
 from training.finetune import checkpoints
-from training.finetune.compute.devices import WAITING, device_to_oneself, share_the_processor
+from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.compute.processes import ALONE, Group, agreed
 from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
 from training.finetune.saving import MODEL_FOLDER

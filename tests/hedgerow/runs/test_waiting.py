@@ -10,12 +10,11 @@ from rich.console import Console
 from sqlalchemy import Engine
 
 from db.engine import writing
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.runs import create_run
 from db.settings import load_settings
 from hedgerow.runs import progress, running
 from hedgerow.runs.running import carry_out
-from training.finetune.compute.devices import WAITING
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import BenchmarkResult, Run
 from db.runs import create_run, under_way
 from db.settings import Settings
@@ -38,7 +38,6 @@ from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import (
-    WAITING,
     device_to_oneself,
     free_memory,
     share_the_processor,

@@ -22,9 +22,6 @@ from training.finetune.compute.training_lock import EVERYBODYS, in_line
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-WAITING = "Waiting for other work on this machine to end."
-"""What a run says meanwhile."""
-
 WAIT_SECONDS = 0.5
 """Between two looks whether the device is free."""
 
