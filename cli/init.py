@@ -6,10 +6,9 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, show
-from curation.corpora.loading import load_first
 from curation.plurals import counted
-from db.engine import writing
 from db.failures import shown_address
+from hedgerow.data.corpora import load_starter
 
 
 def init(
@@ -20,15 +19,15 @@ def init(
 
     Running it again changes nothing.
     """
-    _, engine = open_home(create=True)
+    home = open_home(create=True)
     added = {"anchors": 0, "variants": 0, "decisions": 0}
     if not empty:
-        with writing(engine) as session:
-            added = load_first(session)._asdict()
+        added = load_starter(home)._asdict()
+    database = shown_address(home.engine.url)
     show(
-        {"database": shown_address(engine.url), "added": added},
+        {"database": database, "added": added},
         as_json,
-        f"The database is {shown_address(engine.url)}.",
+        f"The database is {database}.",
         f"Added {counted(added['anchors'], 'anchor')}, {counted(added['variants'], 'variant')} and "
         f"{counted(added['decisions'], 'decision')}.",
         "Next: 'hedgerow app' opens the browser app; 'hedgerow status' counts what there is.",

@@ -29,6 +29,9 @@ HEARTBEAT_SECONDS = 1.0
 DONE = "Done."
 """The message of a run that brought all it was asked for."""
 
+WAITING = "Waiting for other work on this machine to end."
+"""The message of a run that waits for others, or a part of it."""
+
 logger = logging.getLogger(__name__)
 
 Result = dict[str, Any]

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from db.errors import HedgerowError as HedgerowError
-    from hedgerow.data.anchors import AnchorImport as AnchorImport
+    from hedgerow.data.anchor_import import AnchorImport as AnchorImport
     from hedgerow.data.deciding import Decided as Decided
     from hedgerow.data.releases import Release as Release
     from hedgerow.models.benchmarks import Score as Score
     from hedgerow.models.language_models import LanguageModel as LanguageModel
+    from hedgerow.models.studying import StudyResult as StudyResult
+    from hedgerow.models.tradeoff import Tradeoff as Tradeoff
     from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
@@ -38,12 +40,14 @@ __all__ = [
     "Release",
     "Score",
     "ShadowedPackageError",
+    "StudyResult",
+    "Tradeoff",
     "TrainedEncoder",
     "open",
 ]
 
 _PLACES = {
-    "AnchorImport": "hedgerow.data.anchors",
+    "AnchorImport": "hedgerow.data.anchor_import",
     "Decided": "hedgerow.data.deciding",
     "HedgerowError": "db.errors",
     "LanguageModel": "hedgerow.models.language_models",
@@ -51,6 +55,8 @@ _PLACES = {
     "Release": "hedgerow.data.releases",
     "Score": "hedgerow.models.benchmarks",
     "ShadowedPackageError": "hedgerow.own_packages",
+    "StudyResult": "hedgerow.models.studying",
+    "Tradeoff": "hedgerow.models.tradeoff",
     "TrainedEncoder": "hedgerow.models.trained",
     "open": "hedgerow.project",
 }

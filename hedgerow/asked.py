@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from db.errors import HedgerowError
 from db.models import Split
+
+if TYPE_CHECKING:
+    from hedgerow.data.releases import Release
 
 
 def split_of(name: str | None) -> Split | None:
@@ -45,8 +49,48 @@ def uid(given: str) -> str:
     """
     if not isinstance(given, str):
         raise HedgerowError(
-            f"Expected one uid, a text, found {type(given).__name__}; decide on one after another."
+            f"Expected one uid, a text, found {type(given).__name__}; give one at a time."
         )
+    return given
+
+
+def uids(given: Iterable[str]) -> tuple[str, ...]:
+    """Several uids, each an argument of its own.
+
+    Raises:
+        HedgerowError: something else is among them, such as a list of them.
+    """
+    found = tuple(given)
+    odd = next((one for one in found if not isinstance(one, str)), None)
+    if odd is not None:
+        raise HedgerowError(
+            f"Expected uids, found {type(odd).__name__} among them; put * before a list of them."
+        )
+    return found
+
+
+def release_number(release: Release | int | None) -> int | None:
+    """The number of a release; None for the newest.
+
+    Raises:
+        HedgerowError: it is neither a release nor a number.
+    """
+    if release is None or isinstance(release, int):
+        return release
+    number = getattr(release, "number", None)
+    if not isinstance(number, int):
+        raise HedgerowError(f"Expected a release or its number, found {release!r}.")
+    return number
+
+
+def seed(given: int | None) -> int | None:
+    """A seed; None for the usual one.
+
+    Raises:
+        HedgerowError: it is no whole number.
+    """
+    if given is not None and not isinstance(given, int):
+        raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
     return given
 
 

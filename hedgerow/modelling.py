@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from hedgerow.data.releases import Release
     from hedgerow.models.benchmarks import Score
-    from hedgerow.models.language_models import LanguageModel
     from hedgerow.models.similarities import Model
+    from hedgerow.models.studying import StudyResult
+    from hedgerow.models.tradeoff import Tradeoff
     from hedgerow.models.trained import TrainedEncoder
 
 
@@ -57,103 +58,107 @@ class Modelling:
 
         return train(
             self._home,
-            _number(release),
+            asked.release_number(release),
             preset=preset,
             recipe=Path(recipe) if recipe else None,
             settings=settings,
-            seed=_seed(seed),
+            seed=asked.seed(seed),
         )
 
-    def finetune_language_model(
+    def study(
         self,
+        name: str,
         release: Release | int | None = None,
         *,
-        base: str | Path,
-        arm: str | None = None,
-        recipe: str | Path | None = None,
+        preset: str = "",
         seed: int | None = None,
-        merge: bool = False,
+        benchmarks: str | Sequence[str] = (),
+        suites: str | Sequence[str] = (),
         **settings: Any,
-    ) -> LanguageModel:
-        """Finetune a causal language model on a release's question pairs with LoRA.
+    ) -> StudyResult:
+        """Train several times, each time with other data, and compare the models.
 
         Args:
+            name: data, triples, types, writers or sources, see docs/training.md.
             release: otherwise the newest.
-            base: the model's folder, or its name on the model hub.
-            arm: which variants the questions are about: both, paper, negation or hedging;
-                otherwise the recipe's.
-            recipe: a YAML file; otherwise the HedgeTriple paper's values.
-            seed: decides the draw and order of the pairs; the same one unless named.
-            merge: save the model merged with its adapter, too.
-            settings: changes of the recipe, such as ``epochs=3`` or ``max_pairs=1000`` (see
-                docs/language_models.md).
-
-        Returns:
-            The adapter's ``folder``, with ``run`` and ``figures``.
+            preset: otherwise 'paper' for the study 'data', and for the others the one that fits the
+                release.
+            seed, settings: as in `train`, of all trainings.
+            benchmarks, suites: then measure every model with these benchmarks, on the data named
+                last, and these suites of mteb's tasks.
 
         Raises:
-            HedgerowError: no question pairs, no causal language model, a wrong setting, or the run
-                ended early; 'hedgerow run ID' goes on with it.
+            HedgerowError: no such study or release, too little for it, another one is under way,
+                a wrong setting, data missing, or the run ended early; 'hedgerow run ID' goes on
+                with it.
         """
-        from hedgerow.models.language_models import finetune
+        from hedgerow.models.studying import store_study, study_result
+        from hedgerow.runs.running import carry_out
 
-        return finetune(
+        run = store_study(
             self._home,
-            _number(release),
-            base=str(base),
-            arm=arm,
-            recipe=Path(recipe) if recipe else None,
-            settings=settings,
-            seed=_seed(seed),
-            merge=merge,
+            name,
+            asked.release_number(release),
+            preset=preset,
+            changes=settings,
+            seed=asked.seed(seed),
+            benchmarks=asked.names(benchmarks, what="benchmarks"),
+            suites=asked.names(suites, what="suites"),
         )
+        carry_out(*self._home, run.id)
+        return study_result(self._home, run.id)
 
-    def finetune_at_provider(
+    def tradeoff(
         self,
-        model: str,
-        release: Release | int | None = None,
+        model: TrainedEncoder | int,
         *,
-        base_url: str = "",
-        arm: str = "both",
-        epochs: int | None = None,
-        seed: int | None = None,
-        dry_run: bool = False,
-    ) -> dict[str, Any]:
-        """Finetune a language model on a release's question pairs at its provider.
+        share: float | None = None,
+        sts: str | Path | None = None,
+    ) -> Tradeoff:
+        """How a training trades general ability for negation; measured if it is not yet.
 
-        This waits until the provider is done, which can take hours. If it is interrupted, the job
-        goes on there, and 'hedgerow run ID' follows it again.
+        The weights of the base encoder and the finetuned ones are mixed; nothing is trained.
 
         Args:
-            model, base_url: as the server calls it, and the server's address, which speaks
-                OpenAI's protocol. The key is OPENAI_API_KEY.
-            release: otherwise the newest.
-            arm: which variants are asked about, as in `Release.question_pairs`.
-            epochs, seed: the provider's own unless named.
-            dry_run: only say what it would take.
+            model: it, or the number of its run.
+            share: of the finetuned weights, from 0 to 1, to be measured besides the tenths.
+            sts: a file with a score and two sentences a line, separated by tabs, which measures
+                general ability in addition to retrieval and drift.
 
         Returns:
-            ``fine_tuned_model`` (what the provider calls the new model), ``job``, ``run``,
-            ``tokens`` and ``cost``; of a dry run ``train``, ``validation``, ``tokens`` and
-            ``cost``, None where no price is known.
+            Its points, and the way to save one of them as a model.
 
         Raises:
-            HedgerowError: too few question pairs, a wrong value, or the job failed.
-
-        >>> project = example_project()
-        >>> project.anchors.add([f"The bridge over brook {n} is safe." for n in range(9)]).count
-        9
-        >>> done = project.generate(provider="rules", types=["verbal", "word"])
-        >>> decided = project.decide_by_rule("levenshtein < 40", "accept", reviewer="me")
-        >>> release = project.release("first")
-        >>> project.finetune_at_provider("gpt-4o-mini", release, dry_run=True)["train"]
-        18
+            HedgerowError: no such training, its model is gone, or too little is held out.
         """
-        from hedgerow.models.provider import finetune
+        from hedgerow.models.tradeoff import tradeoff
 
-        values = {"model": model, "base_url": base_url, "release": _number(release)}
-        values |= {"arm": arm, "epochs": epochs, "seed": _seed(seed)}
-        return finetune(self._home, values, dry_run=dry_run)
+        return tradeoff(self._home, _run_of(model), share=share, sts=sts)
+
+    def push(
+        self, model: TrainedEncoder | int, repo: str, *, private: bool = True
+    ) -> dict[str, Any]:
+        """Publish a model that was trained here on the Hugging Face Hub.
+
+        The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+
+        Args:
+            model: it, or the number of its run.
+            repo: OWNER/NAME, made if it is not there.
+            private: whether only you can see it.
+
+        Returns:
+            url, commit and size (bytes), with the number of the run as ``run``.
+
+        Raises:
+            HedgerowError: no such model, no token, no right to write, or the hub can't be reached.
+        """
+        from hedgerow.publishing import store_push
+        from hedgerow.runs.running import carry_out
+        from training.hub.push_run import Subject
+
+        subject = Subject(run=_run_of(model))
+        return carry_out(*self._home, store_push(self._home, subject, repo, private=private))
 
     def similarity(
         self,
@@ -216,7 +221,7 @@ class Modelling:
             name,
             _name_of(self._home, model),
             data=Path(data) if data else None,
-            release=_number(release),
+            release=asked.release_number(release),
             split=asked.split_of(split) or Split.TEST,
             options={
                 "architecture": architecture,
@@ -227,19 +232,15 @@ class Modelling:
         return scores[0]
 
 
-def _number(release: Release | int | None) -> int | None:
-    if release is None or isinstance(release, int):
-        return release
-    number = getattr(release, "number", None)
+def _run_of(model: TrainedEncoder | int) -> int:
+    """The run that has trained a model."""
+    number = getattr(model, "run", model)
     if not isinstance(number, int):
-        raise HedgerowError(f"Expected a release or its number, found {release!r}.")
+        raise HedgerowError(
+            f"Expected a model that was trained here, or the number of its run, found a "
+            f"{type(model).__name__}."
+        )
     return number
-
-
-def _seed(given: int | None) -> int | None:
-    if given is not None and not isinstance(given, int):
-        raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
-    return given
 
 
 def _name_of(home: Home, model: TrainedEncoder | str | Path) -> str:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.failures import shown_address
-from db.models import RunState
-from db.runs import get_run
 from db.settings import load_settings
 from hedgerow import asked
 from hedgerow.data.anchors import Anchors
 from hedgerow.data.variants import Variants
+from hedgerow.generating import Generating
 from hedgerow.home import Home, home_of
+from hedgerow.judging import Judging
+from hedgerow.language_models import LanguageModels
 from hedgerow.modelling import Modelling
 from hedgerow.reviewing import Reviewing
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from curation.corpora.loading import Loaded
     from hedgerow.data.releases import Release
 
 
@@ -63,7 +65,7 @@ def open(
     return Project(home_of(load_settings(**given), create=create))
 
 
-class Project(Reviewing, Modelling):
+class Project(Generating, Reviewing, Judging, Modelling, LanguageModels):
     """A project, opened with `hedgerow.open`.
 
     Attributes:
@@ -111,157 +113,59 @@ class Project(Reviewing, Modelling):
         with reading(self._home.engine) as session:
             return project_counts(session, self._home.settings)
 
-    def load_starter_corpus(self) -> int:
-        """Load the starter corpus, passages and exclusions, as 'hedgerow init' does.
+    def corpora(self) -> pd.DataFrame:
+        """The corpora that come with Hedgerow, and how many of their anchors are in the project.
 
         Returns:
-            Anchors that were added; 0 where they are there already.
+            corpus, anchors (here), of (so many), licence, about; a row a corpus.
 
-        >>> hedgerow.open("with a corpus").load_starter_corpus() > 1000
+        >>> "starter" in set(example_project().corpora()["corpus"])
         True
-        """
-        from curation.corpora.loading import load_first
-
-        with writing(self._home.engine) as session:
-            return load_first(session).anchors
-
-    def generate(
-        self,
-        *,
-        provider: str = "openai",
-        model: str = "",
-        base_url: str = "",
-        roles: Sequence[str] = ("negation", "hedge"),
-        types: Sequence[str] = (),
-        source: str = "",
-        search: str = "",
-        anchors: Sequence[str] = (),
-        limit: int | None = None,
-        seed: int = 0,
-        temperature: float = 1.0,
-        budget: float | None = None,
-        max_calls: int | None = None,
-        dry_run: bool = False,
-        **options: Any,
-    ) -> dict[str, Any]:
-        """Write variants of anchors that have none; they are pending then.
-
-        Args:
-            provider: openai (any server that speaks its protocol), rules, or that of a plug-in.
-            model, base_url: as the server calls it, and the server's address. The key is
-                OPENAI_API_KEY.
-            roles: what to ask for about each anchor.
-            types: only these variant types.
-            source, search, anchors: only anchors of this source, with these words, or these uids.
-            limit: a sample of so many anchors, drawn by ``seed``, which also draws the cues.
-            budget, max_calls: pause when so many US dollars are spent, or after so many calls.
-            dry_run: only say what it would take.
-            options: further values of `curation.generation.request.GenerationRequest`, such as
-                ``concurrency=8`` or ``batch=True``.
-
-        Returns:
-            What the run came to, with its number as ``run``; `failed_calls` says what is missing
-            and why. Of a dry run anchors, calls, tokens,
-            cost and seconds, None while nothing is known.
-
-        Raises:
-            HedgerowError: there is nothing to ask for, a value is not usable, or the run ended
-                early; what was answered until then is stored.
-
-        >>> project = example_project()
-        >>> project.anchors.add(["The lamp is bright."]).count
-        1
-        >>> project.generate(provider="rules", types=["verbal"])["done"]
-        1
-        """
-        from hedgerow.data import generating
-        from hedgerow.runs.running import carry_out
-
-        values = {
-            "provider": provider,
-            "model": model,
-            "base_url": base_url,
-            "roles": asked.names(roles, what="roles"),
-            "seed": seed,
-            "temperature": temperature,
-            "budget": {"money": budget, "calls": max_calls},
-            "selection": {
-                "search": search,
-                "limit": limit,
-                "types": asked.names(types, what="types"),
-                "anchors": asked.names(anchors, what="uids of anchors"),
-            },
-        }
-        request, is_priced = generating.request_of(
-            self._home, {**values, **options}, source=source, needs_key=not dry_run
-        )
-        if dry_run:
-            return generating.cost_of(self._home, request, is_priced=is_priced).facts
-        return carry_out(*self._home, generating.store_request(self._home, request))
-
-    def failed_calls(self, run: int) -> pd.DataFrame:
-        """The calls of a generation that failed, or whose answers lack a type that was asked for.
-
-        Args:
-            run: its number.
-
-        Returns:
-            A row a call: uid and text of the anchor, role, the types asked for, whether it failed
-            or is incomplete, and what was wrong with the last answer.
-
-        Raises:
-            HedgerowError: there is no such run.
-
-        >>> project = example_project()
-        >>> project.anchors.add(["The car goes fast."]).count
-        1
-        >>> done = project.generate(provider="rules", types=["affixal"])
-        >>> print(project.failed_calls(done["run"])["problem"].iloc[0])
-        no rule fits: affixal: no sure opposite is known
         """
         import pandas as pd
 
-        from curation.generation.lacking_calls import LackingCall, lacking_calls
+        from hedgerow.data import corpora
 
-        with reading(self._home.engine) as session:
-            rows = lacking_calls(session, get_run(session, run).id)
-        return pd.DataFrame(rows, columns=list(LackingCall._fields))
+        return pd.DataFrame([state._asdict() for state in corpora.states(self._home)])
 
-    def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
-        """Measure every variant that is not measured yet: distances, flags, cosine.
+    def load_corpus(
+        self, name: str, *, accept_unflagged: bool = False, reviewer: str = ""
+    ) -> dict[str, Any]:
+        """Load a corpus, or what the project lacks of it; what nobody has reviewed is pending.
 
         Args:
-            encoder: a name or a folder, which becomes the active one; otherwise the active one.
+            name: such as 'antonyms' or 'claims'; `corpora` lists them.
+            accept_unflagged: accept by rule what no check flags; one undo takes it back.
+            reviewer: in whose name; otherwise the name that the project was opened with.
 
         Returns:
-            What the run came to, with its number as ``run``.
+            How many anchors, variants and decisions were added and how many variants accepted by
+            the rule, with the number of the run as ``run``.
 
         Raises:
-            HedgerowError: no such encoder, or another process is measuring at present.
+            HedgerowError: there is no such corpus, or no name of a reviewer for the rule.
 
-        >>> project = example_project()
-        >>> project.diagnose()["state"]
-        'done'
-        >>> bool(project.variants()["cosine"].notna().all())
-        True
+        >>> hedgerow.open("with searches").load_corpus("exclusions")["anchors"]
+        212
         """
-        from curation.diagnostics.measuring import KIND as MEASURE
-        from curation.encoders.registered import encoder_name
-        from db.runs import ensure_run
+        from hedgerow.data import corpora
         from hedgerow.runs.running import carry_out
 
-        settings, engine = self._home
-        with reading(engine) as session:
-            name = encoder_name(session, settings, encoder) if encoder else ""
-        with writing(engine) as session:
-            parameters = {"encoder": name} if name else {}
-            run = ensure_run(session, kind=MEASURE, parameters=parameters).run  # one may wait
-        if run.state == RunState.RUNNING:
-            raise HedgerowError(
-                f"Run {run.id} is measuring at present (process {run.pid} on {run.host}); wait for "
-                f"it, or cancel it with 'hedgerow runs cancel {run.id}'."
-            )
-        return carry_out(settings, engine, run.id)
+        run = corpora.store_loading(self._home, name, accept_unflagged, reviewer)
+        return carry_out(*self._home, run)
+
+    def load_starter_corpus(self) -> Loaded:
+        """Load the starter corpus, passages and exclusions, as 'hedgerow init' does.
+
+        Returns:
+            How many anchors, variants and decisions were added; 0 where they are there already.
+
+        >>> hedgerow.open("with a corpus").load_starter_corpus().anchors > 1000
+        True
+        """
+        from hedgerow.data import corpora
+
+        return corpora.load_starter(self._home)
 
     def release(
         self,

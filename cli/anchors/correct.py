@@ -6,19 +6,11 @@ import typer
 from rich.table import Table
 
 from cli.anchors.named import Uid
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
-from curation.anchors.carry_over import carry_over, proposals
-from curation.anchors.changes import (
-    SuspiciousWording,
-    correct_anchor,
-    get_anchor,
-)
 from curation.plurals import counted
-from db.engine import writing
-from db.errors import HedgerowError
-from db.models import Status
+from hedgerow.data.anchor_changes import correct as correct_anchor
 
 
 def correct(
@@ -45,44 +37,23 @@ def correct(
     With --carry-over, accepted variants that have the corrected words are edited and stay accepted.
     'hedgerow review undo' takes these edits back together.
     """
-    settings, engine = open_home()
-    with writing(engine) as session:
-        anchor = get_anchor(session, uid)
-        who = reviewer_id(session, settings, reviewer)
-        anchor_id = anchor.id
-        try:
-            done = correct_anchor(
-                session,
-                anchor_id,
-                text,
-                expected_revision=anchor.revision,
-                reviewer_id=who,
-                insist=force,
-            )
-        except SuspiciousWording as suspicious:
-            raise HedgerowError(
-                f"Nothing was changed. {suspicious} Word it differently, or insist with --force."
-            ) from None
-        found = [p for p in proposals(session, anchor_id) if p.was is Status.ACCEPTED]
-        if carry:
-            chosen = {proposal.variant_id: proposal.new_text for proposal in found}
-            carry_over(session, anchor_id, chosen, reviewer_id=who)
-        looks = done.second_looks - len(found) * carry
-    carried = [{"variant": p.uid, "text": p.new_text} for p in found] if carry else []
+    done = correct_anchor(
+        open_home(), uid, text, reviewer=reviewer, carry=carry, force=force, forced_by="--force"
+    )
     result = {
         "anchor": uid,
         "revision": done.revision,
-        "second_looks": looks,
-        "carried_over": carried,
+        "second_looks": done.second_looks,
+        "carried_over": [{"variant": new.uid, "text": new.text} for new in done.carried],
     }
-    lines: list[str | Table] = [f"{uid} now has wording {done.revision}. {_looks(looks)}"]
-    if carried:
-        rows = [new.values() for new in carried]
-        lines += ["Carried over to:", table_of("variant", "text", rows=rows)]
-    elif found:
+    told = f"{uid} now has wording {done.revision}. {_looks(done.second_looks)}"
+    lines: list[str | Table] = [told]
+    if done.carried:
+        lines += ["Carried over to:", table_of("variant", "text", rows=done.carried)]
+    elif done.left:
         lines.append(
-            f"{counted(len(found), 'accepted variant')} could take the correction over; open the "
-            "anchor on the Anchors page to look at the new texts."
+            f"{counted(len(done.left), 'accepted variant')} could take the correction over; open "
+            "the anchor on the Anchors page to look at the new texts."
         )
     show(result, as_json, *lines)
 

@@ -4,11 +4,10 @@ from typing import Annotated
 
 import typer
 
-from cli.anchors.named import Uids, ids_of, show_changed
+from cli.anchors.named import Uids, show_changed
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson
-from curation.anchors.attributes import set_facts
-from db.engine import writing
+from hedgerow.data.anchor_changes import set_facts
 
 
 def describe(
@@ -18,10 +17,7 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Give anchors another genre or language, all of them or none."""
-    _, engine = open_home()
-    with writing(engine) as session:
-        ids = ids_of(session, uids)
-        changed = set(set_facts(session, ids.values(), genre=genre, language=language))
+    done = set_facts(open_home(), uids, genre=genre, language=language)
     wanted = {"genre": genre, "language": language}
     given: dict[str, object] = {k: v for k, v in wanted.items() if v is not None}
-    show_changed(ids, changed, as_json, "changed", "like that", given)
+    show_changed(done, as_json, "changed", "like that", given)

@@ -1,13 +1,9 @@
 """Taking anchors out of use, and into use again."""
 
-from cli.anchors.named import Uids, ids_of, show_changed
+from cli.anchors.named import Uids, show_changed
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson
-from curation.anchors.changes import (
-    restore_anchors,
-    retire_anchors,
-)
-from db.engine import writing
+from hedgerow.data.anchor_changes import set_retired
 
 
 def retire(uids: Uids, as_json: AsJson = False) -> None:
@@ -21,9 +17,6 @@ def restore(uids: Uids, as_json: AsJson = False) -> None:
 
 
 def _set_retired(uids: list[str], retired: bool, as_json: bool) -> None:
-    _, engine = open_home()
-    with writing(engine) as session:
-        ids = ids_of(session, uids)
-        changed = set((retire_anchors if retired else restore_anchors)(session, ids.values()))
-    done, before = ("retired", "retired") if retired else ("restored", "in use")
-    show_changed(ids, changed, as_json, done, before, {"retired": retired})
+    done = set_retired(open_home(), uids, retired=retired)
+    verb, before = ("retired", "retired") if retired else ("restored", "in use")
+    show_changed(done, as_json, verb, before, {"retired": retired})

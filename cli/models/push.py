@@ -4,13 +4,12 @@ from typing import Annotated
 
 import typer
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import open_home
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
-from db.engine import writing
 from db.errors import HedgerowError
-from training.hub.publishing import require_token
-from training.hub.push_run import KIND, Subject, request_push
+from hedgerow.publishing import store_push
+from training.hub.push_run import KIND, Subject
 from training.runs.kinds import kind_of
 
 
@@ -40,15 +39,6 @@ def push_to_hub(
     if (run is None) == (release is None):
         found = "neither" if run is None else "both"
         raise HedgerowError(f"Expected a run's number or --release, found {found}; name one.")
-    settings, engine = open_home()
-    with writing(engine) as session:
-        asked = request_push(
-            session,
-            Subject(run, release),
-            repo=repo,
-            private=private,
-            requested_by=asked_by(session, settings),
-        )
-        require_token()  # without one nothing is stored
-    result = carry_out_run(settings, engine, asked.id)
+    home = open_home()
+    result = carry_out_run(*home, store_push(home, Subject(run, release), repo, private=private))
     show(result, as_json, kind_of(KIND).sum_up(result))

@@ -4,19 +4,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sqlalchemy import Engine
 
-from cli.shared.home import asked_by, open_home
-from cli.shared.run_here import carry_out_run
+from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
-from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.settings import Settings
+from hedgerow.home import Home
+from hedgerow.models.tradeoff import figure_names, measured_curve, save_point, suggested_share
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
-from training.retention.tradeoff import StsFile, finished_training, read_sts_file, request_tradeoff
-from training.retention.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
-from training.retention.tradeoff_save import request_save
+from training.retention.tradeoff_curve import Curve
 
 
 def tradeoff(
@@ -46,59 +42,23 @@ def tradeoff(
     """
     if save and share is None:
         raise HedgerowError("Expected --share beside --save, found none; such as --share 0.7.")
-    settings, engine = open_home()
-    sts = read_sts_file(sts_file) if sts_file else None
-    curve = _curve(settings, engine, run, share=share, sts=sts)
-    saved = _saved(settings, engine, run, share) if save and share is not None else {}
+    home = open_home()
+    curve = measured_curve(home, run, share=share, sts=sts_file)
+    saved = _saved(home, run, share) if save and share is not None else {}
     result = _facts(curve, share) | saved
     told = [f"The model is saved as {saved['encoder']!r} in {saved['model']}."] if saved else []
     retrieval = [WHAT_IT_IS] if curve.measured([RETRIEVAL]) else []
     show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *told)
 
 
-def _curve(
-    settings: Settings, engine: Engine, training: int, *, share: float | None, sts: StsFile | None
-) -> Curve:
-    """The measured trade-off; measured now if it is not there, or not as it is asked for."""
-    with reading(engine) as session:
-        finished_training(session, training)
-        curve = curve_of(session, training)
-    enough = curve is not None and (share is None or curve.at(share) is not None)
-    if curve is not None and enough and sts is None:
-        return curve
-    with writing(engine) as session:
-        asked = request_tradeoff(
-            session,
-            settings,
-            training=training,
-            sts=sts,
-            more_shares=() if share is None else (share,),
-            requested_by=asked_by(session, settings),
-        )
-    carry_out_run(settings, engine, asked.id)
-    with reading(engine) as session:
-        curve = curve_of(session, training)
-    assert curve is not None  # it has just been stored
-    return curve
-
-
-def _saved(settings: Settings, engine: Engine, training: int, share: float) -> dict[str, Any]:
-    with writing(engine) as session:
-        asked = request_save(
-            session,
-            settings,
-            training=training,
-            share=share,
-            requested_by=asked_by(session, settings),
-        )
-    result = carry_out_run(settings, engine, asked.id)
+def _saved(home: Home, training: int, share: float) -> dict[str, Any]:
+    result = save_point(home, training, share)
     return {"model": result["model"], "encoder": result["name"]}
 
 
 def _facts(curve: Curve, share: float | None) -> dict[str, Any]:
     """What ``--json`` says of a curve."""
     point = None if share is None else curve.at(share)
-    general, negation = axes(curve)
     return {
         "run": curve.run,
         "training": curve.training,
@@ -106,13 +66,13 @@ def _facts(curve: Curve, share: float | None) -> dict[str, Any]:
         "sts": curve.sts,
         "counts": curve.counts,
         "points": [point._asdict() for point in curve.points],
-        "suggested": suggested(curve, general=general[0], negation=negation[0]),
+        "suggested": suggested_share(curve),
         "chosen": point._asdict() if point else None,
     }
 
 
 def _table(curve: Curve) -> Any:
-    names = [*curve.measured(NEGATION), *curve.measured(GENERAL)]
+    names = figure_names(curve)
     return table_of(
         "share",
         *names,

@@ -1,11 +1,10 @@
 """Asking a chat model for its opinion on variants."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from sqlalchemy.orm import Session
 
-from cli.shared.home import asked_by, open_home
+from cli.shared.home import open_home
 from cli.shared.options import (
     BaseUrl,
     CallCap,
@@ -19,18 +18,10 @@ from cli.shared.options import (
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.estimate import RunEstimate
-from curation.generation.costs.prices import dollars, price_under, spent_by
-from curation.generation.judging.opinion_calls import estimate_judging
-from curation.generation.judging.opinion_request import JudgeRequest
-from curation.generation.judging.opinion_run import broken_off, request_opinions
-from curation.generation.prompts import JUDGE, find_version, seed_prompts
-from curation.generation.providers.chat.addresses import require_key
+from curation.generation.costs.prices import dollars, spent_by
 from curation.plurals import counted
-from curation.taxonomy.built_in import known_type
-from curation.taxonomy.project_types import list_types
-from curation.validation import checked
-from db.engine import writing
 from db.models import Status
+from hedgerow.data.judging import cost_facts, cost_of_judging, store_judging
 
 ANY = "any"
 
@@ -70,38 +61,27 @@ def judge(
     What it has judged already is left out. A run that was broken off is carried on by the same
     command, or by 'hedgerow run ID'.
     """
-    settings, engine = open_home()
-    with writing(engine) as session:
-        seed_prompts(session)
-        request = _request(
-            session,
-            model=model,
-            base_url=base_url,
-            concurrency=concurrency,
-            max_tokens=max_tokens,
-            timeout=timeout,
-            prompt=find_version(session, JUDGE, prompt).id,
-            budget={"money": budget, "calls": max_calls},
-            selection={
-                "types": [
-                    known_type(list_types(session), name.strip()).id
-                    for name in types.split(",")
-                    if name.strip()
-                ],
-                "status": None if status == ANY else status,
-                "flagged": flagged,
-                "limit": limit,
-            },
-        )
-        if dry_run:
-            found = estimate_judging(session, request)
-            show(_as_json(found), as_json, *_told(found))
-            return
-        require_key(request.base_url, settings)
-        run = broken_off(session, request) or request_opinions(
-            session, request, requested_by=asked_by(session, settings)
-        )
-    result = carry_out_run(settings, engine, run.id)
+    home = open_home()
+    values = {
+        "model": model,
+        "base_url": base_url,
+        "concurrency": concurrency,
+        "max_tokens": max_tokens,
+        "timeout": timeout,
+        "budget": {"money": budget, "calls": max_calls},
+        "selection": {
+            "types": tuple(name.strip() for name in types.split(",") if name.strip()),
+            "status": None if status == ANY else status,
+            "flagged": flagged,
+            "limit": limit,
+        },
+    }
+    if dry_run:
+        found = cost_of_judging(home, values, prompt=prompt, called=as_option)
+        show(cost_facts(found), as_json, *_told(found))
+        return
+    run = store_judging(home, values, prompt=prompt, called=as_option)
+    result = carry_out_run(*home, run)
     show(
         result,
         as_json,
@@ -109,25 +89,6 @@ def judge(
         f"{counted(result['failed'], 'call')} failed. {counted(result['calls'], 'request')} cost "
         f"{spent_by(result)}.",
     )
-
-
-def _request(session: Session, **values: Any) -> JudgeRequest:
-    request = checked(JudgeRequest, values, called=as_option)
-    price = price_under(session, request.model, request.budget.money)
-    return request.model_copy(update={"price": price})
-
-
-def _as_json(found: RunEstimate) -> dict[str, Any]:
-    return {
-        "dry_run": True,
-        "variants": found.total_calls,
-        "anchors": found.anchors,
-        "prompt_tokens": found.prompt_tokens,
-        "completion_tokens": found.completion_tokens,
-        "cost": found.cost,
-        "seconds": found.seconds,
-        "based_on": found.based_on,
-    }
 
 
 def _told(found: RunEstimate) -> list[str]:

@@ -8,16 +8,13 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
-from curation.review.opinions.agreement import Agreement, agreement, together
-from curation.review.opinions.stored import judges
-from db.engine import reading
+from curation.review.opinions.agreement import Agreement, together
+from hedgerow.data.opinions import agreements
 
 
 def show_agreement(as_json: AsJson = False) -> None:
     """Show how far each model that gives opinions agrees with people, by type."""
-    _, engine = open_home()
-    with reading(engine) as session:
-        found = [(one, agreement(session, one.id)) for one in judges(session)]
+    found = agreements(open_home())
     result = {
         "judges": [
             {

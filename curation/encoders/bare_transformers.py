@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from curation.encoders.loading import check_only_safetensors
+from curation.encoders.loading_log import loading_logged
 from curation.encoders.model_folders import encoder_folder
 from db.errors import HedgerowError, first_line
 
@@ -34,14 +35,15 @@ def load_transformer(name: str, kind: str) -> BareTransformer:
 
     import transformers
     from sentence_transformers.util import get_device_name
-    from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()  # it would write into a run's log
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-        model, found = getattr(transformers, kind).from_pretrained(
-            str(folder), local_files_only=True, use_safetensors=True, output_loading_info=True
-        )
+        with loading_logged():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                str(folder), local_files_only=True
+            )
+            model, found = getattr(transformers, kind).from_pretrained(
+                str(folder), local_files_only=True, use_safetensors=True, output_loading_info=True
+            )
     except Exception as error:  # a foreign folder can fail in any way
         reason = first_line(error)
         raise HedgerowError(f"Could not load the model in {str(folder)!r}: {reason}") from error

@@ -23,6 +23,7 @@ from curation.encoders.checkpoint_kind import (
     require_encoder,
     require_encoder_config,
 )
+from curation.encoders.loading_log import loading_logged
 from curation.encoders.model_folders import (
     DEFAULT_ENCODER,
     DEFAULT_PACKAGE,
@@ -114,17 +115,16 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
     check_only_safetensors(folder)
 
     import sentence_transformers
-    from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()  # it would write into a run's log
     try:
-        model = getattr(sentence_transformers, kind)(
-            str(folder),
-            device=device,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
+        with loading_logged():
+            model = getattr(sentence_transformers, kind)(
+                str(folder),
+                device=device,
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True},
+            )
     except Exception as error:  # a foreign folder can fail in any way
         reason = first_line(error)
         raise HedgerowError(f"Could not load the encoder in {str(folder)!r}: {reason}") from error

@@ -1,6 +1,5 @@
 """Generation as a run: asked for on a page or the command line, carried out by its own process."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from curation.diagnostics import measuring
 from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
 from curation.generation.costs.ledger import Ledger, read_ledger
 from curation.generation.duplicates import check_alone, leave_out_made
+from curation.generation.event_loop import run_to_end
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.addresses import key_for
@@ -112,9 +112,9 @@ def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledg
     """
     ledger = read_ledger(context.engine, context.run.id, request.budget)
     if request.batch:
-        asyncio.run(BatchWorker(context, request, asker, ledger).run())
+        run_to_end(BatchWorker(context, request, asker, ledger).run())
     else:
-        asyncio.run(Worker(context, request, asker, ledger).run())
+        run_to_end(Worker(context, request, asker, ledger).run())
     return ledger
 
 

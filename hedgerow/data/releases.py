@@ -26,6 +26,7 @@ from db.models import Split
 from hedgerow.asked import split_of
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.progress import progress_bar
+from hedgerow.runs.quiet import quietly
 from training.benchmarks.contamination import compare
 
 if TYPE_CHECKING:
@@ -132,9 +133,9 @@ class Release:
         >>> [split.num_rows for split in data.values()]
         [1]
         """
-        from datasets import Dataset, DatasetDict
-
         name = _table(table)
+        with quietly():
+            from datasets import Dataset, DatasetDict
         columns = TABLES[name]
         found = {}
         for split in Split:
@@ -172,6 +173,28 @@ class Release:
             self._home, self.number, Path(folder), format=format, zipped=zip, arm=arm_of(arm)
         )
         return done.folder
+
+    def push(self, repo: str, *, private: bool = True) -> dict[str, Any]:
+        """Publish the release as a data set on the Hugging Face Hub.
+
+        The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+
+        Args:
+            repo: OWNER/NAME, made if it is not there.
+            private: whether only you can see it.
+
+        Returns:
+            url, commit and size (bytes), with the number of the run as ``run``.
+
+        Raises:
+            HedgerowError: no token, no right to write, or the hub can't be reached.
+        """
+        from hedgerow.publishing import store_push
+        from hedgerow.runs.running import carry_out
+        from training.hub.push_run import Subject
+
+        subject = Subject(release=self.number)
+        return carry_out(*self._home, store_push(self._home, subject, repo, private=private))
 
     def _frame(self, table: Table, split: str | None) -> pd.DataFrame:
         import pandas as pd

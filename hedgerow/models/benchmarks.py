@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ class Score:
     interval: tuple[float, float] | None
     run: int
     figures: Mapping[str, Any]
-    _file: Path | None = None
+    _file: Path | None = field(default=None, repr=False)
 
     def items(self) -> pd.DataFrame:
         """Every item with its texts, scores and outcome; empty for mteb's tasks.

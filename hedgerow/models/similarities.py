@@ -11,6 +11,7 @@ from curation.encoders.registered import encoder_source
 from db.engine import reading
 from db.errors import HedgerowError
 from hedgerow.home import Home
+from hedgerow.runs.quiet import quietly
 from training.evaluation.similarity import FIGURE_1, ProbePair, probe_rows, probe_similarities
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ def similarities(
     import pandas as pd
 
     probes = FIGURE_1 if pairs is None else [_probe(pair) for pair in pairs]
-    old = probe_similarities(encoder(home, before), probes) if before is not None else None
-    new = probe_similarities(encoder(home, model), probes)
+    with quietly():
+        old = probe_similarities(encoder(home, before), probes) if before is not None else None
+        new = probe_similarities(encoder(home, model), probes)
     rows = [row[:-1] for row in probe_rows(probes, before=old, after=new)]
     return pd.DataFrame(rows, columns=["anchor", "text", "label", "series", "cosine"])
 

@@ -10,6 +10,7 @@ from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run
 from hedgerow.home import Home, asked_by
+from hedgerow.runs.quiet import quietly
 from hedgerow.runs.running import carry_out
 from training.recipe.inputs import with_full_paths
 from training.recipe.plan import plan
@@ -63,12 +64,7 @@ def store_training(
             chosen = named(preset) if preset else fitting(wanted)
             told = f". {chosen.purpose}" if preset else f", since {reason(wanted)}."
             base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{told}"
-        changed = (
-            Recipe.model_validate({**base.model_dump(), **changes})
-            if isinstance(changes, Mapping)
-            else base.with_overrides(changes)
-        )
-        whole = with_full_paths(changed)
+        whole = changed_recipe(base, changes)
         run = request_training(
             session,
             release_number=number,
@@ -77,6 +73,18 @@ def store_training(
             requested_by=asked_by(session, home.settings),
         )
     return Asked(run, whole, why)
+
+
+def changed_recipe(base: Recipe, changes: Sequence[str] | Mapping[str, Any]) -> Recipe:
+    """The recipe with these changes, see `store_training`, and with full paths.
+
+    Raises:
+        HedgerowError: an unknown key or a wrong value.
+    """
+    if not isinstance(changes, Mapping):
+        return with_full_paths(base.with_overrides(changes))
+    named = {k: str(value) if isinstance(value, Path) else value for k, value in changes.items()}
+    return with_full_paths(Recipe.model_validate({**base.model_dump(), **named}))
 
 
 def train(
@@ -98,6 +106,12 @@ def train(
         seed=DEFAULT_SEED if seed is None else seed,
     )
     result = carry_out(home.settings, home.engine, asked.run.id)
-    from hedgerow.models.trained import load_trained
+    return loaded(result)
 
-    return load_trained(result)
+
+def loaded(result: Mapping[str, Any]) -> TrainedEncoder:
+    """The model that a finished run has left; see `hedgerow.models.trained.load_trained`."""
+    with quietly():
+        from hedgerow.models.trained import load_trained
+
+        return load_trained(result)

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
+from hedgerow.runs.quiet import quietly
+
 Report = Callable[[int, int, str], None]
 """Called with (steps done, steps in all, what is going on)."""
 
@@ -34,12 +36,14 @@ def progress_bar() -> Iterator[Report]:
     """A progress bar where somebody is watching; elsewhere what is reported is not shown.
 
     It shows a share, since the steps of a run are not always what its message counts: a training
-    takes its steps first, and then measures.
+    takes its steps first, and then measures. Meanwhile, what libraries warn of is not printed.
     """
-    if err.is_jupyter:
-        with _notebook_bar() as report:
-            yield report
-        return
+    with quietly(), _notebook_bar() if err.is_jupyter else _terminal_bar() as report:
+        yield report
+
+
+@contextmanager
+def _terminal_bar() -> Iterator[Report]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("Starting.", total=None)
@@ -56,15 +60,22 @@ def _notebook_bar() -> Iterator[Report]:
     """A bar of plain text in the cell's output; rich's own needs ipywidgets."""
     display = import_module("IPython.display")
     shown = display.display(_plain(""), raw=True, display_id=True)
+    last = ""
 
     def report(step: int, total: int, message: str) -> None:
+        nonlocal last
         share = min(1.0, step / total) if total else 0.0
         full = round(WIDTH * share)
         bar = "━" * full + "─" * (WIDTH - full)
-        shown.update(_plain(f"{bar} {share:4.0%} {text_of(message).plain}"), raw=True)
+        text = f"{bar} {share:4.0%} {text_of(message).plain}"
+        if text != last:
+            shown.update(_plain(text), raw=True)
+        last = text
 
-    yield report
-    shown.update(_plain(""), raw=True)
+    try:
+        yield report
+    finally:
+        shown.update(_plain(""), raw=True)
 
 
 def _plain(text: str) -> dict[str, str]:

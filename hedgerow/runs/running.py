@@ -16,11 +16,11 @@ from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
 from db.engine import reading
 from db.errors import HedgerowError, RunEnded
-from db.execution import execute
+from db.execution import WAITING, execute
 from db.models import CallState, Run, RunState
 from db.runs import get_run, last_metrics
 from db.settings import Settings
-from hedgerow.runs.progress import Report, is_watched, progress_bar
+from hedgerow.runs.progress import Report, err, is_watched, progress_bar, text_of
 from training.runs.kinds import WORK
 
 FOLLOW_SECONDS = 0.5
@@ -73,21 +73,35 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
 
 @contextmanager
 def _following(engine: Engine, run_id: int, report: Report) -> Iterator[None]:
-    """Report what a run that works in this process writes into its row."""
-    ended = threading.Event()
+    """Report what a run that works in this process writes into its row.
+
+    Where nobody watches a bar, say on standard error that the run waits for others.
+    """
+    ended, tell = threading.Event(), report if is_watched() else _waiting_told()
 
     def follow() -> None:
         while not ended.wait(FOLLOW_SECONDS):
             with suppress(HedgerowError), reading(engine) as session:  # a busy database
                 run = get_run(session, run_id)
-                report(run.step, run.total, run.message)
+                tell(run.step, run.total, run.message)
 
     follower = threading.Thread(target=follow, daemon=True)
-    if is_watched():
-        follower.start()
+    follower.start()
     try:
         yield
     finally:
         ended.set()
-        if follower.is_alive():
-            follower.join()
+        follower.join()
+
+
+def _waiting_told() -> Report:
+    """Says once, each time that a run begins to wait for other work, that it does."""
+    last = ""
+
+    def report(step: int, total: int, message: str) -> None:
+        nonlocal last
+        if WAITING in message and message != last:
+            err.print(text_of(message), soft_wrap=True)
+        last = message
+
+    return report

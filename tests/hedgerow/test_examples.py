@@ -8,21 +8,34 @@ from pathlib import Path
 import pytest
 
 import hedgerow
+from curation.diagnostics import measuring
 from hedgerow.data.anchors import Anchors
 from hedgerow.data.variants import Variants
+from hedgerow.models.tradeoff import Tradeoff
 from tests.hedgerow.conftest import Example
 
 MODULES = (
     "data.anchors",
     "data.releases",
     "data.variants",
+    "generating",
+    "judging",
+    "language_models",
     "modelling",
     "project",
     "reviewing",
 )
 
-IN_DOCS = {"train", "benchmark", "finetune_language_model"}
-"""Take a while; docs/python.md has their example, and its test runs it."""
+IN_DOCS = {
+    "train",
+    "finetune_language_model",
+    "study",
+    "tradeoff",
+    "save",
+    "push",
+    "benchmark",
+}
+"""Take a while, or ask a server; docs/python.md has their example, and its test runs it."""
 
 
 @pytest.mark.slow
@@ -31,6 +44,7 @@ def test_examples(
     name: str, example_project: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(measuring, "start_process", lambda *_: None)
     module = importlib.import_module(f"hedgerow.{name}")
     found = doctest.DocTestFinder(exclude_empty=True).find(
         module, extraglobs={"hedgerow": hedgerow, "example_project": example_project}
@@ -47,7 +61,7 @@ def test_examples(
 def test_each_public_method_has_an_example() -> None:
     public = [
         (name, method)
-        for kind in (hedgerow.Project, hedgerow.Release, Anchors, Variants)
+        for kind in (hedgerow.Project, hedgerow.Release, Anchors, Variants, Tradeoff)
         for name, method in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_")
     ]

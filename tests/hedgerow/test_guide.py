@@ -10,6 +10,8 @@ import pytest
 import hedgerow
 from tests.support.checkout import ROOT
 from tests.support.checkpoints import checkpoint
+from tests.support.publishing import hub as hub
+from tests.support.servers.hub_server import OWNER, HubServer
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 
 GUIDE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -21,10 +23,11 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_walk_ends_in_a_score(
-    tmp_path: Path, small_llama: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_walk_ends_in_a_score_and_on_the_hub(
+    tmp_path: Path, small_llama: Path, monkeypatch: pytest.MonkeyPatch, hub: HubServer
 ) -> None:
-    """Some steps of tiny models stand for the trainings; all else is run as it is printed."""
+    """Some steps of tiny models stand for the trainings, and the owner is one that our hub knows;
+    all else is run as it is printed."""
     monkeypatch.chdir(tmp_path)
     tiny = checkpoint("BertForMaskedLM", tmp_path / "tiny")
     (table,) = blocks("text")
@@ -35,6 +38,7 @@ def test_the_walk_ends_in_a_score(
         short = block.replace(
             'preset="quick"', f'preset="quick", max_steps=2, base_encoder={str(tiny)!r}'
         ).replace('base="my_llama"', f"base={str(small_llama)!r}, max_pairs=8")
+        short = short.replace('"me/', f'"{OWNER}/')
         exec(compile(short, "docs/python.md", "exec"), names)  # noqa: S102  (our own guide)
     project: hedgerow.Project = names["project"]
     assert names["done"].count == 3
@@ -49,3 +53,6 @@ def test_the_walk_ends_in_a_score(
     assert llama.figures.loc["right"].between(0, 1).all()
     assert names["after"].model.startswith("run ") and names["after"].n == names["before"].n > 0
     assert len(names["after"].items()) == names["after"].n
+    assert names["study"].trainings["state"].tolist() == ["done"] * 3
+    assert len(names["study"].scores) == 4
+    assert set(hub.repos) == {("model", f"{OWNER}/gentle-encoder"), ("dataset", f"{OWNER}/claims")}

@@ -17,7 +17,7 @@ from curation.encoders.loading import fingerprint
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import Release
 from training.finetune import checkpoints
 from training.finetune.compute.devices import (
@@ -97,7 +97,7 @@ def work(context: RunContext) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for another training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     since = context.run.started_at if context.run.group else context.run.created_at
     with device_to_oneself(wait, lock=context.settings.training_lock, since=since), _quiet():

@@ -18,7 +18,7 @@ from curation.encoders.model_folders import encoder_folder
 from curation.encoders.registered import register_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import Encoder
 from training.benchmarks.scorers.architecture import scorer_for
 from training.benchmarks.scorers.embedding_models import BiEncoder
@@ -92,7 +92,7 @@ def work(context: RunContext) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for another training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     since, lock = context.run.created_at, context.settings.training_lock
     with device_to_oneself(wait, lock=lock, since=since):

@@ -21,7 +21,7 @@ from curation.encoders import reading_pace
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
@@ -214,7 +214,7 @@ def work(context: RunContext) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for a training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     since, lock = context.run.created_at, context.settings.training_lock
     with device_to_oneself(wait, lock=lock, since=since):

@@ -17,7 +17,7 @@ from curation.encoders.registered import register_encoder
 from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, Split, VariantCosine
 from db.runs import create_run, get_run, under_way
 from db.settings import Settings, load_settings
@@ -147,7 +147,7 @@ def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     share_the_processor()
 
     def wait() -> None:
-        context.update(0, 0, "Waiting for another training on this machine to end.")
+        context.update(0, 0, WAITING)
 
     # A study's own trainings take turns with others: each has waited since it was begun.
     since = context.run.started_at if context.run.group else context.run.created_at

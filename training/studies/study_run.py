@@ -23,7 +23,7 @@ from db.runs import (
     requeue,
     under_way,
 )
-from db.settings import load_settings
+from db.settings import Settings
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs import lifecycle as measuring
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
@@ -92,6 +92,7 @@ def plan_study(session: Session, study: Study, *, data: Composition, base: Recip
 
 def request_study(
     session: Session,
+    settings: Settings,
     study: Study,
     *,
     data: Composition,
@@ -121,7 +122,7 @@ def request_study(
             "recipe": base.model_dump(mode="json"),
             "caution": planned.design.caution,
             "told": [*filter(None, [planned.design.caution]), *planned.design.told],
-            **_afterwards(session, measured, base, trainings=len(planned.seconds)),
+            **_afterwards(session, settings, measured, base, trainings=len(planned.seconds)),
         },
         requested_by=requested_by,
     )
@@ -133,13 +134,18 @@ def request_study(
 
 
 def _afterwards(
-    session: Session, measured: Measured | None, base: Recipe, *, trainings: int
+    session: Session,
+    settings: Settings,
+    measured: Measured | None,
+    base: Recipe,
+    *,
+    trainings: int,
 ) -> dict[str, Any]:
     """What a study keeps of the benchmarks that follow it: the request for the base encoder, and
     about how many seconds it takes with all models; {} without any."""
     if not measured or not any(measured):
         return {}
-    settings, encoder = load_settings(), ModelChoice(name=base.base_encoder)
+    encoder = ModelChoice(name=base.base_encoder)
     request = checked_request(
         session,
         settings,

@@ -4,7 +4,6 @@ Calls, retries, budget, pausing and resuming are those of generation; what diffe
 what an answer must hold, and what is stored of it.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from sqlmodel import col
 
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
 from curation.generation.costs.ledger import read_ledger
+from curation.generation.event_loop import run_to_end
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judging.question import (
@@ -219,7 +219,7 @@ def work(context: RunContext) -> dict[str, Any]:
         close_needless(session, run_id, reviewer_id)
     ledger = read_ledger(context.engine, run_id, request.budget)
     asker = JudgeAsker(chat_model(request, context.settings), types, attempts=request.attempts)
-    asyncio.run(JudgeWorker(context, request, asker, ledger, reviewer_id=reviewer_id).run())
+    run_to_end(JudgeWorker(context, request, asker, ledger, reviewer_id=reviewer_id).run())
     counts = require_success(context.engine, run_id)
     return {
         "done": counts[CallState.DONE],

@@ -13,6 +13,7 @@ from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.models import Run, RunState, Split, TypeVersion
 from db.runs import get_run
+from db.settings import load_settings
 from pages.components.shared.shell import open_project as opened
 from pages.components.train.section_choice import RUNS, SECTION, STUDIES, TRAIN
 from pages.components.train.studies import difference_charts
@@ -64,7 +65,9 @@ def told(test: AppTest) -> str:
 def stored(engine: Engine, study: Study, *, state: RunState = RunState.DONE) -> int:
     """A study whose first trainings are done, and whose last one has failed."""
     with writing(engine) as session:
-        run = request_study(session, study, data=composition(session), base=BASE, seed=1)
+        run = request_study(
+            session, load_settings(), study, data=composition(session), base=BASE, seed=1
+        )
         run.state = state
         *done, last = (trial.run for trial in trials(session, run))
         for place, child in enumerate(done):

@@ -21,7 +21,7 @@ from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import Encoder, Run, RunState, Split
 from db.runs import get_run, list_runs, request_cancel, requeue
-from db.settings import Settings
+from db.settings import Settings, load_settings
 from tests.curation.support.families import add_family
 from tests.training.benchmarks.support.running import semantoneg
 from tests.training.support.trainings import ask, train
@@ -76,7 +76,7 @@ def asked(engine: Engine, study: Study, base: Recipe) -> int:
     with writing(engine) as session:
         create_release(session)
         data = composition(session)
-        return request_study(session, study, data=data, base=base, seed=1).id
+        return request_study(session, load_settings(), study, data=data, base=base, seed=1).id
 
 
 def carry_out(engine: Engine, settings: Settings, run_id: int) -> Run:
@@ -139,6 +139,7 @@ def test_the_models_of_a_study_are_measured_with_benchmarks_once(
         create_release(session)
         run_id = request_study(
             session,
+            settings,
             Study.TYPES,
             data=composition(session),
             base=base.model_copy(update={"max_steps": 1}),
@@ -171,7 +172,12 @@ def test_benchmarks_that_are_not_there_are_refused_before_a_study(
         data = composition(session)
         with pytest.raises(HedgerowError, match="a suite of mteb's tasks, found 'heavy'"):
             request_study(
-                session, Study.TYPES, data=data, base=base, measured=Measured((), ("heavy",))
+                session,
+                load_settings(),
+                Study.TYPES,
+                data=data,
+                base=base,
+                measured=Measured((), ("heavy",)),
             )
 
 

@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
+from db.execution import WAITING, RunContext
 from db.models import BenchmarkResult, Run
 from db.runs import create_run, under_way
 from db.settings import Settings
@@ -37,7 +37,11 @@ from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
-from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
+from training.finetune.compute.devices import (
+    device_to_oneself,
+    free_memory,
+    share_the_processor,
+)
 
 KIND = "benchmark"
 
@@ -288,7 +292,7 @@ class _Work:
             return nullcontext()
 
         def wait() -> None:
-            self._say(number, "Waiting for other work on this machine to end.")
+            self._say(number, WAITING)
 
         return device_to_oneself(wait, lock=self.context.settings.training_lock)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from curation.generation.event_loop import run_to_end
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import FIRST_WAIT, doubling
@@ -121,7 +122,7 @@ class Chat(Scorer):
     ) -> list[float]:
         """What was read of the answer to each prompt; NaN where there is nothing to read."""
         different = list(dict.fromkeys(prompts))
-        found = asyncio.run(self._all(different, read, on_progress))
+        found = run_to_end(self._all(different, read, on_progress))
         self.prompts += len(different)
         self.unanswered += sum(map(math.isnan, found))
         answers = dict(zip(different, found, strict=True))

@@ -250,6 +250,7 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_study,
+            open_project.settings(),
             study,
             data=data,
             base=base,

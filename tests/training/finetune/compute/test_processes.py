@@ -156,7 +156,7 @@ def test_trainings_of_one_machine_take_turns(
     wait_until(lambda: found(project, runs[0]).step > 0, home)
     second, third = (forker.start(project.url, home, key, QUICK) for key in runs[1:])
     for key in runs[1:]:
-        wait_until(lambda: "Waiting for another" in found(project, key).message, home)  # noqa: B023
+        wait_until(lambda: "Waiting for other" in found(project, key).message, home)  # noqa: B023
     with writing(project) as session:
         request_cancel(session, runs[2])
     wait_for(third, home)

@@ -1,0 +1,127 @@
+"""Anchors corrected, described otherwise, taken out of use and into use again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from curation.anchors.attributes import set_facts as set_attributes
+from curation.anchors.carry_over import carry_over, proposals
+from curation.anchors.changes import (
+    SuspiciousWording,
+    correct_anchor,
+    get_anchor,
+    restore_anchors,
+    retire_anchors,
+)
+from db.engine import writing
+from db.errors import HedgerowError
+from db.models import Status
+from hedgerow.asked import uid as one_uid
+from hedgerow.asked import uids as all_uids
+from hedgerow.home import Home, reviewer_id
+
+
+class Changed(NamedTuple):
+    """Which anchors a change has changed, by their uids.
+
+    Attributes:
+        unchanged: those that were like that already.
+    """
+
+    changed: list[str]
+    unchanged: list[str]
+
+
+class NewText(NamedTuple):
+    """A variant that was accepted, and what the correction of its anchor makes of its text."""
+
+    uid: str
+    text: str
+
+
+class Corrected(NamedTuple):
+    """What a correction did.
+
+    Attributes:
+        uid: of the anchor, which it keeps.
+        revision: the number of the new wording.
+        second_looks: decided variants that are pending again.
+        carried: accepted variants that were edited like the anchor.
+        left: those that could be, and come back for a second look instead.
+    """
+
+    uid: str
+    revision: int
+    second_looks: int
+    carried: list[NewText]
+    left: list[NewText]
+
+
+def correct(
+    home: Home,
+    uid: str,
+    text: str,
+    *,
+    reviewer: str,
+    carry: bool,
+    force: bool,
+    forced_by: str = "force=True",
+) -> Corrected:
+    """See `Anchors.correct` of `hedgerow.data.anchors`.
+
+    Args:
+        forced_by: what a message calls ``force``.
+    """
+    with writing(home.engine) as session:
+        anchor = get_anchor(session, one_uid(uid))
+        who = reviewer_id(session, home.settings, reviewer)
+        try:
+            done = correct_anchor(
+                session,
+                anchor.id,
+                text,
+                expected_revision=anchor.revision,
+                reviewer_id=who,
+                insist=force,
+            )
+        except SuspiciousWording as suspicious:
+            raise HedgerowError(
+                f"Nothing was changed. {suspicious} Word it differently, or insist with "
+                f"{forced_by}."
+            ) from None
+        found = [p for p in proposals(session, anchor.id) if p.was is Status.ACCEPTED]
+        texts = [NewText(proposal.uid, proposal.new_text) for proposal in found]
+        if not carry:
+            return Corrected(uid, done.revision, done.second_looks, [], texts)
+        chosen = {proposal.variant_id: proposal.new_text for proposal in found}
+        carry_over(session, anchor.id, chosen, reviewer_id=who)
+        return Corrected(uid, done.revision, done.second_looks - len(found), texts, [])
+
+
+def set_facts(
+    home: Home, uids: Iterable[str], *, genre: str | None, language: str | None
+) -> Changed:
+    """See `Anchors.set` of `hedgerow.data.anchors`."""
+    with writing(home.engine) as session:
+        ids = _ids_of(session, uids)
+        return _changed(ids, set_attributes(session, ids.values(), genre=genre, language=language))
+
+
+def set_retired(home: Home, uids: Iterable[str], *, retired: bool) -> Changed:
+    """See `Anchors.retire` and `Anchors.restore` of `hedgerow.data.anchors`."""
+    with writing(home.engine) as session:
+        ids = _ids_of(session, uids)
+        set_them = retire_anchors if retired else restore_anchors
+        return _changed(ids, set_them(session, ids.values()))
+
+
+def _ids_of(session: Session, uids: Iterable[str]) -> dict[str, int]:
+    return {uid: get_anchor(session, uid).id for uid in all_uids(uids)}
+
+
+def _changed(ids: dict[str, int], changed: Collection[int]) -> Changed:
+    those = {uid for uid, anchor_id in ids.items() if anchor_id in set(changed)}
+    return Changed([uid for uid in ids if uid in those], [uid for uid in ids if uid not in those])

@@ -1,0 +1,160 @@
+"""Variants written for a project's anchors, and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import RunState
+from db.runs import get_run
+from hedgerow import asked
+from hedgerow.home import Home
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Generating:
+    """What writes and measures the variants of `hedgerow.Project`."""
+
+    _home: Home
+
+    def generate(
+        self,
+        *,
+        provider: str = "openai",
+        model: str = "",
+        base_url: str = "",
+        roles: Sequence[str] = ("negation", "hedge"),
+        types: Sequence[str] = (),
+        source: str = "",
+        search: str = "",
+        anchors: Sequence[str] = (),
+        limit: int | None = None,
+        seed: int = 0,
+        temperature: float = 1.0,
+        budget: float | None = None,
+        max_calls: int | None = None,
+        dry_run: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Write variants of anchors that have none; they are pending then.
+
+        Args:
+            provider: openai (any server that speaks its protocol), rules, or that of a plug-in.
+            model, base_url: as the server calls it, and the server's address. The key is
+                OPENAI_API_KEY.
+            roles: what to ask for about each anchor.
+            types: only these variant types.
+            source, search, anchors: only anchors of this source, with these words, or these uids.
+            limit: a sample of so many anchors, drawn by ``seed``, which also draws the cues.
+            budget, max_calls: pause when so many US dollars are spent, or after so many calls.
+            dry_run: only say what it would take.
+            options: further values of `curation.generation.request.GenerationRequest`, such as
+                ``concurrency=8`` or ``batch=True``.
+
+        Returns:
+            What the run came to, with its number as ``run``; `failed_calls` says what is missing
+            and why. Of a dry run anchors, calls, tokens,
+            cost and seconds, None while nothing is known.
+
+        Raises:
+            HedgerowError: there is nothing to ask for, a value is not usable, or the run ended
+                early; what was answered until then is stored.
+
+        >>> project = example_project()
+        >>> project.anchors.add(["The lamp is bright."]).count
+        1
+        >>> project.generate(provider="rules", types=["verbal"])["done"]
+        1
+        """
+        from hedgerow.data import generating
+        from hedgerow.runs.running import carry_out
+
+        values = {
+            "provider": provider,
+            "model": model,
+            "base_url": base_url,
+            "roles": asked.names(roles, what="roles"),
+            "seed": seed,
+            "temperature": temperature,
+            "budget": {"money": budget, "calls": max_calls},
+            "selection": {
+                "search": search,
+                "limit": limit,
+                "types": asked.names(types, what="types"),
+                "anchors": asked.names(anchors, what="uids of anchors"),
+            },
+        }
+        request, is_priced = generating.request_of(
+            self._home, {**values, **options}, source=source, needs_key=not dry_run
+        )
+        if dry_run:
+            return generating.cost_of(self._home, request, is_priced=is_priced).facts
+        return carry_out(*self._home, generating.store_request(self._home, request))
+
+    def failed_calls(self, run: int) -> pd.DataFrame:
+        """The calls of a generation that failed, or whose answers lack a type that was asked for.
+
+        Args:
+            run: its number.
+
+        Returns:
+            A row a call: uid and text of the anchor, role, the types asked for, whether it failed
+            or is incomplete, and what was wrong with the last answer.
+
+        Raises:
+            HedgerowError: there is no such run.
+
+        >>> project = example_project()
+        >>> project.anchors.add(["The car goes fast."]).count
+        1
+        >>> done = project.generate(provider="rules", types=["affixal"])
+        >>> print(project.failed_calls(done["run"])["problem"].iloc[0])
+        no rule fits: affixal: no sure opposite is known
+        """
+        import pandas as pd
+
+        from curation.generation.lacking_calls import LackingCall, lacking_calls
+
+        with reading(self._home.engine) as session:
+            rows = lacking_calls(session, get_run(session, run).id)
+        return pd.DataFrame(rows, columns=list(LackingCall._fields))
+
+    def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
+        """Measure every variant that is not measured yet: distances, flags, cosine.
+
+        Args:
+            encoder: a name or a folder, which becomes the active one; otherwise the active one.
+
+        Returns:
+            What the run came to, with its number as ``run``.
+
+        Raises:
+            HedgerowError: no such encoder, or another process is measuring at present.
+
+        >>> project = example_project()
+        >>> project.diagnose()["state"]
+        'done'
+        >>> bool(project.variants()["cosine"].notna().all())
+        True
+        """
+        from curation.diagnostics.measuring import KIND as MEASURE
+        from curation.encoders.registered import encoder_name
+        from db.runs import ensure_run
+        from hedgerow.runs.running import carry_out
+
+        settings, engine = self._home
+        with reading(engine) as session:
+            name = encoder_name(session, settings, encoder) if encoder else ""
+        with writing(engine) as session:
+            parameters = {"encoder": name} if name else {}
+            run = ensure_run(session, kind=MEASURE, parameters=parameters).run  # one may wait
+        if run.state == RunState.RUNNING:
+            raise HedgerowError(
+                f"Run {run.id} is measuring at present (process {run.pid} on {run.host}); wait for "
+                f"it, or cancel it with 'hedgerow runs cancel {run.id}'."
+            )
+        return carry_out(settings, engine, run.id)

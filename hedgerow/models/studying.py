@@ -1,0 +1,168 @@
+"""Studies: several trainings that differ in one thing, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import get_run
+from db.settings import Settings
+from hedgerow.home import Home, asked_by
+from hedgerow.models.benchmarks import Score, data_of, score_of
+from hedgerow.models.training import changed_recipe
+from hedgerow.runs.running import located
+from training.benchmarks.catalogue import benchmark as known_benchmark
+from training.benchmarks.data.sources import DataChoice, kept_data, require_hub
+from training.benchmarks.results.queries import Scored, of_run
+from training.data.composition import composition
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.designs import QUESTIONS, Study
+from training.studies.members import Trial
+from training.studies.members import trials as trials_of
+from training.studies.outcomes import FigureRow, figure_rows
+from training.studies.study_run import Measured, benchmark_run, recipe_of, request_study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT = ("triples", "steps", "held_out", "model")
+"""Of a training's result, what a study says of it."""
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What the trainings of a study came to.
+
+    Attributes:
+        study: its name.
+        release, seed: of all trainings.
+        run: the number of the run.
+        told: sentences on how it was done and is to be read.
+        scores: of the base encoder and the models, where benchmarks were asked for.
+    """
+
+    study: str
+    release: int
+    seed: int
+    run: int
+    told: Sequence[str]
+    scores: Sequence[Score]
+    _members: Sequence[Mapping[str, Any]]
+    _rows: Sequence[FigureRow]
+
+    @property
+    def trainings(self) -> pd.DataFrame:
+        """A row a training: run, label, state, message, triples, steps, model (its folder)."""
+        import pandas as pd
+
+        columns = ["run", "label", "state", "message", "triples", "steps", "model"]
+        return pd.DataFrame(list(self._members), columns=columns)
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """What was measured on held-out families, as in `TrainedEncoder.figures`.
+
+        Returns:
+            label, run, figure, before (of the base encoder), after, n (how much it rests on); a row
+            a training and figure.
+        """
+        import pandas as pd
+
+        rows = [(r.arm, r.run, r.figure, r.before, r.value, r.n) for r in self._rows]
+        return pd.DataFrame(rows, columns=["label", "run", "figure", "before", "after", "n"])
+
+    def __repr__(self) -> str:
+        return f"<Study {self.study!r} of release {self.release}: {len(self._members)} trainings>"
+
+
+def store_study(
+    home: Home,
+    name: str,
+    number: int | None,
+    *,
+    preset: str,
+    changes: Sequence[str] | Mapping[str, Any],
+    seed: int | None,
+    benchmarks: Sequence[str],
+    suites: Sequence[str],
+) -> Run:
+    """Store a study with its trainings as a run.
+
+    Args:
+        number: of the release; None for the newest.
+        changes: of the recipe, as in `hedgerow.models.training.store_training`.
+        benchmarks, suites: what to measure the models with when they are trained.
+
+    Raises:
+        HedgerowError: as in `hedgerow.Project.study`.
+    """
+    study = _study(name)
+    choices = tuple(_data(home.settings, one) for one in benchmarks)
+    for choice in choices:
+        require_hub(choice)  # before the trainings rather than after them
+    with writing(home.engine) as session:
+        data = composition(session, number)
+        return request_study(
+            session,
+            home.settings,
+            study,
+            data=data,
+            seed=DEFAULT_SEED if seed is None else seed,
+            base=changed_recipe(recipe_of(session, study, data, preset), changes),
+            measured=Measured(choices, tuple(suites)),
+            requested_by=asked_by(session, home.settings),
+        )
+
+
+def _study(name: str) -> Study:
+    found = next((study for study in Study if study == name), None)
+    if found is None:
+        raise HedgerowError(f"Expected a study ({', '.join(QUESTIONS)}), found {name!r}.")
+    return found
+
+
+def _data(settings: Settings, name: str) -> DataChoice:
+    """What a benchmark is measured on: the data that were named last, or what needs none."""
+    kept = kept_data(settings.data_folder, known_benchmark(name).id)
+    return kept[0].choice if kept else data_of(settings, name)
+
+
+def outcome(home: Home, number: int) -> tuple[list[Trial], list[Scored]]:
+    """The trainings of a study as they stand, and what its benchmarks measured, newest first."""
+    with reading(home.engine) as session:
+        run = get_run(session, number)
+        measured = benchmark_run(run)
+        return trials_of(session, run), [] if measured is None else of_run(session, measured)
+
+
+def study_result(home: Home, number: int) -> StudyResult:
+    """What a study that has ended came to."""
+    trials, scored = outcome(home, number)
+    with reading(home.engine) as session:
+        given = get_run(session, number).parameters
+    return StudyResult(
+        study=given["study"],
+        release=given["release"],
+        seed=given["seed"],
+        run=number,
+        told=tuple(given["told"]),
+        scores=tuple(score_of(row, home.settings.data_folder) for row in reversed(scored)),
+        _members=[facts_of(home.settings, trial) for trial in trials],
+        _rows=figure_rows(trials),
+    )
+
+
+def facts_of(settings: Settings, trial: Trial) -> dict[str, Any]:
+    """A training of a study, ready for JSON, with absolute paths."""
+    result = located(settings, trial.run.result)
+    return {
+        "run": trial.run.id,
+        "label": trial.label,
+        "state": trial.run.state.value,
+        "message": trial.run.message,
+        **{key: result[key] for key in KEPT if key in result},
+    }

@@ -1,0 +1,137 @@
+"""Negation against general ability between a training's base encoder and its model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from hedgerow.home import Home, asked_by
+from hedgerow.models.training import loaded
+from hedgerow.runs.running import carry_out
+from training.retention.tradeoff import finished_training, read_sts_file, request_tradeoff
+from training.retention.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
+from training.retention.tradeoff_save import request_save
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hedgerow.models.trained import TrainedEncoder
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff:
+    """The measured trade-off of a training.
+
+    Attributes:
+        training: the number of its run.
+        run: the number of the run that measured it.
+        own_share: of the finetuned weights, in the training's own model.
+        suggested: the share that gives up least.
+    """
+
+    training: int
+    run: int
+    own_share: float
+    suggested: float
+    _home: Home
+    _curve: Curve
+
+    @property
+    def points(self) -> pd.DataFrame:
+        """What was measured with each share of the finetuned weights, from 0, the base encoder.
+
+        Returns:
+            share, figures of negation in [0, 1], *retrieval* and *sts* where they were measured,
+            and *kept*, which is 1 minus the drift; a row a share.
+        """
+        import pandas as pd
+
+        names = figure_names(self._curve)
+        rows = [(p.share, *(p.value(name) for name in names)) for p in self._curve.points]
+        return pd.DataFrame(rows, columns=["share", *names])
+
+    def save(self, share: float) -> TrainedEncoder:
+        """Save the model with this share of the finetuned weights, and load it.
+
+        Raises:
+            HedgerowError: the share was not measured, or there is a model with these weights.
+        """
+        return loaded(save_point(self._home, self.training, _number(share)))
+
+    def __repr__(self) -> str:
+        return f"<Tradeoff of run {self.training}: {len(self._curve.points)} points>"
+
+
+def tradeoff(home: Home, training: int, *, share: float | None, sts: str | Path | None) -> Tradeoff:
+    """See `hedgerow.Project.tradeoff`."""
+    wanted = None if share is None else _number(share)
+    curve = measured_curve(home, training, share=wanted, sts=Path(sts) if sts else None)
+    best = suggested_share(curve)
+    return Tradeoff(training, curve.run, curve.own_share, best, home, curve)
+
+
+def measured_curve(home: Home, training: int, *, share: float | None, sts: Path | None) -> Curve:
+    """The trade-off of a training; measured now if it is not there, or not as it is asked for.
+
+    Args:
+        training: the number of its run.
+        share: of the finetuned weights, which shall be among the points.
+        sts: a file to measure general ability by.
+
+    Raises:
+        HedgerowError: as in `request_tradeoff`.
+    """
+    file = read_sts_file(sts) if sts else None
+    with reading(home.engine) as session:
+        finished_training(session, training)
+        curve = curve_of(session, training)
+    if curve is not None and file is None and (share is None or curve.at(share) is not None):
+        return curve
+    with writing(home.engine) as session:
+        run = request_tradeoff(
+            session,
+            home.settings,
+            training=training,
+            sts=file,
+            more_shares=() if share is None else (share,),
+            requested_by=asked_by(session, home.settings),
+        )
+    carry_out(*home, run.id)
+    with reading(home.engine) as session:
+        curve = curve_of(session, training)
+    assert curve is not None  # it has just been stored
+    return curve
+
+
+def save_point(home: Home, training: int, share: float) -> dict[str, Any]:
+    """Save a measured point as a model of its own; the run's result, with the model's folder.
+
+    Raises:
+        HedgerowError: as in `request_save`.
+    """
+    with writing(home.engine) as session:
+        author = asked_by(session, home.settings)
+        run = request_save(
+            session, home.settings, training=training, share=share, requested_by=author
+        )
+    return carry_out(*home, run.id)
+
+
+def figure_names(curve: Curve) -> list[str]:
+    """The figures that are known at every point: of negation, then of general ability."""
+    return [*curve.measured(NEGATION), *curve.measured(GENERAL)]
+
+
+def suggested_share(curve: Curve) -> float:
+    """The share that gives up least, by the most telling figures that were measured."""
+    general, negation = axes(curve)
+    return suggested(curve, general=general[0], negation=negation[0])
+
+
+def _number(share: float) -> float:
+    if not isinstance(share, int | float):
+        raise HedgerowError(f"Expected a share from 0 to 1, found {share!r}.")
+    return float(share)

@@ -1,0 +1,39 @@
+"""What libraries warn of goes to the log of a run, not into a cell or over a progress bar."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Within it, warnings are logged and nothing of the log is printed.
+
+    A run keeps a log of its own. Whoever has set up logging sees the warnings there, and those that
+    `warnings` turns into errors are errors.
+    """
+    root, unseen = logging.getLogger(), logging.NullHandler()
+    root.addHandler(unseen)  # with no handler at all, Python would print them
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _log
+            yield
+    finally:
+        root.removeHandler(unseen)
+
+
+def _log(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    logger.warning("%s", warnings.formatwarning(message, category, filename, lineno, line).strip())

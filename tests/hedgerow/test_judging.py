@@ -1,0 +1,77 @@
+"""Second opinions from Python, by a chat server of our own."""
+
+import asyncio
+
+import pytest
+
+import hedgerow
+from tests.hedgerow.conftest import Example
+from tests.support.generating import Serve
+from tests.support.generating import serve_chat as serve_chat
+from tests.support.servers.chat_server import opinion_on
+
+PENDING = "The bridge is not safe."
+
+
+def test_opinions_are_asked_for_shown_and_compared(
+    example_project: Example, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    project = example_project()
+    uid = project.variants(status="pending")["uid"].iloc[0]
+    done = project.judge(model="fake", base_url=address, status=None, types=["verbal", "word"])
+    assert (done["done"], done["reviewer"]) == (2, "judge: fake, prompt 1")
+    assert len(server.asked) == 2
+    assert project.variants(status="pending")["uid"].iloc[0] == uid  # it decides nothing
+    project.accept(uid)
+    (told,) = project.opinions(uid).to_dict("records")
+    assert (told["reviewer"], told["counts"]) == (done["reviewer"], False)
+    assert told["verdict"] == opinion_on(PENDING)["verdict"]
+    compared = project.agreement().set_index("type_id")
+    assert compared.loc["verbal", "share"] == float(told["verdict"] == "accept")
+    assert (compared["judge"] == done["reviewer"]).all()
+
+
+def test_what_was_seen_first_is_no_agreement(example_project: Example, serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    project = example_project()
+    uid = project.variants(status="pending")["uid"].iloc[0]
+    project.judge(model="fake", base_url=address, variants=uid)
+    assert len(project.opinions(uid)) == 1
+    project.accept(uid)
+    row = project.agreement().set_index("type_id").loc["verbal"]
+    assert (row["pairs"], row["after_looking"]) == (0, 1)
+
+
+def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    project = example_project()
+    project.anchors.add(["The lamp is bright."])
+
+    async def cell() -> tuple[int, int]:
+        written = project.generate(model="fake", base_url=address, measure=False)
+        return written["done"], project.judge(model="fake", base_url=address)["failed"]
+
+    assert asyncio.run(cell()) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"types": "verb"}, "Expected a variant type"),
+        ({"status": "odd"}, "status is not usable"),
+        ({"prompt": 7}, "from 1 to 1"),
+        ({"budget": 1.0}, "prices set"),
+        ({"wait": 5}, "there is no such setting"),
+        ({"limit": 0}, "number of anchors"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(
+    given: dict[str, object], said: str, example_project: Example, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    project = example_project()
+    before = project.status()["runs"]
+    with pytest.raises(hedgerow.HedgerowError, match=said):
+        project.judge(model="fake", base_url=address, **given)  # type: ignore[arg-type]
+    assert not server.asked and project.status()["runs"] == before

@@ -1,0 +1,101 @@
+"""What is trained from Python: real steps of a tiny encoder, compared, mixed and published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+import hedgerow
+from curation.project.opening import open_project
+from db.engine import writing
+from db.models import Split
+from db.settings import HUB_TOKEN, load_settings
+from tests.curation.support.families import add_plain_family
+from tests.support.publishing import hub as hub
+from tests.support.servers.hub_server import OWNER, TOKEN, HubServer
+from tests.test_keys import files_with
+from tests.training.conftest import tiny_encoder as tiny_encoder
+from training.retention import tradeoff
+
+HELD_OUT = {6: Split.VALIDATION, 7: Split.VALIDATION, 8: Split.VALIDATION, 9: Split.TEST}
+
+
+@pytest.fixture
+def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project:
+    """Six families to train on, three to measure with and one for tests."""
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        for number in range(10):
+            add_plain_family(session, number, split=HELD_OUT.get(number, Split.TRAIN))
+    engine.dispose()
+    monkeypatch.setattr(tradeoff, "SHARES", (0.0, 0.5, 1.0))
+    return hedgerow.open(reviewer="me")
+
+
+@pytest.fixture
+def two_steps(tiny_encoder: Path) -> dict[str, Any]:
+    """Settings of a training that is over at once; a path may be one."""
+    return {
+        "base_encoder": tiny_encoder,
+        "batch_size": 2,
+        "max_steps": 2,
+        "retention": 0.0,
+        "interpolation": 1.0,
+        "soup": 1,
+    }
+
+
+@pytest.mark.slow
+def test_a_point_between_base_and_model_is_saved_and_published(
+    project: hedgerow.Project, two_steps: dict[str, Any], hub: HubServer, home: Path
+) -> None:
+    model = project.train(**two_steps)
+    measured = project.tradeoff(model, share=0.25)
+    assert list(measured.points["share"]) == [0.0, 0.25, 0.5, 1.0] and measured.own_share == 1.0
+    assert measured.points["kept"].iloc[0] == 1.0 and measured.suggested in (0.25, 0.5, 1.0)
+    assert project.tradeoff(model.run).run == measured.run  # it is measured once
+
+    saved = measured.save(0.5)
+    assert isinstance(saved, SentenceTransformer) and saved.run > measured.run
+    assert set(saved.figures) == {"before", "after"}
+    for share, said in ((0.5, "saved already"), (0.7, "a share that was measured"), ("x", "found")):
+        with pytest.raises(hedgerow.HedgerowError, match=said):
+            measured.save(share)  # type: ignore[arg-type]
+
+    pushed = project.push(saved, f"{OWNER}/point")
+    assert hub.repos["model", f"{OWNER}/point"].head == pushed["commit"] and pushed["private"]
+    project.get_release().push(f"{OWNER}/data", private=False)
+    assert "README.md" in hub.repos["dataset", f"{OWNER}/data"].files
+    assert files_with(home, TOKEN) == []
+
+
+def test_nothing_is_stored_of_a_push_without_a_token(
+    project: hedgerow.Project, hub: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(HUB_TOKEN)
+    release = project.release("first")
+    with pytest.raises(hedgerow.HedgerowError, match="token"):
+        release.push(f"{OWNER}/data")
+    assert project.status()["runs"] == [] and not hub.repos
+
+
+@pytest.mark.slow
+def test_a_study_compares_its_trainings(
+    project: hedgerow.Project, two_steps: dict[str, Any]
+) -> None:
+    release = project.release("first")
+    done = project.study("types", release, benchmarks="hedgerow", seed=5, **two_steps)
+    labels = ["All types", "Without Verbal negation", "Without Lexical negation"]
+    assert list(done.trainings["label"]) == labels and set(done.trainings["state"]) == {"done"}
+    assert all(Path(folder).is_dir() for folder in done.trainings["model"])
+    ranked = done.figures[done.figures["figure"] == "ranked"]
+    assert list(ranked["label"]) == labels and ranked["before"].nunique() == 1
+    assert [score.benchmark for score in done.scores] == [
+        "hedgerow"
+    ] * 4  # the base encoder's first
+    assert (done.release, done.seed, len(done.told) > 1) == (1, 5, True)
+    assert "_file" not in repr(done.scores[0]) and len(done.scores[0].items()) > 0
+    assert repr(done) == "<Study 'types' of release 1: 3 trainings>"
