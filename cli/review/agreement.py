@@ -18,7 +18,7 @@ from curation.review.agreement.records import COLUMNS, ids_of, records, table
 from curation.review.opinions.agreement import Agreement, agreement, together
 from curation.review.opinions.stored import Judge, judges
 from db.engine import reading
-from hedgerow.data.agreement import Agreed, Row, columns, facts, read_agreement, rows
+from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows
 
 Line = str | Table
 
@@ -47,7 +47,7 @@ def show_agreement(
             behind = records(session, ids_of(found.counted))
             csv.write_bytes(csv_bytes(COLUMNS, table(behind)))
     overall = figures(found.counted)
-    people = facts(overall) | {
+    people = overall.facts() | {
         "left_out": found.left_out,
         "meaning": sentences(overall),
         "by": by.value,
@@ -70,8 +70,8 @@ def _of_people(found: Agreed, groups: list[Row], by: By) -> list[Line]:
     if not found.counted.variants:
         return said
     overall = figures(found.counted)
-    everything = dict(zip(columns(by), ("all", ""), strict=False)) | facts(overall)
-    group = columns(by)[: -len(facts(overall))]
+    everything = dict(zip(columns(by), ("all", ""), strict=False)) | overall.facts()
+    group = columns(by)[: -len(overall.facts())]
     return [
         f"{counted(overall.variants, 'variant')} with verdicts of several people.",
         table_of(

@@ -18,8 +18,7 @@ Row = dict[str, Any]
 _GROUPS = {By.PAIR: ("person", "other")}
 """Columns that name a group, where it is not one of what the groups are called."""
 
-_ESTIMATES = ("agreement", "alpha", "kappa")
-SHARES = ("accepted", *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_low", "_high")))
+SHARES = tuple(name for name, value in Figures().facts().items() if value is None)
 """Columns with numbers that may be missing."""
 
 
@@ -50,7 +49,9 @@ def read_agreement(session: Session, *, independent: bool, source: str = "") -> 
     Raises:
         HedgerowError: there is no such source.
     """
-    found = overlap(session, [source_in_use(session, source)] if source else ())
+    if source:
+        source_in_use(session, source)
+    found = overlap(session, [source] if source else ())
     return Agreed(found, found.narrowed(independent=independent))
 
 
@@ -71,32 +72,19 @@ def by_name(name: str) -> By | None:
 def columns(by: By | None) -> list[str]:
     """The columns of `rows`, also where there are none."""
     group = _GROUPS.get(by, (by.value,)) if by else ()
-    return [*group, *facts(Figures())]
+    return [*group, *Figures().facts()]
 
 
 def rows(session: Session, found: Overlap, by: By | None) -> Iterator[Row]:
     """A row for each group, the one with most variants first; one for all without a grouping."""
     if by is None:
-        yield facts(figures(found))
+        yield figures(found).facts()
         return
     names = _names(session, by)
     for group, its in figures_by(found, by).items():
         parts = group if by is By.PAIR else (group,)
         called = (names.get(part, part) for part in parts)
-        yield dict(zip(columns(by), called, strict=False)) | facts(its)
-
-
-def facts(found: Figures) -> Row:
-    """The figures as JSON has them, each interval in two columns."""
-    row: Row = {
-        "variants": found.variants,
-        "verdicts": found.verdicts,
-        "accepted": found.accepted,
-    }
-    for name in _ESTIMATES:
-        estimate = getattr(found, name)
-        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return row
+        yield dict(zip(columns(by), called, strict=False)) | its.facts()
 
 
 def _names(session: Session, by: By) -> dict[Group, str]:
