@@ -29,7 +29,7 @@ SHOWN = 100
 """Rows of the table; more are slow to scroll and are not read. The file has all."""
 
 _DIFFERING, _ALL = "Disagreements", "All"
-_HEADS = ("Card", "Variant", "Anchor", "Type", "Status", "Verdicts")
+_HEADS = ("Card", "Variant", "Verdicts", "Anchor", "Type", "Status")
 _SAYS = {Verdict.ACCEPT: "accepts", Verdict.REJECT: "rejects", Verdict.EDIT: "edits"}
 
 
@@ -99,12 +99,10 @@ def _row(row: Record, labels: Mapping[str, str]) -> Markup:
     cells: tuple[str | Markup, ...] = (
         card,
         _sentence(row.text),
-        _sentence(row.anchor),
+        join(_verdict(given) for given in row.verdicts),
+        Markup('<div class="hg-wide">{}</div>').format(_sentence(row.anchor)),
         labels.get(row.type_id, row.type_id),
         status_label(row.status),
-        Markup('<div class="hg-verdicts">{}</div>').format(
-            join(_verdict(given) for given in row.verdicts)
-        ),
     )
     return Markup("<tr>{}</tr>").format(join(Markup("<td>{}</td>").format(cell) for cell in cells))
 
