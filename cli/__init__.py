@@ -137,7 +137,7 @@ COMMANDS: dict[str, str | Group] = {
             "note": "cli.review.note:note",
             "undo": "cli.review.undo:undo",
             "judge": "cli.review.judge:judge",
-            "agreement": "cli.review.model_agreement:show_agreement",
+            "agreement": "cli.review.agreement:show_agreement",
         },
     ),
     "reviewers": Group(

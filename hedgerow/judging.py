@@ -103,7 +103,7 @@ class Judging:
         found = opinions.show_opinions(self._home, uid, reviewer)
         return pd.DataFrame(found, columns=list(GivenOpinion._fields))
 
-    def agreement(self) -> pd.DataFrame:
+    def agreement_of_models(self) -> pd.DataFrame:
         """How far each model that was asked agrees with people, by variant type.
 
         Returns:
@@ -111,7 +111,7 @@ class Judging:
             share in [0, 1] that agrees, Cohen's kappa in [-1, 1], and how many pairs are left out,
             since the person had seen the opinion.
 
-        >>> len(example_project().agreement())
+        >>> len(example_project().agreement_of_models())
         0
         """
         import pandas as pd

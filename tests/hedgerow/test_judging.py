@@ -27,7 +27,7 @@ def test_opinions_are_asked_for_shown_and_compared(
     (told,) = project.opinions(uid).to_dict("records")
     assert (told["reviewer"], told["counts"]) == (done["reviewer"], False)
     assert told["verdict"] == opinion_on(PENDING)["verdict"]
-    compared = project.agreement().set_index("type_id")
+    compared = project.agreement_of_models().set_index("type_id")
     assert compared.loc["verbal", "share"] == float(told["verdict"] == "accept")
     assert (compared["judge"] == done["reviewer"]).all()
 
@@ -39,7 +39,7 @@ def test_what_was_seen_first_is_no_agreement(example_project: Example, serve_cha
     project.judge(model="fake", base_url=address, variants=uid)
     assert len(project.opinions(uid)) == 1
     project.accept(uid)
-    row = project.agreement().set_index("type_id").loc["verbal"]
+    row = project.agreement_of_models().set_index("type_id").loc["verbal"]
     assert (row["pairs"], row["after_looking"]) == (0, 1)
 
 
