@@ -2,17 +2,19 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import case, func, literal_column, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.review.agreement.coefficients import kappa
 from curation.review.decisions import counts_still
 from curation.review.history import stands
-from curation.review.people.reviewers import same_person, whose
+from curation.review.opinions.looks import knew_opinion
+from curation.review.people.reviewers import whose
 from db.models import (
     Decision,
     Opinion,
-    OpinionLook,
     Reviewer,
     ReviewerKind,
     TypeRow,
@@ -55,12 +57,8 @@ class Agreement(NamedTuple):
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa, in [-1, 1]; None where it is not defined (no pairs, or one verdict)."""
-        if self.share is None:
-            return None
-        model, person = self.both + self.model_only, self.both + self.person_only
-        n = self.pairs
-        by_chance = (model * person + (n - model) * (n - person)) / n**2
-        return None if by_chance == 1 else (self.share - by_chance) / (1 - by_chance)
+        found = kappa(np.array([[self.both, self.model_only], [self.person_only, self.neither]]))
+        return None if np.isnan(found) else float(found)
 
 
 def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
@@ -71,16 +69,7 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
     """
     taken = col(Opinion.verdict) == Verdict.ACCEPT
     accepted = col(Decision.verdict) == Verdict.ACCEPT
-    seen = (
-        select(col(OpinionLook.variant_id))
-        .where(
-            col(OpinionLook.variant_id) == Decision.variant_id,
-            col(OpinionLook.reviewer_id).in_(same_person()),
-            col(OpinionLook.seen_at) < col(Decision.decided_at),
-        )
-        .exists()
-    )
-    cell = case((seen, 4), (taken & accepted, 0), (taken, 1), (accepted, 2), else_=3)
+    cell = case((knew_opinion(), 4), (taken & accepted, 0), (taken, 1), (accepted, 2), else_=3)
     latest = (
         select(func.max(col(Decision.id)))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)

@@ -1,0 +1,1 @@
+"""How far people agree on the variants that several of them have decided on."""

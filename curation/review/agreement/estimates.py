@@ -1,0 +1,114 @@
+"""How sure a figure of agreement is: bootstrap intervals over variants.
+
+Variants with the same verdicts are drawn together, so that an interval takes as long for 350,000 of
+them as for 350. It is kept for the counts that it was made of.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from curation.review.agreement.coefficients import (
+    beyond,
+    by_chance,
+    by_chance_of_two,
+    coincidences,
+    observed,
+)
+
+SEED = 0
+"""Of the bootstrap, so that an interval is the same each time."""
+
+RESAMPLES = 2_000
+
+CONFIDENCE = 0.95
+
+TOO_FEW = 0.05
+"""Share of the resamples that may leave a figure undefined; with more, there is no interval."""
+
+Counts = tuple[tuple[tuple[int, ...], int], ...]
+"""Sorted: the same numbers of each variant, and how many variants have them."""
+
+
+class Estimate(NamedTuple):
+    """A figure with its 95% interval; None where it is not defined, or too little is known."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Estimates(NamedTuple):
+    """How far people agree.
+
+    Attributes:
+        agreement: the share of the verdicts' pairs that agree, each verdict counting once.
+        beyond_chance: kappa or alpha.
+        by_chance: the share that chance alone would give; None where there is nothing.
+    """
+
+    agreement: Estimate = Estimate()
+    beyond_chance: Estimate = Estimate()
+    by_chance: float | None = None
+
+
+@lru_cache(maxsize=4_096)
+def with_alpha(counts: Counts) -> Estimates:
+    """Of any number of people, with Krippendorff's alpha.
+
+    Args:
+        counts: how many verdicts of each category a variant has, at least two in all.
+    """
+    values, numbers = _arrays(counts)
+    return _estimates(coincidences(values), numbers, by_chance)
+
+
+@lru_cache(maxsize=4_096)
+def with_kappa(counts: Counts) -> Estimates:
+    """Of two people, with Cohen's kappa.
+
+    Args:
+        counts: the number of the category that the one gave a variant, and of the other's; 0 or 1.
+    """
+    given, numbers = _arrays(counts)
+    one, other = (np.eye(2)[given[:, who]] for who in (0, 1))
+    return _estimates(one[:, :, None] * other[:, None, :], numbers, by_chance_of_two)
+
+
+def _arrays(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([key for key, _ in counts]), np.array([number for _, number in counts])
+
+
+def _estimates(
+    matrices: np.ndarray, numbers: np.ndarray, chance: Callable[[np.ndarray], np.ndarray]
+) -> Estimates:
+    """Of so many variants (`numbers`) with each of these matrices of counts, shape (…, k, k)."""
+    units = int(numbers.sum())
+    total = np.tensordot(numbers, matrices, axes=1)
+    share, expected = observed(total), chance(total)
+    if share in (0, 1):  # all resamples would be the same: Clopper and Pearson's limits
+        edge = ((1 - CONFIDENCE) / 2) ** (1 / units)
+        shares = np.array([edge, 1]) if share else np.array([0, 1 - edge])
+        values, limits = beyond(shares, expected.repeat(2)), (0.0, 1.0)
+    else:
+        drawn = np.random.default_rng(SEED).multinomial(units, numbers / units, size=RESAMPLES)
+        resamples = np.tensordot(drawn, matrices, axes=1)
+        shares = observed(resamples)
+        values = beyond(shares, chance(resamples))
+        limits = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+    return Estimates(
+        _estimate(share, shares, limits),
+        _estimate(beyond(share, expected), values, limits),
+        float(expected),
+    )
+
+
+def _estimate(value: np.ndarray, drawn: np.ndarray, limits: tuple[float, float]) -> Estimate:
+    if np.isnan(value):
+        return Estimate()
+    if np.isnan(drawn).mean() > TOO_FEW:
+        return Estimate(float(value))
+    low, high = np.nanquantile(drawn, limits)
+    return Estimate(float(value), float(low), float(high))
