@@ -20,12 +20,14 @@ from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.estimate import RunEstimate
 from curation.generation.costs.prices import dollars, price_under, spent_by
+from curation.generation.judging.consistency import TEMPERATURE, of_sample
 from curation.generation.judging.opinion_calls import estimate_judging
-from curation.generation.judging.opinion_request import JudgeRequest
+from curation.generation.judging.opinion_request import MAX_REPEATS, JudgeRequest
 from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prompts import JUDGE, find_version, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.plurals import counted
+from curation.review.calibration.sample import get_sample
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from curation.validation import checked
@@ -47,6 +49,28 @@ def judge(
     flagged: Annotated[bool, typer.Option("--flagged", help="Only what is flagged.")] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many.")
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="The variants of this sample (see 'hedgerow review calibration').",
+        ),
+    ] = None,
+    times: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=MAX_REPEATS,
+            help="Ask so often about each variant of the sample, to see whether the model says the "
+            "same again; these answers are no opinions.",
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(min=0, max=2, help=f"Otherwise 0, and with --times {TEMPERATURE}."),
     ] = None,
     prompt: Annotated[
         int | None,
@@ -70,6 +94,12 @@ def judge(
     What it has judged already is left out. A run that was broken off is carried on by the same
     command, or by 'hedgerow run ID'.
     """
+    if sample is not None and (types or flagged or limit is not None):
+        raise typer.BadParameter(
+            "a sample names its variants; leave out --types, --flagged and --limit"
+        )
+    if times and sample is None:
+        raise typer.BadParameter("--times asks again about a sample; name it with --sample")
     settings, engine = open_home()
     with writing(engine) as session:
         seed_prompts(session)
@@ -82,7 +112,11 @@ def judge(
             timeout=timeout,
             prompt=find_version(session, JUDGE, prompt).id,
             budget={"money": budget, "calls": max_calls},
-            selection={
+            repeats=times or 0,
+            temperature=temperature if temperature is not None else TEMPERATURE * bool(times),
+            selection=of_sample(get_sample(session, sample))
+            if sample is not None
+            else {
                 "types": [
                     known_type(list_types(session), name.strip()).id
                     for name in types.split(",")
@@ -102,12 +136,17 @@ def judge(
             session, request, requested_by=asked_by(session, settings)
         )
     result = carry_out_run(settings, engine, run.id)
+    asked = counted(result["done"], "variant")
+    if times:
+        asked = f"variants {result['done']:,} times, which are no opinions"
+    asked = counted(result["done"], "variant")
+    if times:
+        asked = f"variants {result['done']:,} times, which are no opinions"
     show(
         result,
         as_json,
-        f"{result['reviewer']} has judged {counted(result['done'], 'variant')}; "
-        f"{counted(result['failed'], 'call')} failed. {counted(result['calls'], 'request')} cost "
-        f"{spent_by(result)}.",
+        f"{result['reviewer']} has judged {asked}; {counted(result['failed'], 'call')} failed. "
+        f"{counted(result['calls'], 'request')} cost {spent_by(result)}.",
     )
 
 

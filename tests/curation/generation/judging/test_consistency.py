@@ -11,7 +11,7 @@ from sqlmodel import col
 from curation.generation.judging import opinion_run
 from curation.generation.judging.consistency import consistencies, of_sample
 from curation.generation.judging.opinion_calls import estimate_judging
-from curation.generation.judging.opinion_request import JudgeRequest
+from curation.generation.judging.opinion_request import KIND, JudgeRequest
 from curation.review.calibration.sample import Sample, SampleRequest, draw_sample
 from curation.review.opinions.stored import judges
 from curation.validation import checked
@@ -40,7 +40,7 @@ def ask(engine: Engine, home: Path, **how: Any) -> dict[str, Any]:
     request = checked(JudgeRequest, {"model": "fake"} | how)
     with writing(engine) as session:
         run_id = opinion_run.request_opinions(session, request).id
-    works = {opinion_run.KIND: opinion_run.work}
+    works = {KIND: opinion_run.work}
     return execute(engine, Settings(home=home, database_url=""), run_id, works)
 
 

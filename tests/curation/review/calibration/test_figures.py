@@ -111,8 +111,8 @@ def test_kappa_and_precision_are_those_of_libraries() -> None:
     row = type_figures("verbal", cells)
     given = [(int(j is A), int(p is A)) for (j, p), n in cells.items() for _ in range(n)]
     assert row.kappa.value == pytest.approx(cohen_kappa_score(*zip(*given, strict=True)))
-    assert row.kappa.low is not None and row.kappa.high is not None
-    assert row.kappa.low < row.kappa.value < row.kappa.high
+    value, low, high = row.kappa
+    assert value is not None and low is not None and high is not None and low < value < high
     limits = binomtest(30, 34).proportion_ci(0.95)
     assert row.precision == pytest.approx((30 / 34, limits.low, limits.high))
     for number, of in ((0, 7), (7, 7), (1, 1)):
