@@ -63,11 +63,6 @@ class Consistency(NamedTuple):
     unanimous: int
 
 
-def repeat_request(sample: Sample, request: JudgeRequest) -> JudgeRequest:
-    """The request to ask a judge again about a sample's variants."""
-    return request.model_copy(update={"selection": of_sample(sample)})
-
-
 def of_sample(sample: Sample) -> JudgeSelection:
     """A sample's variants, whatever their status."""
     return JudgeSelection(status=None, variants=sample.uids)
@@ -80,7 +75,7 @@ def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
         if not run.parameters.get("repeats") or run.state is not RunState.DONE:
             continue
         request = JudgeRequest(**run.parameters)
-        if request.selection.variants != sample.uids:
+        if request.selection != of_sample(sample):  # a trial asks about a few of it
             continue
         try:
             judge = judge_of(session, request)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -229,10 +229,3 @@ def left_for(session: Session, variant_ids: Iterable[int], reviewer_id: int) -> 
         found.update(session.execute(query).scalars())
         found -= decided_by(session, reviewer_id, ids)
     return found
-
-
-def count_samples(session: Session) -> int:
-    """How many samples there are."""
-    return session.execute(
-        select(func.count()).select_from(Run).where(col(Run.kind) == KIND)
-    ).scalar_one()
