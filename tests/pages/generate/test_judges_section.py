@@ -102,6 +102,7 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     assert "14 variants of" in told(app) and "one call for each." in told(app)
     app.button("opinion-start").click().run()
     execute(with_source, load_settings(), started[0], {KIND: opinion_run.work})
+    app.run()
     app.number_input("opinion-times").set_value(3).run()
     assert "14 variants of" in told(app) and "3 calls for each." in told(app)
     app.button("opinion-start").click().run()
