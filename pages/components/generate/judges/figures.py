@@ -43,11 +43,8 @@ def draw(found: Calibration, counts: CachedCounts) -> None:
         return
     labels = open_project.type_names() | {"all": "All types"}
     _types(one, labels)
-    left, right = st.columns(2)
-    with left:
-        _verdicts(one, labels)
-    with right:
-        _certainty(one)
+    _verdicts(one, labels)
+    _certainty(one)
     if one.id in again:
         _again(again[one.id])
     _trust(found, one, labels)
@@ -63,8 +60,8 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
                 "Agree": as_text(one.together.agreement, as_percent=True),
                 "Kappa": as_text(one.together.kappa),
                 "'Accept' is right": as_text(one.together.precision, as_percent=True),
-                "Calibration error": one.reliability.error,
-                "Says the same again": again[one.id].same if one.id in again else None,
+                "Calibration error": _percent(one.reliability.error),
+                "Says the same again": _percent(again[one.id].same if one.id in again else None),
             }
             for one in found.judges
         ],
@@ -77,12 +74,12 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
                 help="Variants that it has judged and people have decided blind.",
             ),
             "Calibration error": number(
-                format="percent",
+                format="%.0f%%",
                 help="Expected calibration error: how far the certainty that it names is from how "
                 "often it is right.",
             ),
             "Says the same again": number(
-                format="percent",
+                format="%.0f%%",
                 help="Asked again at a temperature above 0: the chance that two of its answers on "
                 "a variant have the same verdict.",
             ),
@@ -102,11 +99,11 @@ def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
         placeholder="–",
         column_config={
             "People accept": st.column_config.NumberColumn(
-                format="percent",
+                format="%.0f%%",
                 help="The base rate. Where it is near 0% or 100%, kappa says little.",
             ),
             "By chance": st.column_config.NumberColumn(
-                format="percent", help="Agreement that chance alone would give."
+                format="%.0f%%", help="Agreement that chance alone would give."
             ),
         },
     )
@@ -116,13 +113,17 @@ def _line(row: TypeFigures, labels: Mapping[str, str]) -> dict[str, object]:
     return {
         "Type": labels.get(row.type_id, row.type_id),
         "Items": row.items,
-        "People accept": row.base_rate,
+        "People accept": _percent(row.base_rate),
         "Agree": as_text(row.agreement, as_percent=True),
-        "By chance": row.by_chance,
+        "By chance": _percent(row.by_chance),
         "Kappa": as_text(row.kappa),
         "It accepts": row.accepted,
         "'Accept' is right": as_text(row.precision, as_percent=True),
     }
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
@@ -143,6 +144,7 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
         ],
         hide_index=True,
         key="judges-verdicts",
+        width="content",
     )
 
 

@@ -36,7 +36,7 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     ]
     base = alt.Chart(rows)
     bars = base.mark_bar(color=colours.after, stroke=colours.paper).encode(
-        x=x, x2="high:Q", y=y, tooltip=told
+        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=told
     )
     numbers = (
         base.transform_calculate(middle="(datum.low + datum.high) / 2")

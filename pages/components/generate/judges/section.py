@@ -40,7 +40,7 @@ def draw(counts: CachedCounts) -> None:
             st.header("Draw a sample", anchor=False)
             _form(counts)
         return
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
     chosen = left.selectbox(
         "Sample",
         list(samples),
