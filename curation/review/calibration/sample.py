@@ -23,7 +23,7 @@ from curation.review.queue import decided_by_a_person
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from db.columns import now
-from db.errors import HedgerowError, NothingToDo
+from db.errors import HedgerowError
 from db.models import Run, RunState, Status, TypeRow, Variant
 from db.runs import create_run, get_run, list_runs
 
@@ -80,14 +80,14 @@ def draw_sample(
     the order is random, so that those decided so far are a random sample, too.
 
     Raises:
-        HedgerowError: a type or a judge is unknown, or the sample would be too large.
-        NothingToDo: no variant can be drawn.
+        HedgerowError: a type or a judge is unknown, no variant can be drawn, or the sample would be
+            too large.
     """
     types = list_types(session)
     wanted = [known_type(types, name).id for name in request.types] or [e.id for e in types]
     pool = _pool(session, wanted, [find_judge(session, name).id for name in request.judges])
     if not any(pool.values()):
-        raise NothingToDo(
+        raise HedgerowError(
             "There is nothing to draw from: a person has decided on every variant of this choice"
             + (", or a judge has not given its opinion on it." if request.judges else ".")
         )

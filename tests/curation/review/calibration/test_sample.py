@@ -22,7 +22,7 @@ from curation.review.calibration.sample import (
     variant_ids,
 )
 from db.engine import reading, writing
-from db.errors import HedgerowError, NothingToDo
+from db.errors import HedgerowError
 from db.models import RunState, Variant
 from db.runs import create_run, get_run
 from tests.support.databases import both_databases
@@ -92,7 +92,7 @@ def test_nothing_to_draw_and_unknown_names_are_said(families: Engine) -> None:
             draw_sample(session, SampleRequest(judges=("judge: x, prompt 1",)))
         for variant in session.execute(select(Variant)).scalars():
             variant.retired = True
-        with pytest.raises(NothingToDo, match="nothing to draw from"):
+        with pytest.raises(HedgerowError, match="nothing to draw from"):
             draw_sample(session, SampleRequest())
         number = create_run(session, kind="judge", parameters={}).id
         with pytest.raises(HedgerowError, match="that of another run"):
