@@ -61,6 +61,7 @@ FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {
 }
 """By prompt, the places that its template may have besides."""
 
+_NO_EXAMPLES = re.compile(re.escape(EXAMPLES) + r"\n*")
 _PLACE = re.compile(r"\{[a-z]+\}")
 _MEANT = re.compile(r"\{\s*[A-Za-z_]+\s*\}")
 """What somebody takes for a place; braces with more in them, as in JSON, are text."""
@@ -101,10 +102,10 @@ def fill(
         text: the anchor. Whatever it holds, it is put in once and not read as a template.
         types: what is asked for, in the order of the numbered list.
         cues: by type id, the cue to ask for, in the spelling of the paper.
-        examples: in words; '' leaves no line of their own empty.
+        examples: in words; '' leaves no line empty where they would be.
     """
     if not examples:
-        template = template.replace(f"{EXAMPLES}\n", "")
+        template = _NO_EXAMPLES.sub("", template)
     values = {"{text}": text, "{types}": _numbered(types, cues), COUNT: _counted(len(types))}
     values[EXAMPLES] = examples
     return put_in(template, values)

@@ -57,7 +57,7 @@ def in_words(
     if not by_anchor:
         return ""
     blocks = ["\n".join([f"Example: {anchor}", *lines]) for anchor, lines in by_anchor.items()]
-    return "\n".join([HEADING, *blocks])
+    return "\n\n".join([HEADING, *blocks])
 
 
 def with_place(template: str) -> str:
@@ -67,4 +67,4 @@ def with_place(template: str) -> str:
         return clean
     lines = clean.splitlines()
     at = next(number for number, line in enumerate(lines) if "{text}" in line)
-    return "\n".join([*lines[:at], EXAMPLES, *lines[at:]])
+    return "\n".join([*lines[:at], EXAMPLES, "", *lines[at:]])

@@ -74,10 +74,10 @@ def draw(counts: CachedCounts) -> None:
     left, right = st.columns(2)
     with left:
         template = _editor(chosen, role)
-        if role in ROLES:
-            prompt_examples.draw(chosen, role_of(role))
     with right:
         _preview(template, role, from_rows(chosen.examples))
+    if role in ROLES:
+        prompt_examples.draw(chosen, role_of(role))
 
 
 def _named(row: PromptVersion) -> str:

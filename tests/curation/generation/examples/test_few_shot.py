@@ -47,12 +47,12 @@ def test_the_place_comes_before_the_anchor_and_leaves_no_empty_line() -> None:
     for role in ("negation", "hedge", "paraphrase", "unsupported"):
         template = built_in(role)
         placed = with_place(template)
-        assert placed == f"{{examples}}\n{template}" and with_place(placed) == placed
+        assert placed == f"{{examples}}\n\n{template}" and with_place(placed) == placed
         types = types_of(role, TAXONOMY)  # type: ignore[arg-type]
         values = {"text": "A bridge.", "types": types, "cues": {}}
         assert fill(placed, **values) == fill(template, **values)  # type: ignore[arg-type]
     assert with_place("Do this:\nText: {text}\n{types}") == (
-        "Do this:\n{examples}\nText: {text}\n{types}"
+        "Do this:\n{examples}\n\nText: {text}\n{types}"
     )
     with pytest.raises(HedgerowError, match="where the list of types goes"):
         with_place("{text}")
@@ -63,9 +63,11 @@ def test_an_anchor_stands_once_before_its_variants_and_texts_stay_as_they_are() 
     words = in_words(shown, ["verbal", "affixal"], anchor_uid="x", text="x")
     assert words.splitlines() == [
         HEADING,
+        "",
         "Example: The road 1 is long.",
         '"verbal": Not 1.',
         f'"affixal": {HOSTILE}',
+        "",
         "Example: The road 2 is long.",
         '"verbal": Not 2.',
     ]
