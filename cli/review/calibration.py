@@ -15,7 +15,8 @@ from curation.review.calibration.sample import (
     MAX_SAMPLE,
     SampleRequest,
     address_name,
-    draw_sample,
+    pick_sample,
+    store_sample,
 )
 from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
 from curation.validation import checked
@@ -56,8 +57,11 @@ def draw(
     }
     request = checked(SampleRequest, values, called=as_option)
     settings, engine = open_home()
+    with reading(engine) as session:
+        uids = pick_sample(session, request)
     with writing(engine) as session:
-        sample = draw_sample(session, request, requested_by=asked_by(session, settings))
+        author = asked_by(session, settings)
+        sample = store_sample(session, request, uids, requested_by=author)
     address = f"review?selection={address_name(sample.id)}"
     show(
         {"sample": sample.id, "variants": list(sample.uids), "address": address},

@@ -9,8 +9,9 @@ from curation.review.calibration.sample import (
     Sample,
     SampleRequest,
     address_name,
-    draw_sample,
     list_samples,
+    pick_sample,
+    store_sample,
 )
 from curation.review.opinions.stored import judges
 from curation.validation import checked
@@ -128,7 +129,8 @@ def _form(counts: CachedCounts) -> None:
 def _draw(values: dict[str, object]) -> None:
     with error_messages.kept_for(_PROBLEM):
         request = checked(SampleRequest, values)
-        sample = open_project.tell(draw_sample, request, requested_by=signin.reviewer_id())
+        uids = open_project.ask(pick_sample, request)
+        sample = open_project.tell(store_sample, request, uids, requested_by=signin.reviewer_id())
         st.session_state[_CHOSEN] = sample.id
 
 

@@ -12,7 +12,7 @@ from curation.generation.judging import opinion_run
 from curation.generation.judging.consistency import consistencies, of_sample
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest
-from curation.review.calibration.sample import Sample, SampleRequest, draw_sample
+from curation.review.calibration.sample import Sample, SampleRequest
 from curation.review.opinions.stored import judges
 from curation.validation import checked
 from db.engine import reading, writing
@@ -22,7 +22,7 @@ from db.models import Answer, Decision, Opinion
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.support.databases import both_databases
-from tests.support.factories import add_family
+from tests.support.factories import add_family, draw_sample
 
 FALSE = "Verdict: reject\nReason: wrong_scope\nComment: No.\nSuggestion: none\nCertainty: 0.5"
 TRUE = "Verdict: accept\nReason: none\nComment: Yes.\nSuggestion: none\nCertainty: 0.5"

@@ -6,13 +6,13 @@ from sqlmodel import col
 
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.selection import VariantSelection, sample_selection
-from curation.review.calibration.sample import SampleRequest, address_name, draw_sample
+from curation.review.calibration.sample import SampleRequest, address_name
 from curation.review.history import history
 from curation.review.opinions.stored import look
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Variant
-from tests.support.factories import add_opinion, judge
+from tests.support.factories import add_opinion, draw_sample, judge
 from tests.support.reviewing import VERBAL, colleague, draw
 
 

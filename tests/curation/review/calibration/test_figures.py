@@ -12,12 +12,12 @@ from curation.review import actions
 from curation.review.actions import shown
 from curation.review.calibration.certainty import reliability
 from curation.review.calibration.figures import calibration, exact_share, type_figures
-from curation.review.calibration.sample import SampleRequest, draw_sample
+from curation.review.calibration.sample import SampleRequest
 from curation.review.opinions.stored import look
 from db.engine import reading, writing
 from db.models import Variant, Verdict
 from tests.support.databases import both_databases, one_database
-from tests.support.factories import add_family, add_opinion, judge, person
+from tests.support.factories import add_family, add_opinion, draw_sample, judge, person
 
 pytestmark = both_databases
 

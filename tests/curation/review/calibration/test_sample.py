@@ -13,7 +13,6 @@ from curation.review.calibration.sample import (
     Sample,
     SampleRequest,
     address_name,
-    draw_sample,
     get_sample,
     left_for,
     list_samples,
@@ -26,7 +25,7 @@ from db.errors import HedgerowError
 from db.models import RunState, Variant
 from db.runs import create_run, get_run
 from tests.support.databases import both_databases
-from tests.support.factories import add_family, add_opinion, judge, person
+from tests.support.factories import add_family, add_opinion, draw_sample, judge, person
 
 pytestmark = both_databases
 

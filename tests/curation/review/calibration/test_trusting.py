@@ -10,13 +10,13 @@ from curation.review import actions
 from curation.review.actions import shown
 from curation.review.bulk import find_matches, parse_rule
 from curation.review.calibration import figures
-from curation.review.calibration.sample import SampleRequest, draw_sample
+from curation.review.calibration.sample import SampleRequest
 from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, ReleaseItem, Status, Variant, Verdict
 from tests.support.databases import both_databases
-from tests.support.factories import add_family, add_opinion, judge, person
+from tests.support.factories import add_family, add_opinion, draw_sample, judge, person
 
 pytestmark = both_databases
 
