@@ -127,7 +127,7 @@ COMMANDS: dict[str, str | Group] = {
             "note": "cli.review.note:note",
             "undo": "cli.review.undo:undo",
             "judge": "cli.review.judge:judge",
-            "agreement": "cli.review.model_agreement:show_agreement",
+            "agreement": "cli.review.agreement:show_agreement",
             "calibration": Group(
                 "Measure judges on a blind random sample, and use those that can be trusted.",
                 {

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Verdict
 from hedgerow.data import deciding
 from hedgerow.data.deciding import ByRule, Decided, Undone
 from hedgerow.home import Home
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Reviewing:
@@ -182,6 +188,73 @@ class Reviewing:
         1
         """
         return deciding.undo(self._home, reviewer)
+
+    def agreement(
+        self, by: str = "", *, independent: bool = True, source: str = ""
+    ) -> pd.DataFrame:
+        """How far people agree on the variants that several of them have decided on.
+
+        Accepting a variant is one verdict; rejecting and editing it are the other.
+
+        Args:
+            by: type, pair (of people), cue or source; all together without one.
+            independent: count only what people said before they knew anybody else's verdict.
+            source: only variants of this source of anchors.
+
+        Returns:
+            A row for each group, the one with most variants first: how many variants and verdicts,
+            the share that accepts, the share of pairs of verdicts that agree, Krippendorff's alpha,
+            and Cohen's kappa where it is two people, each with a 95% interval.
+
+        Raises:
+            HedgerowError: there is no such group or source.
+
+        >>> project = example_project()
+        >>> for uid in project.variants(type="verbal")["uid"]:
+        ...     for name in ("Ada", "Ben"):
+        ...         decided = project.accept(uid, reviewer=name)
+        >>> project.agreement(by="type")[["type", "variants", "agreement"]]
+             type  variants  agreement
+        0  verbal         1        1.0
+        """
+        import pandas as pd
+
+        from hedgerow.data import agreement
+
+        group = agreement.by_name(by)
+        with reading(self._home.engine) as session:
+            found = agreement.read_agreement(session, independent=independent, source=source)
+            rows = list(agreement.rows(session, found.counted, group))
+        made = pd.DataFrame(rows, columns=agreement.columns(group))
+        return made.astype(dict.fromkeys(agreement.SHARES, float))
+
+    def shared_verdicts(self, *, independent: bool = True, source: str = "") -> pd.DataFrame:
+        """Every verdict on the variants that `agreement` counts, with both texts.
+
+        Returns:
+            A row for each verdict, with who gave it, why, and whether it is independent.
+
+        Raises:
+            HedgerowError: there is no such source.
+
+        >>> project = example_project()
+        >>> uid = project.variants(type="verbal")["uid"].iloc[0]
+        >>> decided = project.accept(uid, reviewer="Ada")
+        >>> decided = project.reject(uid, reviewer="Ben", note="Not idiomatic.")
+        >>> project.shared_verdicts()[["reviewer", "verdict", "note"]]
+          reviewer verdict            note
+        0      Ada  accept
+        1      Ben  reject  Not idiomatic.
+        """
+        import pandas as pd
+
+        from curation.review.agreement.records import COLUMNS, ids_of, records, table
+        from hedgerow.data.agreement import read_agreement
+
+        with reading(self._home.engine) as session:
+            found = read_agreement(session, independent=independent, source=source)
+            rows = list(table(records(session, ids_of(found.counted))))
+        return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _verdict(name: str) -> Verdict:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from curation.anchors.sources import of_sources
+from curation.release.agreement_summary import agreement_summary
 from curation.review.decisions import counts_still
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.columns import Columns
@@ -57,6 +58,7 @@ class Tally:
         self._writers: Counter[tuple[str, str]] = Counter()
         self._deciders: Counter[str] = Counter()
         self._adjudicated = 0
+        self._by_several = 0
         self._editors: Counter[str] = Counter()
         self._words: dict[str, Counter[int]] = defaultdict(Counter)
         self._polarities: dict[str, Polarity] = {}
@@ -74,6 +76,7 @@ class Tally:
         self._writers[(origin["provider"], origin["model"])] += 1
         self._deciders[origin["decided_by"] or "unrecorded"] += 1
         self._adjudicated += origin["adjudicated"]
+        self._by_several += origin["persons"] > 1
         if origin["author_kind"] and origin["parent_uid"]:
             self._editors[origin["author_kind"]] += 1
         self._words[item["type_id"]][_words(item["text"])] += 1
@@ -112,6 +115,7 @@ class Tally:
             ],
             "decided_by": dict(self._deciders),
             "adjudicated": self._adjudicated,
+            "by_several": self._by_several,
             "edited_by": dict(self._editors),
             "words": {
                 "anchors": _lengths(anchor_words),
@@ -179,6 +183,7 @@ def release_summary(
         counts
         | {"source_notes": source_notes(connection, names)}
         | review_summary(connection, sources)
+        | {"agreement": agreement_summary(connection, sources)}
     )
 
 

@@ -19,6 +19,7 @@ NEXT = {
     "review": ("Load the starter corpus on the overview", "To the overview"),
     "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
     "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
+    "team": ("Load the starter corpus on the overview", "To the overview"),
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("Train a model of your own to compare",),
     "benchmarks": ("Tick at least one benchmark, or choose a suite or a task.",),

@@ -50,14 +50,17 @@ TYPES = [entry.id for entry in TAXONOMY]
 FAMILY = 24
 """Variants of an anchor."""
 
+DISPUTED = 12
+"""Variants that two people disagree about."""
+
 
 def fill(session: Session) -> None:
     """An anchor of every text; three of them have variants, which are all the texts once more.
 
     Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
-    anchor such a source, licence and genre. One variant is longer than any that a person may
-    write. There are a release, failed runs, generation runs and a finished training with
-    such messages, models, answers, prompts and probes.
+    anchor such a source, licence and genre. On a few a second such person disagrees. One variant is
+    longer than any that a person may write. There are a release, failed runs, generation runs and a
+    finished training with such messages, models, answers, prompts and probes.
     """
     seed_taxonomy(session)
     texts = list(stored().values())
@@ -72,6 +75,7 @@ def fill(session: Session) -> None:
     huge = _variant(session, anchors[-1], "verbal", HUGE)
     measure_variants(session, [huge.id])
     create_release(session, name=texts[0][:200], author_id=person(session), selection=Selection())
+    _disagree(session, texts)
     _runs(session, texts)
     _generation(session, anchors, texts)
     _training(session, texts)
@@ -112,6 +116,14 @@ def _judge(session: Session, variant: Variant, text: str) -> None:
     actions.accept(session, actions.shown(variant), reviewer_id=reviewer, note=text[:MAX_NOTE])
     session.refresh(variant)
     assert variant.status == Status.ACCEPTED
+
+
+def _disagree(session: Session, texts: list[str]) -> None:
+    for number, text in enumerate(texts[:DISPUTED]):
+        variant = session.execute(select(Variant).where(col(Variant.text) == text)).scalar_one()
+        card = actions.shown(variant)
+        reviewer = person(session, texts[number + 1][:80])
+        actions.reject(session, card, reviewer_id=reviewer, reason="other", note=text[:MAX_NOTE])
 
 
 def _runs(session: Session, texts: list[str]) -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from curation.markdown import escape, markdown_table, one_line, percent
 from curation.plurals import counted
+from curation.release.export.agreement_section import agreement_section
 from curation.release.export.contributors import (
     WRITERS,
     Writer,
@@ -193,6 +194,7 @@ def _making(release: Release, writers: Sequence[Writer]) -> str:
                 ["type", *(o.replace("_", " ") for o in OUTCOMES), "acceptance"], outcomes
             ),
             _reasons(summary["reasons"]),
+            *agreement_section(summary, ordered_types(release)),
         ]
     )
 

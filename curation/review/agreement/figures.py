@@ -49,6 +49,18 @@ class Figures(NamedTuple):
     kappa: Estimate = Estimate()
     by_chance: float | None = None
 
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it, but for what chance gives; each interval is two values."""
+        found: dict[str, Any] = {
+            "variants": self.variants,
+            "verdicts": self.verdicts,
+            "accepted": self.accepted,
+        }
+        estimates = {"agreement": self.agreement, "alpha": self.alpha, "kappa": self.kappa}
+        for name, (value, low, high) in estimates.items():
+            found |= {name: value, f"{name}_low": low, f"{name}_high": high}
+        return found
+
 
 def figures(found: Overlap) -> Figures:
     """Over all the variants."""

@@ -35,7 +35,7 @@ def sentences(found: Figures) -> list[str]:
         scale = next(
             (name for above, name in LANDIS_KOCH.items() if found.kappa.value > above), "poor"
         )
-        said.append(f"Landis and Koch call a kappa of {found.kappa.value:.2f} {scale}.")
+        said.append(f"Landis and Koch call a kappa of {number(found.kappa.value)} {scale}.")
     said.append(_base_rate(found.accepted, found.by_chance))
     return said
 
@@ -66,7 +66,7 @@ def _alpha(value: float, estimate: Estimate) -> str:
             f" The interval includes {' and '.join(f'{limit:.3f}' for limit in crossed)}: more "
             "variants decided on by several people would make this surer."
         )
-    return f"An alpha of {value:.2f} {meaning}.{unsure}"
+    return f"An alpha of {number(value)} {meaning}.{unsure}"
 
 
 def _base_rate(accepted: float, by_chance: float | None) -> str:
@@ -83,7 +83,7 @@ def as_text(estimate: Estimate, *, as_percent: bool = False) -> str:
     """The figure with its interval: '0.54 (0.51 to 0.57)'; '–' where it is not defined."""
     if estimate.value is None:
         return "–"
-    value = _number(estimate.value, as_percent)
+    value = number(estimate.value, as_percent=as_percent)
     limits = interval_text(estimate, as_percent=as_percent)
     return f"{value} ({limits})" if limits else value
 
@@ -92,8 +92,10 @@ def interval_text(estimate: Estimate, *, as_percent: bool = False) -> str:
     """Its 95% interval: '0.51 to 0.57'; '' where there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"{_number(estimate.low, as_percent)} to {_number(estimate.high, as_percent)}"
+    low, high = (number(limit, as_percent=as_percent) for limit in (estimate.low, estimate.high))
+    return f"{low} to {high}"
 
 
-def _number(value: float, as_percent: bool) -> str:
-    return percent(value) if as_percent else f"{value:.2f}"
+def number(value: float, *, as_percent: bool = False) -> str:
+    """A figure with two places, or as a percentage."""
+    return percent(value) if as_percent else f"{value:.2f}".replace("-", "−")

@@ -13,7 +13,7 @@ as their independent verdict: otherwise the disagreements that were talked over 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, TypeVar
@@ -34,6 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.anchors.sources import of_sources
 from curation.review.bulk import RULE
 from curation.review.decisions import counts_still
 from curation.review.history import stands
@@ -151,11 +152,11 @@ class Overlap:
         )
 
 
-def overlap(session: Session | Connection, sources: Sequence[int] = ()) -> Overlap:
+def overlap(session: Session | Connection, sources: Collection[str] = ()) -> Overlap:
     """The variants in use that at least two people have decided on, with their votes.
 
     Args:
-        sources: ids of the sources to look at; none means all.
+        sources: names of the sources to look at; none means all.
     """
     known: dict[str, Votes] = {}
     found: Counter[tuple[str, int, str | None, Votes]] = Counter()
@@ -186,7 +187,7 @@ def is_vote() -> ColumnElement[bool]:
     )
 
 
-def _patterns(sources: Sequence[int]) -> Select[*tuple[Any, ...]]:
+def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
     """Type, source, cue and votes, with how many variants they have in common, and which."""
     several = (
         select(col(Decision.variant_id))
@@ -208,11 +209,9 @@ def _patterns(sources: Sequence[int]) -> Select[*tuple[Any, ...]]:
         .join(Variant, col(Variant.id) == several.c.variant_id)
         .join(Decision, col(Decision.variant_id) == col(Variant.id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(is_vote())
+        .where(is_vote(), of_sources(sources))
         .group_by(col(Variant.id), whose())
     )
-    if sources:
-        of_person = of_person.where(col(Variant.source_id).in_(sources))
     votes = of_person.subquery("votes")
     variant = votes.c.id, votes.c.type_id, votes.c.source_id, votes.c.cue
     of_variant = (

@@ -12,7 +12,7 @@ from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.engine import writing
-from db.models import Reviewer, Source, Split, TypeVersion
+from db.models import Reviewer, Source, Split, TypeVersion, Verdict
 from tests.curation.support.exported import body, contents, opened, ten_anchors
 from tests.curation.support.families import (
     add_anchor,
@@ -59,6 +59,35 @@ def test_the_card_tells_people_from_models(engine: Engine, tmp_path: Path) -> No
     assert "Of the 4 accepted variants a person accepted 1 (25.0%); 3 (75.0%) were" in text
     assert header(folder)["annotations_creators"] == ["expert-generated", "machine-generated"]
     assert b"Lovelace" not in b"".join(contents(folder).values())
+
+
+def test_the_card_says_how_far_people_agree(engine: Engine, tmp_path: Path) -> None:
+    with writing(engine) as session:
+        ada, bert = person(session, "Ada"), person(session, "Bert")
+        for number in range(6):
+            anchor = add_plain_family(session, number)
+            hedge = add_variant(session, anchor, "phrase", f"Door {number} seems open.")
+            decide(session, hedge, ada)
+            decide(session, hedge, bert, Verdict.ACCEPT if number else Verdict.REJECT)
+        release = create_release(session).release
+        folder = export_release(session, release, tmp_path / "out")
+        text = body(folder)
+        assert "Several people decided on 6 variants, each before they knew" in text
+        assert "| phrase | 6 | 83.3% (50.0% to 100.0%) | 0.00 | 0.00 | 91.7% |" in text
+        assert "| all | 6 | 83.3%" in text
+        assert "91.7% of the verdicts accept: chance alone would give" in text
+        # The one in conflict is counted above, and is not in the release.
+        assert "Two or more people accepted 5 of the 23 released variants." in text
+        # A release of an earlier Hedgerow has not counted it.
+        release.summary = {k: v for k, v in release.summary.items() if k != "agreement"}
+        folder = export_release(session, release, tmp_path / "again")
+        assert "### Agreement" not in body(folder)
+
+
+def test_the_card_says_that_nobody_has_reviewed_twice(engine: Engine, tmp_path: Path) -> None:
+    with writing(engine) as session:
+        folder = export_release(session, ten_anchors(session), tmp_path / "out")
+    assert "No two people decided on the same variant independently of each other" in body(folder)
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_it_can_be_narrowed_to_a_pair_and_to_sources(engine: Engine) -> None:
             other["word"].id,
             other["verbal"].id,
         }
-        assert overlap(session, [source]) == found.narrowed(source_id=source)
+        assert overlap(session, ["elsewhere"]) == found.narrowed(source_id=source)
 
 
 STEP = st.tuples(

@@ -1,0 +1,164 @@
+"""How long agreement among people takes, over a large project and one a tenth of its size.
+
+    python -m bench.agreement [--large 350000] [--rounds 5] [--folder DIR] [--cpu]
+
+Two people have decided on a tenth of the variants. Measured, turn by turn over both projects:
+
+    baseline   counting the decisions of every variant in the database, the least that any figure
+               over them takes
+    pass       the one query that aggregates what several people have decided
+    figures    overall, by type, pair, cue and source, with all intervals (nothing kept)
+    records    the first hundred variants behind a figure, with their verdicts
+    page       the page Team with all its figures: the first view after a decision, and the next
+
+Prints medians in milliseconds. Expected of each, as in bench.pages: at most 300 over the large
+project, or at most 1.5 times what it takes over the small one; of the pass, at most 8 times the
+baseline.
+--folder keeps the projects, and --cpu counts this program's processor time, as for bench.pages.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from sqlalchemy import Engine, func, select
+from sqlmodel import col
+from streamlit.testing.v1 import AppTest
+
+from bench.pages import LIMIT_MS, LIMIT_RATIO, ROOT, TIMEOUT
+from bench.projects.furnished import decide_one
+from bench.projects.reviewed import PEOPLE, make_reviewed
+from curation.project.opening import open_project
+from curation.review.agreement.estimates import with_alpha, with_kappa
+from curation.review.agreement.figures import By, differing, figures, figures_by
+from curation.review.agreement.overlap import Overlap, overlap
+from curation.review.agreement.records import ids_of, records
+from db.engine import reading
+from db.models import Decision
+from db.settings import Settings
+
+PASS_LIMIT = 8.0
+"""Times the baseline."""
+
+SHOWN = 100
+
+Times = dict[str, dict[str, list[float]]]
+"""What → project → milliseconds of every round."""
+
+
+def _opened(home: Path, variants: int) -> Engine:
+    if (home / "hedgerow.db").exists():
+        return open_project(Settings(home=home, database_url=""))
+    return make_reviewed(home, variants=variants)
+
+
+def _count(engine: Engine) -> int:
+    each = select(func.count().label("n")).select_from(Decision).group_by(col(Decision.variant_id))
+    with reading(engine) as session:
+        return session.execute(select(func.max(each.subquery().c.n))).scalar_one()
+
+
+def _aggregate(engine: Engine) -> Overlap:
+    with reading(engine) as session:
+        return overlap(session)
+
+
+def _all_figures(found: Overlap) -> None:
+    with_alpha.cache_clear()
+    with_kappa.cache_clear()
+    counted = found.narrowed(independent=True)
+    figures(counted)
+    for by in By:
+        figures_by(counted, by)
+
+
+def _list(engine: Engine, found: Overlap) -> None:
+    with reading(engine) as session:
+        records(session, ids_of(differing(found))[:SHOWN])
+
+
+class _Visitor:
+    """Somebody who has the page Team of a project open."""
+
+    def __init__(self, home: Path) -> None:
+        os.environ["HEDGEROW_HOME"] = str(home)
+        os.environ["HEDGEROW_REVIEWER"] = PEOPLE[0]
+        st.cache_resource.clear()  # the engine is that of the other project
+        st.cache_data.clear()
+        self._app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+        self._app.switch_page("pages/team.py")
+        self.view()
+        while not self._app.metric:  # a large project is counted beside the page
+            time.sleep(0.1)
+            self.view()
+
+    def view(self) -> None:
+        """Run the page."""
+        self._app.run()
+        if self._app.exception or self._app.error:
+            raise RuntimeError([found.value for found in (*self._app.exception, *self._app.error)])
+
+
+def measure(folder: Path, *, large: int, rounds: int, clock: Callable[[], float]) -> Times:
+    """Milliseconds of every round, the first one left out."""
+    sizes = {"large": large, "small": large // 10}
+    engines = {name: _opened(folder / name, size) for name, size in sizes.items()}
+    found: Times = defaultdict(lambda: defaultdict(list))
+
+    def timed(what: str, project: str, work: Callable[[], Any]) -> Any:
+        begun = clock()
+        made = work()
+        found[what][project].append((clock() - begun) * 1000)
+        return made
+
+    for number in range(rounds + 1):
+        for project, engine in engines.items():
+            timed("baseline", project, lambda engine=engine: _count(engine))
+            shared = timed("pass", project, lambda engine=engine: _aggregate(engine))
+            timed("figures", project, lambda shared=shared: _all_figures(shared))
+            timed("records", project, lambda engine=engine, shared=shared: _list(engine, shared))
+            visitor = _Visitor(folder / project)
+            decide_one(engine, number=number)
+            timed("page, cold", project, visitor.view)
+            timed("page, warm", project, visitor.view)
+    return {
+        what: {project: times[1:] for project, times in projects.items()}
+        for what, projects in found.items()
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", type=int, default=350_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--cpu", action="store_true")
+    options = parser.parse_args()
+    clock = time.process_time if options.cpu else time.perf_counter
+    scratch = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
+    with scratch as folder:
+        found = measure(Path(folder), large=options.large, rounds=options.rounds, clock=clock)
+    print(f"{'':12}{'large':>8}{'small':>8}{'ratio':>7}")
+    medians = {
+        what: {project: statistics.median(times) for project, times in projects.items()}
+        for what, projects in found.items()
+    }
+    for what, projects in medians.items():
+        large, small = projects["large"], projects["small"]
+        verdict = "  misses" if large > LIMIT_MS and large / small > LIMIT_RATIO else ""
+        print(f"{what:12}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
+    ratio = medians["pass"]["large"] / medians["baseline"]["large"]
+    print(f"pass / baseline {ratio:.2f} (at most {PASS_LIMIT:g})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""How far people agree with each other, and models that give opinions with people."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
+from curation.release.export.file_formats import csv_bytes
+from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.figures import By, figures
+from curation.review.agreement.interpretation import as_text, number, sentences
+from curation.review.agreement.records import COLUMNS, ids_of, records, table
+from curation.review.opinions.agreement import Agreement, agreement, together
+from curation.review.opinions.stored import Judge, judges
+from db.engine import reading
+from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows
+
+Line = str | Table
+
+
+def show_agreement(
+    by: Annotated[By, typer.Option(help="What to group by.")] = By.TYPE,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Also count verdicts given after seeing somebody else's."),
+    ] = False,
+    source: Annotated[str, typer.Option(help="Only this source of anchors.")] = "",
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write every verdict on the variants counted to this CSV file."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far people agree on the variants that several of them have decided on, and how far
+    each model that gives opinions agrees with people."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        found = read_agreement(session, independent=not everything, source=source)
+        groups = list(rows(session, found.counted, by))
+        models = [(one, agreement(session, one.id)) for one in judges(session)]
+        if csv is not None:
+            behind = records(session, ids_of(found.counted))
+            csv.write_bytes(csv_bytes(COLUMNS, table(behind)))
+    overall = figures(found.counted)
+    people = overall.facts() | {
+        "left_out": found.left_out,
+        "meaning": sentences(overall),
+        "by": by.value,
+        "groups": groups,
+    }
+    result = {"people": people, "judges": [_judge(one, types) for one, types in models]}
+    lines = [*_of_people(found, groups, by), *_of_models(models)]
+    show(result, as_json, *lines)
+
+
+def _of_people(found: Agreed, groups: list[Row], by: By) -> list[Line]:
+    if not found.all.variants:
+        return ["No two people have decided on the same variant yet."]
+    said: list[Line] = []
+    if found.left_out:
+        said.append(
+            f"Left out: {counted(found.left_out, 'variant')} on which at most one verdict is "
+            "independent; --all counts them."
+        )
+    if not found.counted.variants:
+        return said
+    overall = figures(found.counted)
+    everything = dict(zip(columns(by), ("all", ""), strict=False)) | overall.facts()
+    group = columns(by)[: -len(overall.facts())]
+    return [
+        f"{counted(overall.variants, 'variant')} with verdicts of several people.",
+        table_of(
+            *group,
+            "variants",
+            "agreement",
+            "alpha",
+            "kappa",
+            "accepted",
+            rows=(
+                [
+                    *(row[name] for name in group),
+                    f"{row['variants']:,}",
+                    as_text(_estimate(row, "agreement"), as_percent=True),
+                    as_text(_estimate(row, "alpha")),
+                    as_text(_estimate(row, "kappa")),
+                    number(row["accepted"], as_percent=True),
+                ]
+                for row in (*groups, everything)
+            ),
+        ),
+        *sentences(overall),
+        *said,
+    ]
+
+
+def _estimate(row: Row, name: str) -> Estimate:
+    return Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
+
+
+def _judge(one: Judge, types: list[Agreement]) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "counts": one.counts,
+        "opinions": one.opinions,
+        "types": [_row(row) for row in (*types, together(types))],
+    }
+
+
+def _of_models(found: list[tuple[Judge, list[Agreement]]]) -> list[Line]:
+    lines: list[Line] = []
+    for one, types in found:
+        lines.append(f"{one.name} has given {counted(one.opinions, 'opinion')}.")
+        lines.append(
+            table_of(
+                "type",
+                "pairs",
+                "agree",
+                "kappa",
+                "left out",
+                rows=(
+                    [
+                        row.type_id,
+                        row.pairs,
+                        as_text(Estimate(row.share)),
+                        as_text(Estimate(row.kappa)),
+                        row.after_looking,
+                    ]
+                    for row in (*types, together(types))
+                ),
+            )
+        )
+    return lines or ["No model has given an opinion yet."]
+
+
+def _row(row: Agreement) -> dict[str, Any]:
+    return row._asdict() | {"pairs": row.pairs, "share": row.share, "kappa": row.kappa}

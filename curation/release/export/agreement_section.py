@@ -1,0 +1,61 @@
+"""How far the reviewers of a release agreed, as its card says it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from curation.markdown import markdown_table, percent
+from curation.plurals import counted
+from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.interpretation import as_text
+
+
+def agreement_section(summary: Mapping[str, Any], types: Sequence[str]) -> list[str]:
+    """Its paragraphs; none for a release that was made before this was counted.
+
+    Args:
+        types: of the taxonomy, in order.
+    """
+    found = summary.get("agreement")
+    if found is None:
+        return []
+    several = (
+        f"Two or more people accepted {summary['by_several']:,} of the "
+        f"{counted(summary['variants'], 'released variant')}."
+    )
+    if not found["variants"]:
+        return [
+            "### Agreement",
+            "No two people decided on the same variant independently of each other, so it is not "
+            "known how far they would agree.",
+            several,
+        ]
+    rows = [[key, found["types"][key]] for key in types if key in found["types"]]
+    return [
+        "### Agreement",
+        f"Several people decided on {counted(found['variants'], 'variant')}, each before they knew "
+        "anybody else's verdict. All of these are counted, whether or not they were released. "
+        "Accepting is one verdict, rejecting or editing the other; agreement is the share of pairs "
+        "of verdicts that agree, alpha is Krippendorff's. 95% bootstrap intervals over variants "
+        "are in brackets.",
+        markdown_table(
+            ["type", "variants", "agreement", "alpha", "kappa", "accepted"],
+            [_row(key, its) for key, its in (*rows, ("all", found))],
+        ),
+        " ".join(found["meaning"]),
+        several,
+    ]
+
+
+def _row(name: str, found: Mapping[str, Any]) -> list[object]:
+    agreement, alpha, kappa = (
+        Estimate(found[key], found[f"{key}_low"], found[f"{key}_high"])
+        for key in ("agreement", "alpha", "kappa")
+    )
+    return [
+        name,
+        found["variants"],
+        as_text(agreement, as_percent=True),
+        as_text(alpha),
+        as_text(kappa),
+        percent(found["accepted"]),
+    ]

@@ -1,0 +1,231 @@
+"""Agreement: how far people agree, by what, and which variants each figure is of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from curation.anchors.sources import sources_in_use
+from curation.plurals import counted
+from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.figures import By, Figures, Group, figures, figures_by, in_group
+from curation.review.agreement.interpretation import as_text, interval_text, number, sentences
+from curation.review.agreement.overlap import Overlap, overlap
+from curation.review.people.reviewers import reviewer_names
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.variants import empty_state, source_choice
+from pages.components.team import confusion_table, record_list
+
+_VERDICTS, _PEOPLE, _BY = "verdicts", "people", "agreement-by"
+"""Keys of the choices."""
+
+_EVERYBODY = "everybody"
+
+_HELP = {
+    _VERDICTS: "Independent: what people said before they knew anybody else's verdict. A verdict "
+    "given after another one was on the card tends to follow it.",
+    "Agreement": "The share of the pairs of verdicts on a variant that agree. Accepting is one "
+    "verdict, rejecting or editing the other.",
+    "Alpha": "Krippendorff's alpha: 0 is what chance gives, 1 is full agreement. For any number of "
+    "people.",
+    "Kappa": "Cohen's kappa: 0 is what chance gives, 1 is full agreement. For two people.",
+    "Accepted": "The share of the verdicts that accept.",
+}
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What groups and people are called: somebody's words."""
+
+    types: Mapping[str, str]
+    sources: Mapping[int, str]
+    people: Mapping[int | None, str]
+
+    def of(self, by: By, group: Group) -> str:
+        if by is By.PAIR:
+            return self.pair(group)
+        names: dict[By, Mapping[Any, str]] = {By.TYPE: self.types, By.SOURCE: self.sources}
+        return names.get(by, {}).get(group, str(group))
+
+    def pair(self, pair: tuple[int, int]) -> str:
+        return " and ".join(self.people.get(person, "?") for person in pair)
+
+
+def draw() -> None:
+    """The whole section."""
+    counts = CachedCounts()
+    if counts.empty:
+        empty_state.box()
+        return
+    found = counts.get(overlap)
+    if found is None:
+        st.text("Counting. In a large project this takes some seconds.")
+    elif not found.variants:
+        _nothing_yet()
+    else:
+        _agreement(found)
+    counts.follow()
+
+
+def _nothing_yet() -> None:
+    with st.container(border=True, key="empty"):
+        st.write(
+            "No two people have decided on the same variant yet. Send a colleague the permalink of "
+            "a card that you have decided on (P on the Review page) and let them decide in blind "
+            "mode (B), or import verdicts of several people with their variants."
+        )
+        st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+
+
+def _agreement(found: Overlap) -> None:
+    names = _Names(
+        types=open_project.type_names(),
+        sources=open_project.ask(sources_in_use),
+        people=open_project.ask(reviewer_names),
+    )
+    pair, scope, left_out = _scope(found, names)
+    if not scope.variants:
+        st.text(
+            "No variant has verdicts that two people gave independently of each other. Choose All "
+            "to see those that somebody gave after seeing another's."
+        )
+        return
+    _headline(figures(scope))
+    if left_out:
+        st.caption(
+            f"Left out: {counted(left_out, 'variant')} on which at most one verdict is independent."
+        )
+    told, behind, pair = _groups(scope, names, pair)
+    cell = ""
+    if pair is not None:
+        cell, behind = confusion_table.draw(behind, [names.people[person] for person in pair])
+    record_list.draw(behind, [*told, *([cell] if cell else [])], names.types, filtered=bool(cell))
+
+
+def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overlap, int]:
+    """The pair of people that the section is narrowed to, all that is left, and how many variants
+    are left out because their verdicts are not independent."""
+    pairs = {f"{one}-{other}": (one, other) for one, other in found.pairs}
+    labels = {_EVERYBODY: "Everybody"} | {key: names.pair(pair) for key, pair in pairs.items()}
+    if st.session_state.get(_PEOPLE, _EVERYBODY) not in labels:
+        st.session_state[_PEOPLE] = _EVERYBODY
+    with st.container(horizontal=True, vertical_alignment="bottom", key="team-scope"):
+        basis = st.segmented_control(
+            "Verdicts",
+            ["Independent", "All"],
+            key=_VERDICTS,
+            default="Independent",
+            required=True,
+            bind="query-params",
+            help=_HELP[_VERDICTS],
+        )
+        people = st.selectbox(
+            "People",
+            list(labels),
+            format_func=lambda key: labels[key],
+            key=_PEOPLE,  # not in the address, which would name people
+            width=260,
+        )
+        there = {pattern.source_id for pattern in found.patterns}
+        source_id = source_choice.selectbox(
+            {key: name for key, name in names.sources.items() if key in there}
+        )
+    pair = pairs.get(people)
+    everything = found.narrowed(pair=pair, source_id=source_id)
+    scope = everything.narrowed(independent=basis == "Independent")
+    return pair, scope, everything.variants - scope.variants
+
+
+def _headline(found: Figures) -> None:
+    """The figures in large, each with its interval, and what they mean."""
+    shown = {
+        "Agreement": (found.agreement, True),
+        "Alpha": (found.alpha, False),
+        "Kappa": (found.kappa, False),
+    }
+    with st.container(horizontal=True, key="team-figures"):
+        st.metric("Variants", f"{found.variants:,}", width=130)
+        for label, (estimate, as_percent) in shown.items():
+            if label != "Kappa" or estimate.value is not None:
+                _metric(label, estimate, as_percent=as_percent)
+        st.metric(
+            "Accepted",
+            number(found.accepted or 0.0, as_percent=True),
+            help=_HELP["Accepted"],
+            width=130,
+        )
+    st.text(" ".join(sentences(found)))
+
+
+def _metric(label: str, estimate: Estimate, *, as_percent: bool) -> None:
+    value = "–" if estimate.value is None else number(estimate.value, as_percent=as_percent)
+    st.metric(
+        label,
+        value,
+        delta=interval_text(estimate, as_percent=as_percent) or None,
+        delta_color="off",
+        delta_arrow="off",
+        help=f"{_HELP[label]} Below: its 95% bootstrap interval.",
+        width=170,
+    )
+
+
+def _groups(
+    scope: Overlap, names: _Names, pair: tuple[int, int] | None
+) -> tuple[list[str], Overlap, tuple[int, int] | None]:
+    """The table of groups; what is chosen in it in words, its variants, and the pair to compare."""
+    left_out = {By.PAIR} if pair else set()
+    options = {by.value.capitalize(): by for by in By if by not in left_out}
+    chosen = st.segmented_control(
+        "By",
+        list(options),
+        key=_BY if pair is None else f"{_BY}-pair",
+        default="Type",
+        required=True,
+        bind="query-params",
+    )
+    by = options[chosen or "Type"]
+    made = figures_by(scope, by)
+    if not made:
+        st.text("None of these variants has a cue.")
+        return [], scope, pair
+    groups = list(made)
+    picked = _table([(names.of(by, group), made[group]) for group in groups], by, key=f"{pair}")
+    if picked is None:
+        return [], scope, pair
+    group = groups[picked]
+    return [names.of(by, group)], in_group(scope, by, group), group if by is By.PAIR else pair
+
+
+def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | None:
+    """The figures of the groups; the number of the row that is selected."""
+    kappa = any(found.kappa.value is not None for _, found in rows)
+    event = st.dataframe(
+        [
+            {
+                by.value.capitalize(): name,
+                "Variants": found.variants,
+                "Agreement": as_text(found.agreement, as_percent=True),
+                "Alpha": as_text(found.alpha),
+                **({"Kappa": as_text(found.kappa)} if kappa else {}),
+                "Accepted": 100 * (found.accepted or 0.0),
+            }
+            for name, found in rows
+        ],
+        hide_index=True,
+        key=f"team-groups-{by.value}-{key}",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "Variants": st.column_config.NumberColumn(format="localized"),
+            "Agreement": st.column_config.TextColumn(help=_HELP["Agreement"]),
+            "Alpha": st.column_config.TextColumn(help=_HELP["Alpha"]),
+            "Kappa": st.column_config.TextColumn(help=_HELP["Kappa"]),
+            "Accepted": st.column_config.NumberColumn(format="%.1f%%", help=_HELP["Accepted"]),
+        },
+    )
+    st.caption("In brackets: 95% bootstrap intervals. Select a row to see its variants.")
+    picked = [row for row in event.selection.rows if row < len(rows)]
+    return picked[0] if picked else None
