@@ -80,7 +80,10 @@ def names(types: str) -> tuple[str, ...]:
 
 def apply(
     judge: Annotated[
-        str, typer.Option(help="The model's name, as 'hedgerow review calibration show' has it.")
+        str,
+        typer.Option(
+            metavar="NAME", help="The model's, as 'hedgerow review calibration show' has it."
+        ),
     ],
     sample: Annotated[
         int | None,
