@@ -24,7 +24,7 @@ class Group(NamedTuple):
     """
 
     help: str
-    commands: Mapping[str, str]
+    commands: Mapping[str, "str | Group"]
     callback: str = ""
 
 
@@ -138,6 +138,14 @@ COMMANDS: dict[str, str | Group] = {
             "undo": "cli.review.undo:undo",
             "judge": "cli.review.judge:judge",
             "agreement": "cli.review.agreement:show_agreement",
+            "calibration": Group(
+                "Measure judges on a blind random sample, and use those that can be trusted.",
+                {
+                    "draw": "cli.review.calibration:draw",
+                    "show": "cli.review.calibration_figures:show_calibration",
+                    "apply": "cli.review.calibration:apply",
+                },
+            ),
         },
     ),
     "reviewers": Group(

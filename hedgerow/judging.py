@@ -27,6 +27,7 @@ class Judging:
         variants: str | Sequence[str] = (),
         flagged: bool = False,
         limit: int | None = None,
+        sample: int | None = None,
         prompt: int | None = None,
         budget: float | None = None,
         max_calls: int | None = None,
@@ -43,6 +44,7 @@ class Judging:
                 replaced wordings), or with these uids.
             flagged: only those that the checks flag.
             limit: a sample of so many.
+            sample: number of a sample that was drawn for calibration; its variants then.
             prompt: version of the prompt; otherwise the newest.
             dry_run: only say what it would take.
             options: further values, such as ``concurrency=8`` or ``max_tokens=2000``.
@@ -75,9 +77,10 @@ class Judging:
             **options,
         }
         if dry_run:
-            found = judging.cost_of_judging(self._home, values, prompt=prompt)
+            found = judging.cost_of_judging(self._home, values, prompt=prompt, sample=sample)
             return judging.cost_facts(found)
-        return carry_out(*self._home, judging.store_judging(self._home, values, prompt=prompt))
+        run = judging.store_judging(self._home, values, prompt=prompt, sample=sample)
+        return carry_out(*self._home, run)
 
     def opinions(self, uid: str, *, reviewer: str = "") -> pd.DataFrame:
         """What models say of a variant, the newest first.

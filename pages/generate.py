@@ -11,6 +11,7 @@ from pages.components.generate import (
     start_form,
     trial_view,
 )
+from pages.components.generate.judges import section as judges
 from pages.components.generate.results_section import RESULTS
 from pages.components.shared.links import GENERATE_SECTION, SET_UP
 from pages.components.shared.runs import progress_view
@@ -18,8 +19,8 @@ from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
 SHOWN_RUNS = 50
-PROMPTS, OPINIONS = "Prompts", "Second opinions"
-SECTIONS = (SET_UP, PROMPTS, RESULTS, OPINIONS)
+PROMPTS, JUDGES = "Prompts", "Judges"
+SECTIONS = (SET_UP, PROMPTS, RESULTS, opinions_section.NAME, JUDGES)
 
 
 def _runs() -> list[Run]:
@@ -60,6 +61,8 @@ match section:
         results_section.draw([run for run in found if run.state not in UNFINISHED], counts)
     case "Second opinions":
         opinions_section.draw()
+    case "Judges":
+        judges.draw(counts)
     case _:
         _set_up(found, counts)
 counts.follow()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.selection import sample_selection
 from curation.review.history import actions_since
 from curation.review.queue import Queue
 from pages.components.review import empty_queue, queue_choice
@@ -62,7 +63,8 @@ def _follow(name: str, follow: Callable[[str], None]) -> None:
 
 
 def _pick(state: ReviewState, name: str) -> None:
-    found = picked(name)
+    """Go through what was picked elsewhere, or through the sample of a calibration."""
+    found = open_project.ask(sample_selection, name, state.reviewer_id) or picked(name)
     if found is None:
         st.query_params.pop(SELECTION, None)
         state.say("That selection is no longer kept. Make it again where it came from.", warn=True)

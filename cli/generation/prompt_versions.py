@@ -8,6 +8,9 @@ import typer
 from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
+from curation.generation.examples.choosing import MOST, choose_examples
+from curation.generation.examples.few_shot import from_rows
+from curation.generation.examples.versions import role_of, save_with_examples
 from curation.generation.prompts import (
     PROMPTS,
     find_version,
@@ -15,6 +18,7 @@ from curation.generation.prompts import (
     save_copy,
     seed_prompts,
 )
+from curation.plurals import counted
 from db.engine import writing
 from db.models import PromptVersion
 from db.named_files import LARGEST_WRITTEN, read_text
@@ -38,7 +42,11 @@ def prompts_list(as_json: AsJson = False) -> None:
         "version",
         "made",
         "from",
-        rows=([r["prompt"], r["version"], r["created_at"][:10], r["origin"]] for r in rows),
+        "examples",
+        rows=(
+            [r["prompt"], r["version"], r["created_at"][:10], r["origin"], len(r["examples"])]
+            for r in rows
+        ),
     )
     show({"prompts": rows}, as_json, table)
 
@@ -49,28 +57,74 @@ def _facts(row: PromptVersion) -> dict[str, Any]:
         "version": row.version,
         "created_at": row.created_at.isoformat(),
         "origin": "installed" if row.parent_id is None else "edited copy",
+        "examples": row.examples,
     }
 
 
 def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> None:
-    """Print a prompt's template."""
+    """Print a prompt's template, and the examples that go into it."""
     _, engine = open_home()
     with writing(engine) as session:
         seed_prompts(session)
         row = find_version(session, name, number)
-    show(_facts(row) | {"template": row.template}, as_json, *row.template.splitlines())
+    lines = [*row.template.splitlines(), *_told(row)]
+    show(_facts(row) | {"template": row.template}, as_json, *lines)
 
 
 def prompts_add(
     name: Name,
-    file: Annotated[Path, typer.Argument(help="The template, UTF-8.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The template, UTF-8; with --examples, otherwise the newest version's."
+        ),
+    ] = None,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MOST,
+            help="Show the model at most so many variants of each type that people accepted.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_NUMBER, help="Another seed chooses other examples.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Add a file as the next version of a prompt."""
+    """Add a file, or the newest version with examples from reviewed variants, as the next version.
+
+    Examples are of training anchors only, and a call shows none of the anchor it asks about. They
+    go where {examples} is in the template, otherwise before the line of the anchor.
+    """
+    if file is None and examples is None:
+        raise typer.BadParameter("name a file, or ask for --examples, or both")
     settings, engine = open_home()
-    template = read_text(file, kind="a prompt", largest=LARGEST_WRITTEN)
+    template = read_text(file, kind="a prompt", largest=LARGEST_WRITTEN) if file else None
     with writing(engine) as session:
         seed_prompts(session)
         author = asked_by(session, settings)
-        row = save_copy(session, find_version(session, name, None), template, author_id=author)
-    show(_facts(row), as_json, f"The file is version {row.version} of the prompt {row.name}.")
+        parent = find_version(session, name, None)
+        if examples is None:
+            row = save_copy(session, parent, template or parent.template, author_id=author)
+        else:
+            chosen = choose_examples(session, role_of(name), examples, seed=seed)
+            row = save_with_examples(session, parent, chosen, template=template, author_id=author)
+    what = (
+        "The file" if examples is None else f"That, with {counted(len(row.examples), 'example')},"
+    )
+    lines = [f"{what} is version {row.version} of the prompt {row.name}."]
+    show(_facts(row), as_json, *lines, *_told(row))
+
+
+def _number(row: PromptVersion) -> str:
+    return counted(len(row.examples), "example")
+
+
+def _told(row: PromptVersion) -> list[str]:
+    """The examples of a version, for people."""
+    return [
+        f"{example.type_id}{', edited' if example.edited else ''}: {example.anchor} → "
+        f"{example.text}"
+        for example in from_rows(row.examples)
+    ]

@@ -18,7 +18,7 @@ def apply(
         str,
         typer.Option(
             help="Such as 'levenshtein > 60' or 'flag = content_dropped and cosine < 0.8'; also "
-            "length_ratio, content_kept, 'no flags', 'source = NAME'. Flags: "
+            "length_ratio, content_kept, 'no flags', 'source = NAME', 'accepted by JUDGE'. Flags: "
             f"{', '.join(FLAG_NAMES)}."
         ),
     ],

@@ -66,8 +66,14 @@ def incomplete(run: Run, result: dict[str, Any]) -> str:
     if address := run.parameters["base_url"]:
         who += f" --base-url {address}"
     again = (
-        f"'hedgerow review judge {who}' asks about the rest."
+        _rest_of_opinions(run, who)
         if run.kind == JUDGE
         else f"'hedgerow generate --which failed --run {run.id} {who}' asks for the rest."
     )
     return f"Run {result['run']} is done, but incomplete: {calls_made(result)}{lacking} {again}"
+
+
+def _rest_of_opinions(run: Run, who: str) -> str:
+    if run.parameters.get("repeats"):
+        return "The figures leave out what failed."
+    return f"'hedgerow review judge {who}' asks about the rest."

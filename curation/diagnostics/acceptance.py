@@ -31,12 +31,14 @@ from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant,
 
 
 class Dimension(StrEnum):
-    """What variants are grouped by. ``origin``: what wrote them (provider, model, run)."""
+    """What variants are grouped by. ``origin``: what wrote them (provider, model, run); ``prompt``:
+    with which version of a prompt, by type and model, of those that have one."""
 
     TYPE = "type"
     CUE = "cue"
     GENRE = "genre"
     ORIGIN = "origin"
+    PROMPT = "prompt"
 
 
 OUTCOMES = {
@@ -49,7 +51,8 @@ OUTCOMES = {
 """Status of a variant that no edit made → what became of it."""
 
 Group = tuple[Any, ...]
-"""One value of a dimension: (type,), (cue,), (genre,) or (provider, model, run or None)."""
+"""One value of a dimension: (type,), (cue,), (genre,), (provider, model, run or None) or (type,
+model or provider, id of the prompt version)."""
 
 
 @dataclass
@@ -172,6 +175,11 @@ def _columns(dimension: Dimension) -> tuple[Any, ...]:
         Dimension.CUE: (col(Variant.cue),),
         Dimension.GENRE: (col(Anchor.genre),),
         Dimension.ORIGIN: (col(Variant.provider), col(Variant.model), col(Variant.run_id)),
+        Dimension.PROMPT: (
+            col(Variant.type_id),
+            func.coalesce(func.nullif(col(Variant.model), ""), col(Variant.provider)),
+            col(Variant.prompt_version_id),
+        ),
     }[dimension]
 
 
@@ -192,6 +200,8 @@ def _as_written(
         query = query.where(col(Variant.source_id) == source_id)
     if dimension is Dimension.CUE:
         return query.where(col(Variant.cue).is_not(None), col(Variant.cue) != "")
+    if dimension is Dimension.PROMPT:
+        return query.where(col(Variant.prompt_version_id).is_not(None))
     if dimension is Dimension.GENRE:
         return query.join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
     return query

@@ -6,13 +6,14 @@ database give equal calls.
 
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.examples.few_shot import Example, from_rows
 from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
 from curation.generation.prompts import draw_cues
 from curation.generation.providers.chat.answers import AnswerProblem
@@ -55,6 +56,7 @@ class Call(NamedTuple):
         text: the anchor's.
         judged: set where the call is about one variant of it.
         language: the anchor's; '' where nobody asks for it.
+        examples: those of the prompt's version.
     """
 
     id: int
@@ -71,6 +73,7 @@ class Call(NamedTuple):
     attempts: int
     judged: JudgedVariant | None = None
     language: str = ""
+    examples: tuple[Example, ...] = ()
 
 
 def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int:
@@ -181,12 +184,23 @@ def open_calls(
         query = query.where(col(ModelCall.id).in_(ids))
     if batch is not None:
         query = query.where(col(ModelCall.batch) == batch)
-    # A thousand calls share one template, and hold it in memory once.
-    rows = session.execute(query)
+    # A thousand calls share one template and its examples, and hold them in memory once.
+    rows = session.execute(query).all()
+    examples = _examples(session, {row.prompt_version_id for row, *_ in rows})
     return [
-        _call(row, uid, language, revision, text, sys.intern(template))
+        _call(row, uid, language, revision, text, sys.intern(template))._replace(
+            examples=examples[row.prompt_version_id]
+        )
         for row, uid, language, revision, text, template in rows
     ]
+
+
+def _examples(session: Session, prompts: Collection[int]) -> dict[int, tuple[Example, ...]]:
+    """By prompt version, its examples."""
+    query = select(col(PromptVersion.id), col(PromptVersion.examples)).where(
+        col(PromptVersion.id).in_(prompts)
+    )
+    return {prompt: from_rows(rows) for prompt, rows in session.execute(query)}
 
 
 def _call(row: ModelCall, uid: str, language: str, revision: int, text: str, template: str) -> Call:

@@ -10,7 +10,7 @@ the paper for the first two). The prompt of a second opinion (``judge``) has pla
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -52,12 +52,16 @@ PLACES: dict[PromptName, dict[str, str]] = {
 COUNT = "{count}"
 """Place for how many types are asked for: 'Two types', as the paper's prompt says of hedges."""
 
+EXAMPLES = "{examples}"
+"""Place for examples, which belong to a version (see ``curation.generation.examples``)."""
+
 FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {
-    **dict.fromkeys(ROLES, (COUNT,)),
+    **dict.fromkeys(ROLES, (COUNT, EXAMPLES)),
     JUDGE: ("{guideline}",),
 }
 """By prompt, the places that its template may have besides."""
 
+_NO_EXAMPLES = re.compile(re.escape(EXAMPLES) + r"\n*")
 _PLACE = re.compile(r"\{[a-z]+\}")
 _MEANT = re.compile(r"\{\s*[A-Za-z_]+\s*\}")
 """What somebody takes for a place; braces with more in them, as in JSON, are text."""
@@ -84,15 +88,26 @@ def types_of(
     return [entry for entry in wanted if not entry.on_request]
 
 
-def fill(template: str, *, text: str, types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
+def fill(
+    template: str,
+    *,
+    text: str,
+    types: Sequence[VariantType],
+    cues: Mapping[str, str],
+    examples: str = "",
+) -> str:
     """The prompt for one anchor.
 
     Args:
         text: the anchor. Whatever it holds, it is put in once and not read as a template.
         types: what is asked for, in the order of the numbered list.
         cues: by type id, the cue to ask for, in the spelling of the paper.
+        examples: in words; '' leaves no line empty where they would be.
     """
+    if not examples:
+        template = _NO_EXAMPLES.sub("", template)
     values = {"{text}": text, "{types}": _numbered(types, cues), COUNT: _counted(len(types))}
+    values[EXAMPLES] = examples
     return put_in(template, values)
 
 
@@ -182,20 +197,36 @@ def seed_prompts(session: Session) -> None:
 
 
 def save_copy(
-    session: Session, parent: PromptVersion, template: str, *, author_id: int | None
+    session: Session,
+    parent: PromptVersion,
+    template: str,
+    *,
+    author_id: int | None,
+    examples: Sequence[dict[str, Any]] | None = None,
 ) -> PromptVersion:
     """Store a person's edited copy as the next version; the version it was made from stays.
 
-    A template that is stored already is handed back as it is.
+    A template that is stored already with these examples is handed back as it is.
+
+    Args:
+        examples: what it shows; None for those of the parent. Without a place it has none.
 
     Raises:
         HedgerowError: the template cannot be used (see `checked_template`).
     """
     checked = checked_template(template, _role(parent))
+    shown = list(parent.examples if examples is None else examples) if EXAMPLES in checked else []
     for known in prompt_versions(session, _role(parent)):
-        if known.template == checked:
+        if known.template == checked and known.examples == shown:
             return known
-    return _add(session, _role(parent), checked, parent_id=parent.id, author_id=author_id)
+    return _add(
+        session,
+        _role(parent),
+        checked,
+        parent_id=parent.id,
+        author_id=author_id,
+        examples=shown,
+    )
 
 
 class SavedDraft(NamedTuple):
@@ -225,6 +256,7 @@ def _add(
     *,
     parent_id: int | None,
     author_id: int | None,
+    examples: Sequence[dict[str, Any]] = (),
 ) -> PromptVersion:
     newest = session.execute(
         select(func.max(PromptVersion.version)).where(col(PromptVersion.name) == role)
@@ -235,6 +267,7 @@ def _add(
         template=template,
         parent_id=parent_id,
         author_id=author_id,
+        examples=list(examples),
     )
     session.add(row)
     session.flush()

@@ -21,6 +21,8 @@ from curation.anchors.lookup import source_named
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import bulk_store_decisions
+from curation.review.opinions.said import OpinionClause, opinion_clause
+from curation.review.opinions.stored import find_judge
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
@@ -117,17 +119,31 @@ class SourceClause:
         return found if self.same else ~found
 
 
+Clause = MeasureClause | FlagSet | SourceClause | OpinionClause
+
+
 @dataclass(frozen=True)
 class BulkRule:
     """A parsed rule; all clauses must hold."""
 
     text: str
-    clauses: tuple[MeasureClause | FlagSet | SourceClause, ...]
+    clauses: tuple[Clause, ...]
 
     @property
     def needs_cosine(self) -> bool:
         """Whether the rule looks at the cosine of the active encoder."""
         return any(isinstance(c, MeasureClause) and c.name == "cosine" for c in self.clauses)
+
+    @property
+    def needs_measures(self) -> bool:
+        """Whether the rule looks at what is measured on a variant."""
+        return any(isinstance(c, MeasureClause | FlagSet) for c in self.clauses)
+
+
+def said_by(verb: str, judge: str) -> BulkRule:
+    """The rule for what a judge says this of, whatever its name holds."""
+    clause = OpinionClause(verb, judge)
+    return BulkRule(str(clause), (clause,))
 
 
 def of_source(rule: BulkRule, name: str) -> BulkRule:
@@ -140,8 +156,10 @@ def parse_rule(text: str) -> BulkRule:
     """Read a rule: clauses joined by ``and``.
 
     A clause is ``levenshtein``, ``cosine``, ``length_ratio`` or ``content_kept``, one of
-    ``< <= > >= = !=``, and a number; ``flag = NAME``; ``flag != NAME``; ``no flags``; or
-    ``source = NAME``, ``source != NAME`` with the name of a source.
+    ``< <= > >= = !=``, and a number; ``flag = NAME``; ``flag != NAME``; ``no flags``;
+    ``source = NAME``, ``source != NAME`` with the name of a source; or ``accepted by NAME``,
+    ``edited by NAME``, ``rejected by NAME`` with the name of a judge (a model that has given
+    opinions).
 
     Raises:
         HedgerowError: a clause reads otherwise, or compares with a number that the measure
@@ -157,11 +175,13 @@ def parse_rule(text: str) -> BulkRule:
     return BulkRule(clean, tuple(_clause(clause) for clause in clauses))
 
 
-def _clause(text: str) -> MeasureClause | FlagSet | SourceClause:
+def _clause(text: str) -> Clause:
     if text.lower() == "no flags":
         return FlagSet(~Flag(0), present=False)
     if source := _SOURCE.fullmatch(text):
         return SourceClause(source[2].strip(), same=source[1] == "=")
+    if (said := opinion_clause(text)) is not None:
+        return said
     match = _COMPARISON.fullmatch(text)
     if match is None:
         raise HedgerowError(
@@ -258,8 +278,8 @@ def apply_rule(
         types: as in `find_matches`.
 
     Raises:
-        HedgerowError: a type or a source is unknown, or the reason of a rejection is, or is not
-            one for all types that match.
+        HedgerowError: a type, a source or a judge is unknown, or the reason of a rejection is, or
+            is not one for all types that match.
     """
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
@@ -295,6 +315,8 @@ def _check_names(session: Session, rule: BulkRule, types: Collection[str]) -> No
     for clause in rule.clauses:
         if isinstance(clause, SourceClause):
             source_named(session, clause.name)
+        if isinstance(clause, OpinionClause):
+            find_judge(session, clause.judge)
     for type_id in types:
         known_type(list_types(session), type_id)
 
@@ -330,6 +352,8 @@ def _with_measures(session: Session, rule: BulkRule, query: Select[*Columns]) ->
 
 
 def _count_unmeasured(session: Session, rule: BulkRule, types: Collection[str]) -> int:
+    if not rule.needs_measures:
+        return 0
     query = _with_measures(session, rule, select(func.count()).select_from(Variant))
     missing = [col(Diagnostic.variant_id).is_(None)]
     if rule.needs_cosine:

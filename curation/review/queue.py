@@ -160,13 +160,9 @@ def among(
     return found
 
 
-def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
-    """Which of these variants a person has to decide on.
-
-    Pending ones, those in conflict, and those that only models have decided; not the retired or
-    superseded ones.
-    """
-    by_a_person = (
+def decided_by_a_person() -> ColumnElement[bool]:
+    """SQL, over ``Variant``: a person's verdict stands on it, as its anchor is worded now."""
+    return (
         select(col(Decision.id))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(
@@ -177,13 +173,22 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
         )
         .exists()
     )
+
+
+def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
+    """Which of these variants a person has to decide on.
+
+    Pending ones, those in conflict, and those that only models have decided; not the retired or
+    superseded ones.
+    """
+    undecided = [Status.PENDING, Status.CONFLICT]
     found: set[int] = set()
     for ids in chunks(variant_ids):
         query = select(col(Variant.id)).where(
             col(Variant.id).in_(ids),
             col(Variant.retired).is_(False),
             col(Variant.status) != Status.SUPERSEDED,
-            or_(col(Variant.status).in_([Status.PENDING, Status.CONFLICT]), ~by_a_person),
+            or_(col(Variant.status).in_(undecided), ~decided_by_a_person()),
         )
         found.update(session.execute(query).scalars())
     return found

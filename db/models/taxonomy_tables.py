@@ -8,7 +8,7 @@ from sqlalchemy import Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from db.columns import JsonColumn, UtcDateTime, enum_column
-from db.models.conventions import time_stamp
+from db.models.conventions import NONE_YET, time_stamp
 
 
 class Polarity(StrEnum):
@@ -51,7 +51,10 @@ class TypeVersion(SQLModel, table=True):
 
 
 class PromptVersion(SQLModel, table=True):
-    """A versioned prompt file or a person's edited copy of one."""
+    """A versioned prompt file or a person's edited copy of one.
+
+    ``examples``: what it shows a model, as ``curation.generation.examples.few_shot.Example``.
+    """
 
     __tablename__ = "prompt_version"
     __table_args__ = (UniqueConstraint("name", "version"),)
@@ -63,3 +66,6 @@ class PromptVersion(SQLModel, table=True):
     parent_id: int | None = Field(default=None, foreign_key="prompt_version.id")
     author_id: int | None = Field(default=None, foreign_key="reviewer.id")
     created_at: datetime = time_stamp()
+    examples: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JsonColumn, sa_column_kwargs=NONE_YET
+    )

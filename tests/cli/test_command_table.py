@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -11,11 +11,11 @@ from cli import COMMANDS, Group, _imported
 from tests.support.checkout import ROOT
 
 
-def places() -> Iterator[str]:
+def places(table: Mapping[str, str | Group] = COMMANDS) -> Iterator[str]:
     """Where each command is, and what a group does without one."""
-    for entry in COMMANDS.values():
+    for entry in table.values():
         if isinstance(entry, Group):
-            yield from entry.commands.values()
+            yield from places(entry.commands)
             yield from filter(None, [entry.callback])
         else:
             yield entry

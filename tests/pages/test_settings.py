@@ -291,7 +291,7 @@ def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("  ", "a reviewer's name of 1 to 80"), ("grace", "choose Merge into")]
+    ("name", "said"), [("  ", "a reviewer's name, found none"), ("grace", "choose Merge into")]
 )
 def test_a_name_that_nobody_can_have_is_refused_in_one_sentence(
     with_source: Engine, open_page: OpenPage, name: str, said: str

@@ -6,6 +6,12 @@ from sqlmodel import col
 
 from curation.content_uids import anchor_uid, split_of, variant_uid
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
+from curation.review.calibration.sample import (
+    Sample,
+    SampleRequest,
+    pick_sample,
+    store_sample,
+)
 from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
 from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.project_types import seed_taxonomy
@@ -142,3 +148,8 @@ def add_opinion(
         answer.id,
     )
     return store_opinions(session, [given], reviewer_id=reviewer_id) == 1
+
+
+def draw_sample(session: Session, request: SampleRequest) -> Sample:
+    """A sample for judges, drawn and stored as the page does."""
+    return store_sample(session, request, pick_sample(session, request))

@@ -127,6 +127,10 @@ def _opinions(result: Result) -> str:
     return f"{result['reviewer']} is the reviewer. {calls_made(result)}"
 
 
+def _sampled(result: Result) -> str:
+    return f"{counted(len(result['variants']), 'variant')} wait to be decided on blind."
+
+
 def _loaded(result: Result) -> str:
     accepted = f"; the rule accepted {result['accepted']:,}" if result["accepted"] else ""
     added = (
@@ -280,6 +284,13 @@ KINDS = (
         work="curation.generation.judging.opinion_run:work",
         address=lambda run: _page("generate", step="Second opinions"),
         summary=_opinions,
+    ),
+    RunKind(
+        id="sample",
+        title="Draw a sample for judges",
+        address=lambda run: _page("generate", step="Judges"),
+        summary=_sampled,
+        command="hedgerow review calibration show {sample}",
     ),
     RunKind(
         id="diagnose",

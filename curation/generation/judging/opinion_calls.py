@@ -19,6 +19,7 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    or_,
     select,
     update,
 )
@@ -32,6 +33,7 @@ from curation.generation.costs.estimate import RunEstimate, estimate_calls
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judging.question import question
 from curation.generation.prompts import JUDGE
+from curation.review.opinions.stored import judged_by
 from curation.taxonomy.built_in import VariantType
 from db.columns import JsonColumn
 from db.errors import NothingToDo
@@ -41,13 +43,15 @@ from db.models import (
     CallState,
     Diagnostic,
     ModelCall,
-    Opinion,
     PromptVersion,
     Source,
     Status,
     TypeRow,
     Variant,
 )
+
+REPEAT = "/"
+"""In the key of a call that is repeated, between the variant's uid and the number of the time."""
 
 EXAMPLES = 50
 """Variants that a prompt is shown filled in for, one after the other."""
@@ -63,7 +67,11 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
         NothingToDo: there is nothing to judge.
     """
     wanted = _wanted(session, request).subquery()
-    session.connection().execute(_insert(run_id, request, wanted))
+    keys: list[ColumnElement[str]] = [wanted.c.uid]
+    if request.repeats:
+        keys = [wanted.c.uid + f"{REPEAT}{number}" for number in range(1, request.repeats + 1)]
+    for key in keys:
+        session.connection().execute(_insert(run_id, request, wanted, key))
     total = session.execute(
         select(func.count()).select_from(ModelCall).where(col(ModelCall.run_id) == run_id)
     ).scalar_one()
@@ -75,14 +83,19 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
     return total
 
 
-def _insert(run_id: int, request: JudgeRequest, wanted: Subquery) -> Insert:
+def _insert(
+    run_id: int, request: JudgeRequest, wanted: Subquery, key: ColumnElement[str]
+) -> Insert:
     """SQL: the calls, made in the database, which takes a second or two for 100,000.
 
     The cue is not among what is stored: it is the variant's own.
+
+    Args:
+        key: of a call; the variant's uid, and which time it is asked about where that is repeated.
     """
     values: dict[str, Any] = {
         "run_id": literal(run_id),
-        "key": wanted.c.uid,
+        "key": key,
         "role": literal(JUDGE),
         "anchor_id": wanted.c.anchor_id,
         "anchor_revision": wanted.c.revision,
@@ -156,11 +169,20 @@ def _wanted(
         query = query.join(Diagnostic, col(Diagnostic.variant_id) == Variant.id).where(
             col(Diagnostic.flags) != 0
         )
-    if (judge := judge_of(session, request)) is not None:
-        query = query.where(~_judged(judge.id))
+    if not request.repeats and (judge := judge_of(session, request)) is not None:
+        query = query.where(~judged_by(judge.id))
     if selection.limit is None:
         return query
     return query.order_by(*_order(query.selected_columns)).limit(selection.limit)
+
+
+def is_asked_about() -> ColumnElement[bool]:
+    """SQL, over ``ModelCall``: the call is about the variant, for the first time or again."""
+    key = col(ModelCall.key)
+    return and_(
+        col(Variant.anchor_id) == col(ModelCall.anchor_id),
+        or_(key == col(Variant.uid), key.startswith(col(Variant.uid) + REPEAT)),
+    )
 
 
 def _type_in_use() -> ColumnElement[bool]:
@@ -168,23 +190,13 @@ def _type_in_use() -> ColumnElement[bool]:
     return and_(col(TypeRow.id) == col(Variant.type_id), col(TypeRow.retired_at).is_(None))
 
 
-def _judged(reviewer_id: int) -> ColumnElement[bool]:
-    """SQL: this reviewer has given its opinion on the variant, beside the anchor as it is now."""
-    return (
-        select(col(Opinion.decision_id))
-        .where(
-            col(Opinion.variant_id) == col(Variant.id),
-            col(Opinion.reviewer_id) == reviewer_id,
-            col(Opinion.since_version) == col(Variant.since_version),
-        )
-        .exists()
-    )
-
-
-def close_needless(session: Session, run_id: int, reviewer_id: int) -> int:
+def close_needless(
+    session: Session, run_id: int, reviewer_id: int, *, repeated: bool = False
+) -> int:
     """Close the open calls of a run that there is nothing to ask about any more.
 
-    Their variants were judged by another run since, replaced by an edit, or are out of use.
+    Their variants were judged by another run since, replaced by an edit, or are out of use. Where
+    questions are repeated, those that were judged or replaced are asked about all the same.
 
     Returns:
         How many.
@@ -192,17 +204,15 @@ def close_needless(session: Session, run_id: int, reviewer_id: int) -> int:
     still_asked = (
         select(col(Variant.id))
         .join(TypeRow, _type_in_use())
-        .where(
-            col(Variant.uid) == col(ModelCall.key),
-            col(Variant.retired).is_(False),
-            col(Variant.status) != Status.SUPERSEDED,
-            ~_judged(reviewer_id),
-        )
-        .exists()
+        .where(is_asked_about(), col(Variant.retired).is_(False))
     )
+    if not repeated:
+        still_asked = still_asked.where(
+            col(Variant.status) != Status.SUPERSEDED, ~judged_by(reviewer_id)
+        )
     mine = and_(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
     closed = session.connection().execute(
-        update(ModelCall).where(mine, ~still_asked).values(state=CallState.DONE)
+        update(ModelCall).where(mine, ~still_asked.exists()).values(state=CallState.DONE)
     )
     return closed.rowcount
 
@@ -222,7 +232,7 @@ def open_judging(
             col(AnchorRevision.text),
             col(PromptVersion.template),
         )
-        .join(Variant, col(Variant.uid) == ModelCall.key)
+        .join(Variant, is_asked_about())
         .join(TypeRow, _type_in_use())
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
@@ -301,5 +311,10 @@ def estimate_judging(
     prompt = prompt_of(session, request)
     prompts: Mapping[str, int] = {JUDGE: prompt.id} if prompt else {}
     return estimate_calls(
-        session, request, kind=KIND, calls={JUDGE: variants}, anchors=anchors, prompts=prompts
+        session,
+        request,
+        kind=KIND,
+        calls={JUDGE: variants * max(1, request.repeats)},
+        anchors=anchors,
+        prompts=prompts,
     )

@@ -1,6 +1,8 @@
 """What a run that asks a chat model for opinions is asked to do, and who its model is."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
 from curation.generation.prompts import JUDGE, prompt_versions
@@ -12,6 +14,8 @@ from db.models import PromptVersion, Reviewer, Status
 
 KIND = "judge"
 """Of the runs."""
+
+MAX_REPEATS = 20
 
 
 class JudgeSelection(BaseModel):
@@ -40,12 +44,23 @@ class JudgeRequest(ModelRequest):
 
     Attributes:
         prompt: number of the prompt version (``PromptVersion.id``); None for the newest.
+        repeats: ask about every variant so often, to see how far the model agrees with itself; the
+            answers are kept and are no opinions. 0 asks for opinions.
     """
 
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     max_tokens: int = Field(default=500, ge=16, le=32_000)
     prompt: int | None = None
+    repeats: int = Field(default=0, ge=0, le=MAX_REPEATS)
     selection: JudgeSelection = JudgeSelection()
+
+    @model_validator(mode="after")
+    def _repeats_can_differ(self) -> Self:
+        if self.repeats == 1:
+            raise ValueError("expected at least 2 answers for each variant")
+        if self.repeats and self.temperature == 0:
+            raise ValueError("expected a temperature above 0 to ask again, or nothing can differ")
+        return self
 
 
 def prompt_of(session: Session, request: JudgeRequest) -> PromptVersion | None:

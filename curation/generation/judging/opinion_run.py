@@ -103,9 +103,11 @@ class JudgeWorker(Worker):
 
     Attributes:
         reviewer_id: who the model is.
+        repeated: the answers are no opinions: the model is asked again what it has judged.
     """
 
     reviewer_id: int = field(kw_only=True)
+    repeated: bool = False
 
     def _read(self, after: int) -> Sequence[Call]:
         with reading(self.context.engine) as session:
@@ -117,7 +119,8 @@ class JudgeWorker(Worker):
         origin = Origin(self.request.provider, self.request.model)
         with writing(self.context.engine) as session:
             stored = store_attempts(session, attempts, origin=origin, price=self.request.charged)
-            store_opinions(session, _opinions(session, stored), reviewer_id=self.reviewer_id)
+            if not self.repeated:
+                store_opinions(session, _opinions(session, stored), reviewer_id=self.reviewer_id)
         return stored
 
 
@@ -216,10 +219,18 @@ def work(context: RunContext) -> dict[str, Any]:
         assert judge is not None  # stored with the run
         reviewer_id, name = judge.id, judge.name
         reopen(session, run_id)
-        close_needless(session, run_id, reviewer_id)
+        close_needless(session, run_id, reviewer_id, repeated=bool(request.repeats))
     ledger = read_ledger(context.engine, run_id, request.budget)
     asker = JudgeAsker(chat_model(request, context.settings), types, attempts=request.attempts)
-    run_to_end(JudgeWorker(context, request, asker, ledger, reviewer_id=reviewer_id).run())
+    worker = JudgeWorker(
+        context,
+        request,
+        asker,
+        ledger,
+        reviewer_id=reviewer_id,
+        repeated=bool(request.repeats),
+    )
+    run_to_end(worker.run())
     counts = require_success(context.engine, run_id)
     return {
         "done": counts[CallState.DONE],

@@ -26,7 +26,6 @@ from curation.review.queue import (
     Order,
     Queue,
     among,
-    awaiting_a_person,
     count_left,
     status_counts,
 )
@@ -179,7 +178,7 @@ class QueuePosition:
     def _among(self, session: Session, variant_ids: Set[int]) -> set[int]:
         """Which of these variants are what is gone through here."""
         if self.selection is not None:
-            return awaiting_a_person(session, variant_ids & set(self.selection.ids))
+            return self.selection.undecided(session, variant_ids)
         return among(
             session,
             variant_ids,

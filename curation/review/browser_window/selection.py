@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
+from curation.review.calibration.sample import left_for, sample_at, variant_ids
 from curation.review.decisions import StatusChange
 from curation.review.queue import awaiting_a_person
 
@@ -19,15 +20,25 @@ class VariantSelection:
     Attributes:
         told: where they come from, in words; possibly somebody's text.
         open: ids still to be seen; None before ``refresh``.
+        decided_alone_by: the id of a person who decides on each by themselves, whatever others
+            decide (the sample of a calibration); None where one decision will do.
     """
 
     ids: tuple[int, ...]
     told: str
     open: set[int] | None = field(default=None)
+    decided_alone_by: int | None = None
+
+    def undecided(self, session: Session, ids: Iterable[int]) -> set[int]:
+        """Which of these, if they are among the selection, are still to be decided."""
+        mine = set(ids).intersection(self.ids)
+        if self.decided_alone_by is None:
+            return awaiting_a_person(session, mine)
+        return left_for(session, mine, self.decided_alone_by)
 
     def refresh(self, session: Session) -> None:
         """Ask the database once which of them are still to be decided."""
-        self.open = awaiting_a_person(session, self.ids)
+        self.open = self.undecided(session, self.ids)
 
     def next(self, session: Session, skipped: Iterable[int]) -> int | None:
         """The first one still to be decided, or None. Costs one small query."""
@@ -36,7 +47,7 @@ class VariantSelection:
         assert self.open is not None
         passed = set(skipped)
         while candidates := self._first_open(passed):
-            still = awaiting_a_person(session, candidates)
+            still = self.undecided(session, candidates)
             self.open.difference_update(set(candidates) - still)
             for variant_id in candidates:
                 if variant_id in still:
@@ -61,5 +72,16 @@ class VariantSelection:
     def reopened(self, session: Session, changes: Iterable[StatusChange]) -> None:
         """Decisions on these were taken back: ask which are to be seen again."""
         if self.open is not None:
-            ids = {change.variant_id for change in changes}.intersection(self.ids)
-            self.open |= awaiting_a_person(session, ids)
+            self.open |= self.undecided(session, (change.variant_id for change in changes))
+
+
+def sample_selection(session: Session, name: str, reviewer_id: int) -> VariantSelection | None:
+    """The sample of a calibration that an address names, for this person; None for no sample."""
+    sample = sample_at(session, name)
+    if sample is None:
+        return None
+    return VariantSelection(
+        variant_ids(session, sample),
+        f"sample {sample.id}, decided blind",
+        decided_alone_by=reviewer_id,
+    )

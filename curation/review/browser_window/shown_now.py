@@ -14,6 +14,7 @@ from curation.review import actions, leases
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
+from curation.review.calibration.sample import sampled
 from curation.review.cards import Card, card, family
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
@@ -113,9 +114,13 @@ class Viewer(QueuePosition):
     def veiled(self, session: Session, variants: Sequence[Variant]) -> frozenset[int]:
         """In blind mode, those of these variants that one has not decided on oneself.
 
-        Who goes through the conflicts to settle them sees the verdicts.
+        Who goes through the conflicts to settle them sees the verdicts. The variants of a
+        calibration's sample are always seen blind.
         """
         if not self.blind:
+            among_sample = sampled(session, variants)
+            variants = [variant for variant in variants if variant.id in among_sample]
+        if not variants:
             return frozenset()
         settling = self.in_queue and self.queue is Queue.CONFLICT
         ids = [v.id for v in variants if not (settling and v.status == Status.CONFLICT)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import ColumnElement, func, insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -211,6 +211,33 @@ def judges(session: Session) -> list[Judge]:
         .order_by(col(Reviewer.id))
     )
     return [Judge(*row) for row in session.execute(query)]
+
+
+def find_judge(session: Session, name: str) -> Judge:
+    """The model of this name that has given opinions.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    found = judges(session)
+    for one in found:
+        if one.name == name:
+            return one
+    known = ", ".join(f"'{one.name}'" for one in found) or "none has given an opinion yet"
+    raise HedgerowError(f"Expected the name of a judge ({known}), found {name[:100]!r}.")
+
+
+def judged_by(reviewer_id: int) -> ColumnElement[bool]:
+    """SQL: this reviewer has given its opinion on the variant, beside the anchor as it is now."""
+    return (
+        select(col(Opinion.decision_id))
+        .where(
+            col(Opinion.variant_id) == col(Variant.id),
+            col(Opinion.reviewer_id) == reviewer_id,
+            col(Opinion.since_version) == col(Variant.since_version),
+        )
+        .exists()
+    )
 
 
 def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:

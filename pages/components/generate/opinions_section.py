@@ -6,11 +6,18 @@ import streamlit as st
 
 from curation.generation.costs.estimate import RunEstimate
 from curation.generation.costs.prices import dollars, spent_by
+from curation.generation.judging.consistency import TEMPERATURE, of_sample
 from curation.generation.judging.opinion_calls import count_wanted, estimate_judging
-from curation.generation.judging.opinion_request import KIND, JudgeRequest, JudgeSelection
+from curation.generation.judging.opinion_request import (
+    KIND,
+    MAX_REPEATS,
+    JudgeRequest,
+    JudgeSelection,
+)
 from curation.generation.judging.opinion_run import request_opinions
 from curation.generation.prompts import JUDGE, prompt_ids
 from curation.generation.request import MAX_CONCURRENCY
+from curation.review.calibration.sample import list_samples
 from curation.review.opinions.agreement import verdict_counts
 from curation.review.opinions.stored import judges
 from curation.validation import checked
@@ -28,6 +35,17 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import CachedCounts
+
+NAME = "Second opinions"
+"""Of this section of the Generate page."""
+
+SAMPLE = "opinion-sample"
+"""The key of the box that chooses a sample of variants to judge."""
+
+MATCHING = 0
+"""In place of a sample's number: what matches the boxes below. None would not be kept."""
+
+ONCE = 1
 
 TRIAL = 10
 """Variants of a trial."""
@@ -78,9 +96,11 @@ def _done(run: Run) -> None:
     again = " What failed is asked about again by the next run." if failed else ""
     with st.container(border=True, key=f"opinion-done-{run.id}"):
         st.text(f"Run {run.id}: {live_run.title(run)}; {progress_view.STATES[run.state]}")
+        judged = f"{done:,} variants judged"
+        if run.parameters.get("repeats"):
+            judged, again = f"{done:,} answers that are no opinions", ""
         st.text(
-            f"{done:,} variants judged, {failed:,} calls failed.{again}\n"
-            f"{calls:,} calls made, {spent_by(result)}."
+            f"{judged}, {failed:,} calls failed.{again}\n{calls:,} calls made, {spent_by(result)}."
         )
         if calls > done:
             live_run.troubles(run)
@@ -95,18 +115,49 @@ def _done(run: Run) -> None:
 def _box(counts: CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.header("What", anchor=False)
-        selection = _selection()
+        selection, times = _what()
     with st.container(border=True, key="opinion-who"):
         st.header("Who judges", anchor=False)
         values = model_choice.model() | {"prompt": _prompt()}
         provider_key.draw(values["base_url"])
         values |= _fine_points()
+        if times > ONCE:
+            values |= {"repeats": times, "temperature": TEMPERATURE}
     with st.container(border=True, key="opinion-cost"):
         st.header("What it takes", anchor=False)
         if values["model"]:
             _cost(values | {"selection": selection}, counts)
         else:
             st.text("Name a model to see what it would take.")
+
+
+def _what() -> tuple[JudgeSelection, int]:
+    """The variants to judge, and how often each is asked about: a sample's, or what matches."""
+    samples = {sample.id: sample for sample in open_project.ask(list_samples)}
+    if not samples:
+        return _selection(), ONCE
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    chosen = left.selectbox(
+        "Variants",
+        [MATCHING, *samples],
+        format_func=lambda key: f"Sample {key}" if key else "Those that match",
+        key=SAMPLE,
+        persist_state="session",
+        help="A sample is drawn under Judges, to measure models by it.",
+    )
+    if chosen == MATCHING:
+        return _selection(), ONCE
+    times = right.number_input(
+        "Times",
+        ONCE,
+        MAX_REPEATS,
+        ONCE,
+        key="opinion-times",
+        persist_state="session",
+        help="Once asks for opinions. More often, at a temperature above 0, finds out whether the "
+        "model says the same again; these answers are no opinions.",
+    )
+    return of_sample(samples[chosen]), int(times)
 
 
 def _selection() -> JudgeSelection:
@@ -218,13 +269,21 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
 
 def _bare(request: JudgeRequest) -> JudgeRequest:
     """What of a request decides which variants it asks about: counts are kept by that."""
-    return JudgeRequest(model=request.model, prompt=request.prompt, selection=request.selection)
+    return JudgeRequest(
+        model=request.model,
+        prompt=request.prompt,
+        selection=request.selection,
+        repeats=request.repeats,
+        temperature=request.temperature,
+    )
 
 
 def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
     if not found.total_calls:
         return ["Nothing to judge: no variant of this choice lacks this model's opinion."]
-    lines = [f"{found.total_calls:,} variants of {found.anchors:,} anchors, one call for each."]
+    each = f"{request.repeats} calls" if request.repeats else "one call"
+    variants = found.total_calls // max(1, request.repeats)
+    lines = [f"{variants:,} variants of {found.anchors:,} anchors, {each} for each."]
     if found.cost is None or found.seconds is None:
         return [*lines, "Tokens, cost and time are not known yet: try it on a few."]
     return [
@@ -285,7 +344,7 @@ def _agreement(counts: CachedCounts) -> None:
         )
         agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
-        "A sample tells more than what came first for being doubtful: to measure a model, let it "
-        "judge a sample, and go through the queue in random order."
+        "Counted is all that people and models have both judged. A random sample that people "
+        "decide blind tells more: see Judges."
     )
     st.page_link("pages/settings.py", label="Switch a model on or off in Settings")

@@ -1,9 +1,12 @@
 """The prompts in their versions: read, filled in for a real anchor, edited as a copy."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import streamlit as st
 
+from curation.generation.examples.few_shot import Example, from_rows, in_words
+from curation.generation.examples.versions import role_of
 from curation.generation.judging.opinion_calls import example_question
 from curation.generation.prompts import (
     JUDGE,
@@ -22,11 +25,13 @@ from curation.generation.prompts import (
     types_of,
     written_with,
 )
+from curation.plurals import counted
 from curation.review.people.reviewers import reviewer_name
 from curation.taxonomy.cues import SPELLING
 from curation.taxonomy.roles import ROLES
 from db.errors import HedgerowError
 from db.models import PromptVersion
+from pages.components.generate import prompt_examples
 from pages.components.shared.formatting import clock
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -70,11 +75,15 @@ def draw(counts: CachedCounts) -> None:
     with left:
         template = _editor(chosen, role)
     with right:
-        _preview(template, role)
+        _preview(template, role, from_rows(chosen.examples))
+    if role in ROLES:
+        prompt_examples.draw(chosen, role_of(role))
 
 
 def _named(row: PromptVersion) -> str:
     origin = "as installed" if row.parent_id is None else "edited"
+    if row.examples:
+        origin += f", {counted(len(row.examples), 'example')}"
     return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
 
 
@@ -140,7 +149,7 @@ def _undo(chosen: PromptVersion, key: str) -> None:
     st.session_state[key] = chosen.template
 
 
-def _preview(template: str, role: PromptName) -> None:
+def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> None:
     """The prompt as it is sent, for one anchor with its drawn cues, or for one variant."""
     try:
         checked = checked_template(template, role)
@@ -157,7 +166,9 @@ def _preview(template: str, role: PromptName) -> None:
             types = types_of(role, open_project.types())
             seed = int(st.session_state.get("generate-seed", 0))
             cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
-            filled = fill(checked, text=example.text, types=types, cues=cues)
+            ids = [entry.id for entry in types]
+            shown = in_words(examples, ids, anchor_uid=example.uid, text=example.text)
+            filled = fill(checked, text=example.text, types=types, cues=cues, examples=shown)
     what = "variant" if role == JUDGE else "anchor"
     if filled is None:
         st.text(f"There is no {what} yet to show it filled in for.")

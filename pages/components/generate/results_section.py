@@ -5,12 +5,14 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from curation.generation.acceptance_by_prompt import PromptAcceptance, acceptance_by_prompt
 from curation.generation.choices import is_trial
 from curation.generation.costs.spent import CostRow, cost_rows
 from curation.generation.duplicates import calls_by_state
 from curation.generation.lacking_calls import has_failures
 from curation.generation.request import Which
 from curation.generation.run_report import CueRow, cue_rows, missing_types
+from curation.review.agreement.interpretation import as_text
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
 from db.models import CallState, Run, RunState
@@ -22,7 +24,7 @@ from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
-Row = TypeVar("Row", CostRow, CueRow)
+Row = TypeVar("Row", CostRow, CueRow, PromptAcceptance)
 
 RESULTS = "Results"
 _ALL = "all"
@@ -44,6 +46,7 @@ def draw(runs: list[Run], counts: CachedCounts) -> None:
     run = by_id.get(chosen)
     if run is not None:
         _one(run, counts)
+    _acceptance(counts)
     _costs(counts, None if run is None else run.id)
     _cues(counts, None if run is None else run.id)
 
@@ -132,6 +135,43 @@ def retry(run_id: int) -> None:
         Which.FAILED,
         run_id,
         links.SET_UP,
+    )
+
+
+def _acceptance(counts: CachedCounts) -> None:
+    """Acceptance before and after a prompt was changed, once there are two versions to compare."""
+    rows = counts.get(acceptance_by_prompt)
+    if not rows or len({(row.type_id, row.version) for row in rows}) == len(
+        {row.type_id for row in rows}
+    ):
+        return
+    st.header("Acceptance by prompt version", anchor=False)
+    labels = open_project.type_names()
+    st.dataframe(
+        [
+            {
+                "Type": labels.get(row.type_id, row.type_id),
+                "Model": row.model,
+                "Prompt": f"version {row.version}",
+                "Examples": row.examples,
+                "Acceptance": as_text(row.acceptance, as_percent=True),
+                "As written": as_text(row.as_written, as_percent=True),
+                "Decided": row.outcomes.decided,
+                "Accepted": row.outcomes.accepted,
+                "Edited": row.outcomes.edited,
+                "Rejected": row.outcomes.rejected,
+                "In conflict": row.outcomes.conflict,
+                "Pending": row.outcomes.pending,
+            }
+            for row in _in_order(rows, labels)
+        ],
+        hide_index=True,
+        key="generate-acceptance",
+    )
+    st.caption(
+        "Of all runs. Acceptance is the share of the decided variants that were accepted as "
+        "written or with an edit, with its 95% interval. Versions can be compared where anchors "
+        "and decisions came about in the same way, such as two samples reviewed in random order."
     )
 
 

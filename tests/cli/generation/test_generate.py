@@ -5,6 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
+from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
@@ -13,7 +15,7 @@ from curation.generation.request import Price
 from curation.generation.run import checked_request, request_generation
 from curation.project.opening import open_project
 from db.engine import writing
-from db.models import RunState, Source
+from db.models import RunState, Source, Variant
 from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, ended, said, stored_run
 from tests.support.factories import add_anchor
@@ -211,6 +213,31 @@ def test_prompts_are_listed_shown_and_added(home: Path) -> None:
     assert "{text}" in complaint("prompts", "add", "negation", str(file))
     assert "1 to 2" in complaint("prompts", "show", "negation", "--version", "3")
     assert ended("prompts", "add", "negation", str(file), "--version", "1")[0] == 2
+
+
+def test_examples_from_reviewed_variants_go_into_the_prompt(serve_chat: Serve) -> None:
+    assert "no person has accepted" in complaint("prompts", "add", "negation", "--examples", "2")
+    assert "show no examples" in complaint("prompts", "add", "judge", "--examples", "2")
+    assert ended("prompts", "add", "negation")[0] == 2
+    address, server = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address, "--roles", "negation"]
+    ask(*asked, "--limit", "5")
+    with writing(open_project(load_settings())) as session:
+        query = select(Variant).where(col(Variant.type_id) == "verbal")
+        uids = [variant.uid for variant in session.execute(query).scalars()]
+    ask("review", "edit", uids[0], "--text", "{text} **is** not so.", "--reviewer", "Ada")
+    for uid in uids[1:]:
+        ask("review", "accept", uid, "--reviewer", "Ada")
+    added = ask("prompts", "add", "negation", "--examples", "2")
+    assert (added["version"], len(added["examples"])) == (2, 2)
+    assert added["examples"][0]["text"] == "{text} **is** not so."
+    assert ask("prompts", "add", "negation", "--examples", "2")["version"] == 2
+    told = said("prompts", "show", "negation")
+    assert "{examples}" in told and "verbal, edited: " in told
+    before = set(server.asked)
+    ask(*asked)
+    sent = set(server.asked) - before
+    assert len(sent) == 4 and all('"verbal": {text} **is** not so.' in prompt for prompt in sent)
 
 
 def test_a_cost_that_was_counted_here_is_called_an_estimate(serve_chat: Serve) -> None:

@@ -56,6 +56,8 @@ def test_outcomes_of_what_no_edit_made(engine: Engine) -> None:
                         continue
                     if dimension is Dimension.CUE and not row.cue:
                         continue
+                    if dimension is Dimension.PROMPT:  # none of these was written with one
+                        continue
                     counts = expected.setdefault(group_of(row, dimension), Counter())
                     counts[NAMES[row.status]] += 1
                 found = outcomes(session, dimension, types=types, source_id=source_id)

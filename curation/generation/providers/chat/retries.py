@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from curation.content_uids import bucket
 from curation.generation.calls import Call
+from curation.generation.examples.few_shot import in_words
 from curation.generation.prompts import fill
 from curation.generation.providers.chat.answers import (
     AnswerProblem,
@@ -60,8 +61,9 @@ class Asker:
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
         """The prompt of a call, and what its answer shall be made of."""
         types = self.asked_types(call)
-        prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
         ids = tuple(entry.id for entry in types)
+        shown = in_words(call.examples, ids, anchor_uid=call.anchor_uid, text=call.text)
+        prompt = fill(call.template, text=call.text, types=types, cues=call.cues, examples=shown)
         if ids not in self._answers:  # making one takes longer than sending the call
             self._answers[ids] = answer_model(types)
         return prompt, self._answers[ids]

@@ -1,0 +1,56 @@
+"""How often what the versions of a prompt wrote is accepted, by type and model.
+
+Acceptance is that of ``curation.diagnostics.acceptance``: as written, or with an edit, of what is
+decided.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from curation.diagnostics.acceptance import Dimension, Outcomes, outcomes
+from curation.review.agreement.estimates import Estimate
+from curation.review.calibration.figures import exact_share
+from curation.taxonomy.roles import ROLES
+from db.models import PromptVersion
+
+
+class PromptAcceptance(NamedTuple):
+    """What became of the variants of one type that a version of a prompt had a model write.
+
+    Attributes:
+        model: or the provider, where it names no model.
+        examples: how many the version shows.
+        acceptance: with its exact 95% interval.
+        as_written: the same of those that nobody edited.
+    """
+
+    type_id: str
+    model: str
+    version: int
+    examples: int
+    outcomes: Outcomes
+    acceptance: Estimate
+    as_written: Estimate
+
+
+def acceptance_by_prompt(session: Session) -> list[PromptAcceptance]:
+    """By type and model, the versions in their order; rows of which nothing is decided, too."""
+    prompts = {row.id: row for row in session.execute(select(PromptVersion)).scalars()}
+    rows = []
+    for (type_id, model, prompt_id), found in outcomes(session, Dimension.PROMPT).items():
+        prompt = prompts[prompt_id]
+        if prompt.name in ROLES:  # others are what rules and plug-ins wrote
+            rows.append(
+                PromptAcceptance(
+                    type_id,
+                    model,
+                    prompt.version,
+                    len(prompt.examples),
+                    found,
+                    exact_share(found.accepted + found.edited, found.decided),
+                    exact_share(found.accepted, found.decided),
+                )
+            )
+    return sorted(rows, key=lambda row: row[:3])

@@ -1,0 +1,70 @@
+"""Examples in a prompt: kept with its version, and put in for each call without its own anchor."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from curation.generation.prompts import EXAMPLES, checked_template
+
+HEADING = "Examples that reviewers accepted:"
+
+
+class Example(NamedTuple):
+    """A variant that a person accepted, as it was when it was chosen.
+
+    Attributes:
+        uid, anchor_uid: of the variant and of its anchor.
+        anchor: the anchor's text.
+        cue: the hedge cue; '' for none.
+        edited: a person gave it this wording.
+    """
+
+    uid: str
+    type_id: str
+    anchor_uid: str
+    anchor: str
+    text: str
+    cue: str = ""
+    edited: bool = False
+
+
+def as_rows(examples: Sequence[Example]) -> list[dict[str, Any]]:
+    """As they are stored with a prompt version."""
+    return [example._asdict() for example in examples]
+
+
+def from_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[Example, ...]:
+    """What is stored with a prompt version."""
+    return tuple(Example(**row) for row in rows)
+
+
+def in_words(
+    examples: Sequence[Example], types: Collection[str], *, anchor_uid: str, text: str
+) -> str:
+    """The examples as one call's prompt shows them; '' where none is left.
+
+    Each anchor is followed by its variants. What they hold is not read as a template.
+
+    Args:
+        types: ids of the types that the call asks for; examples of others are left out.
+        anchor_uid, text: of the anchor it asks about, of which no example is shown.
+    """
+    by_anchor: dict[str, list[str]] = {}
+    for example in examples:
+        own = example.anchor_uid == anchor_uid or example.anchor == text
+        if example.type_id in types and not own:
+            line = f'"{example.type_id}": {example.text}'
+            by_anchor.setdefault(example.anchor, []).append(line)
+    if not by_anchor:
+        return ""
+    blocks = ["\n".join([f"Example: {anchor}", *lines]) for anchor, lines in by_anchor.items()]
+    return "\n\n".join([HEADING, *blocks])
+
+
+def with_place(template: str) -> str:
+    """The template with a place for examples: before the line of the anchor, if it has none."""
+    clean = checked_template(template)
+    if EXAMPLES in clean:
+        return clean
+    lines = clean.splitlines()
+    at = next(number for number, line in enumerate(lines) if "{text}" in line)
+    return "\n".join([*lines[:at], EXAMPLES, "", *lines[at:]])

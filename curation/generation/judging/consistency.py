@@ -1,0 +1,132 @@
+"""How far a judge agrees with itself, asked several times about the same variants.
+
+The repeated answers are those of a run with ``JudgeRequest.repeats``; they are no opinions and
+change nothing. An answer that cannot be read has failed and is left out.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.anchors.current_revision import current_wording
+from curation.generation.judging.opinion_calls import is_asked_about
+from curation.generation.judging.opinion_request import (
+    KIND,
+    JudgeRequest,
+    JudgeSelection,
+    judge_of,
+)
+from curation.generation.judging.question import read_judgement
+from curation.review.calibration.sample import Sample
+from db.errors import HedgerowError
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Answer,
+    CallState,
+    ModelCall,
+    RunState,
+    Variant,
+    Verdict,
+)
+from db.runs import list_runs
+
+LOOKED_AT = 200
+"""Runs among which those are looked for that asked a judge again."""
+
+TEMPERATURE = 0.7
+"""To ask again with, unless another one is named."""
+
+
+class Consistency(NamedTuple):
+    """How often a judge gave the same verdict again.
+
+    Attributes:
+        run: the number of the run that asked.
+        temperature: it asked with; None for the server's own.
+        items: variants with at least two answers.
+        answers: on these.
+        same: the chance that two answers on the same variant have the same verdict (accept, edit or
+            reject), the mean over the variants; None without any.
+        unanimous: variants on which all answers have the same verdict.
+    """
+
+    run: int
+    temperature: float | None
+    items: int
+    answers: int
+    same: float | None
+    unanimous: int
+
+
+def of_sample(sample: Sample) -> JudgeSelection:
+    """A sample's variants, whatever their status."""
+    return JudgeSelection(status=None, variants=sample.uids)
+
+
+def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
+    """By reviewer id, the newest figures of each judge that was asked again about a sample."""
+    found: dict[int, Consistency] = {}
+    for run in list_runs(session, kind=KIND, limit=LOOKED_AT):
+        if not run.parameters.get("repeats") or run.state is not RunState.DONE:
+            continue
+        request = JudgeRequest(**run.parameters)
+        if request.selection != of_sample(sample):  # a trial asks about a few of it
+            continue
+        try:
+            judge = judge_of(session, request)
+        except HedgerowError:  # its prompt is gone
+            continue
+        if judge is not None and judge.id not in found:
+            found[judge.id] = _consistency(session, run.id, request)
+    return found
+
+
+def _consistency(session: Session, run_id: int, request: JudgeRequest) -> Consistency:
+    verdicts = {key: said for key, said in _verdicts(session, run_id).items() if said.total() > 1}
+    same = [_same(said) for said in verdicts.values()]
+    return Consistency(
+        run_id,
+        request.temperature,
+        len(verdicts),
+        sum(said.total() for said in verdicts.values()),
+        sum(same) / len(same) if same else None,
+        sum(len(said) == 1 for said in verdicts.values()),
+    )
+
+
+def _same(said: Mapping[Verdict, int]) -> float:
+    """The share of the pairs of answers with the same verdict."""
+    n = sum(said.values())
+    return sum(number * (number - 1) for number in said.values()) / (n * (n - 1))
+
+
+def _verdicts(session: Session, run_id: int) -> dict[int, Counter[Verdict]]:
+    """By variant, how often a run's answers gave which verdict."""
+    query = (
+        select(
+            col(ModelCall.id),
+            col(Variant.id),
+            col(Variant.text),
+            col(AnchorRevision.text),
+            col(Answer.raw),
+        )
+        .join(Answer, col(Answer.call_id) == ModelCall.id)
+        .join(Variant, is_asked_about())
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .where(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.DONE)
+        .order_by(col(Answer.id))
+    )
+    last: dict[int, tuple[int, Verdict]] = {}
+    for call_id, variant_id, text, anchor, raw in session.execute(query):
+        if (said := read_judgement(raw, variant=text, anchor=anchor)) is not None:
+            last[call_id] = variant_id, said.verdict
+    found: defaultdict[int, Counter[Verdict]] = defaultdict(Counter)
+    for variant_id, verdict in last.values():
+        found[variant_id][verdict] += 1
+    return dict(found)

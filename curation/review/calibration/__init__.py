@@ -1,0 +1,1 @@
+"""Calibration: how far the verdicts of models can be trusted, by a blind random sample."""

@@ -1,0 +1,241 @@
+"""A random sample of variants that people judge blind, so that models can be measured by it.
+
+A sample is a run that is done at once: its parameters say how it was drawn, its result has the uids
+of its variants. Drawn from are the variants on which no person has decided, since it is these that
+a model's verdicts would be used for.
+"""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.review.decisions import chunks
+from curation.review.history import decided_by
+from curation.review.opinions.stored import find_judge, judged_by
+from curation.review.queue import decided_by_a_person
+from curation.taxonomy.built_in import known_type
+from curation.taxonomy.project_types import list_types
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Run, RunState, Status, TypeRow, Variant
+from db.runs import create_run, get_run, list_runs
+
+KIND = "sample"
+"""Of the runs."""
+
+MAX_SAMPLE = 10_000
+"""Variants of a sample."""
+
+LISTED = 50
+"""Samples that can be chosen from, the newest."""
+
+_NAMED = re.compile(r"sample-(\d{1,9})")
+
+
+class SampleRequest(BaseModel):
+    """How a sample is drawn.
+
+    Attributes:
+        size: variants in all, or of each type.
+        each_type: whether ``size`` is that of each type.
+        types: ids of variant types; none for all in use.
+        judges: names of models; only variants on which all of these have given their opinion.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: int = Field(default=100, ge=1, le=MAX_SAMPLE)
+    each_type: bool = True
+    types: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    seed: int = 0
+
+
+class Sample(NamedTuple):
+    """A stored sample.
+
+    Attributes:
+        id: of its run.
+        uids: of its variants, in the order in which people see them.
+    """
+
+    id: int
+    request: SampleRequest
+    uids: tuple[str, ...]
+
+
+def pick_sample(session: Session, request: SampleRequest) -> list[str]:
+    """Draw a sample and store nothing: the uids of its variants.
+
+    Types follow the taxonomy's order, so that a reviewer reads one after the other; within a type
+    the order is random, so that those decided so far are a random sample, too. Of 350,000 variants
+    this takes a second or two, for which nobody else has to wait.
+
+    Raises:
+        HedgerowError: a type or a judge is unknown, no variant can be drawn, or the sample would be
+            too large.
+    """
+    types = list_types(session)
+    wanted = [known_type(types, name).id for name in request.types] or [e.id for e in types]
+    pool = _pool(session, wanted, [find_judge(session, name).id for name in request.judges])
+    if not any(pool.values()):
+        raise HedgerowError(
+            "There is nothing to draw from: a person has decided on every variant of this choice"
+            + (", or a judge has not given its opinion on it." if request.judges else ".")
+        )
+    uids = _drawn(pool, request)
+    if len(uids) > MAX_SAMPLE:
+        raise HedgerowError(
+            f"Expected a sample of at most {MAX_SAMPLE:,} variants, found {len(uids):,}; draw "
+            "fewer of each type."
+        )
+    return uids
+
+
+def store_sample(
+    session: Session,
+    request: SampleRequest,
+    uids: Sequence[str],
+    *,
+    requested_by: int | None = None,
+) -> Sample:
+    """Store a sample that was drawn."""
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=request.model_dump(mode="json"),
+        requested_by=requested_by,
+    )
+    run.sqlmodel_update(
+        {"state": RunState.DONE, "message": "Done.", "folder": "", "finished_at": now()}
+        | {"result": {"sample": run.id, "variants": list(uids)}}
+    )
+    session.flush()
+    return _sample(run)
+
+
+def _pool(session: Session, types: Sequence[str], judges: Sequence[int]) -> dict[str, list[str]]:
+    """The uids that can be drawn, by type, in an order that is the same each time."""
+    query = (
+        select(col(Variant.type_id), col(Variant.uid))
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(
+            col(Variant.type_id).in_(types),
+            col(Variant.retired).is_(False),
+            col(Variant.status) != Status.SUPERSEDED,
+            ~decided_by_a_person(),
+            *(judged_by(judge) for judge in judges),
+        )
+        .order_by(col(TypeRow.ordinal), col(TypeRow.id), col(Variant.uid))
+    )
+    pool: defaultdict[str, list[str]] = defaultdict(list)
+    for type_id, uid in session.execute(query):
+        pool[type_id].append(uid)
+    return dict(pool)
+
+
+def _drawn(pool: dict[str, list[str]], request: SampleRequest) -> list[str]:
+    rng = random.Random(request.seed)
+    if request.each_type:
+        chosen = [rng.sample(uids, min(request.size, len(uids))) for uids in pool.values()]
+        return [uid for uids in chosen for uid in uids]
+    everything = [uid for uids in pool.values() for uid in uids]
+    places = {type_id: place for place, type_id in enumerate(pool)}
+    type_of = {uid: type_id for type_id, uids in pool.items() for uid in uids}
+    some = rng.sample(everything, min(request.size, len(everything)))
+    return sorted(some, key=lambda uid: places[type_of[uid]])  # stable: random within a type
+
+
+def get_sample(session: Session, number: int | None = None) -> Sample:
+    """The sample with this number; without one, the newest.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    if number is None:
+        found = list_samples(session)
+        if not found:
+            raise HedgerowError(
+                "There is no sample yet; draw one first ('hedgerow review calibration draw')."
+            )
+        return found[0]
+    run = get_run(session, number)
+    if run.kind != KIND:
+        raise HedgerowError(
+            f"Expected the number of a sample, found that of another run, {number}; 'hedgerow runs "
+            f"list --kind {KIND}' names the samples."
+        )
+    return _sample(run)
+
+
+def list_samples(session: Session) -> list[Sample]:
+    """The newest samples first."""
+    return [_sample(run) for run in list_runs(session, kind=KIND, limit=LISTED)]
+
+
+def _sample(run: Run) -> Sample:
+    return Sample(run.id, SampleRequest(**run.parameters), tuple(run.result["variants"]))
+
+
+def address_name(sample_id: int) -> str:
+    """What a sample is called in the address of the Review page."""
+    return f"{KIND}-{sample_id}"
+
+
+def sample_at(session: Session, name: str) -> Sample | None:
+    """The sample that an address names; None where it names none."""
+    match = _NAMED.fullmatch(name)
+    if match is None:
+        return None
+    try:
+        return get_sample(session, int(match[1]))
+    except HedgerowError:
+        return None
+
+
+def variant_ids(session: Session, sample: Sample) -> tuple[int, ...]:
+    """The ids of a sample's variants, in its order; those that are gone are left out."""
+    ids: dict[str, int] = {}
+    for uids in chunks(sample.uids):
+        query = select(col(Variant.uid), col(Variant.id)).where(col(Variant.uid).in_(uids))
+        ids.update(session.execute(query).all())
+    return tuple(ids[uid] for uid in sample.uids if uid in ids)
+
+
+def sampled(session: Session, variants: Iterable[Variant]) -> set[int]:
+    """The ids of those of these variants that are in a sample: whoever has not decided on them
+    sees them blind, wherever their card comes up."""
+    by_uid = {variant.uid: variant.id for variant in variants}
+    query = select(col(Run.result)).where(col(Run.kind) == KIND)
+    found: set[int] = set()
+    for (result,) in session.execute(query):
+        found.update(by_uid[uid] for uid in by_uid.keys() & _uids(result))
+    return found
+
+
+def _uids(result: dict[str, Any]) -> set[str]:
+    return set(result.get("variants", ()))
+
+
+def left_for(session: Session, variant_ids: Iterable[int], reviewer_id: int) -> set[int]:
+    """Those of these variants that a person still has to decide on, whatever others say of them.
+
+    A wording that an edit has replaced is passed over: nobody can decide on it any more.
+    """
+    found: set[int] = set()
+    for ids in chunks(variant_ids):
+        query = select(col(Variant.id)).where(
+            col(Variant.id).in_(ids),
+            col(Variant.retired).is_(False),
+            col(Variant.status) != Status.SUPERSEDED,
+        )
+        found.update(session.execute(query).scalars())
+        found -= decided_by(session, reviewer_id, ids)
+    return found

@@ -1,0 +1,16 @@
+"""Examples that a prompt shows: variants that people accepted, kept with the prompt's version."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from db.columns import JsonColumn
+
+revision = "0019"
+down_revision = "0014"
+
+
+def upgrade() -> None:
+    op.add_column(
+        "prompt_version",
+        sa.Column("examples", JsonColumn, nullable=False, server_default=sa.text("'[]'")),
+    )

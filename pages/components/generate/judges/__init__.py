@@ -1,0 +1,1 @@
+"""The section Judges of the Generate page."""

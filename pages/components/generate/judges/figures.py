@@ -1,0 +1,239 @@
+"""The figures of judges on a sample: a ranking, one judge in detail, and its use."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import streamlit as st
+
+from curation.generation.judging.consistency import Consistency, consistencies
+from curation.review.agreement.interpretation import as_text
+from curation.review.calibration.figures import (
+    FEWEST,
+    PRECISION,
+    Calibration,
+    JudgeFigures,
+    TypeFigures,
+)
+from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
+from curation.review.undo import retract_action
+from db.models import Verdict
+from pages.components.generate.judges import reliability_chart
+from pages.components.shared.charts import save
+from pages.components.shared.formatting.label import plain
+from pages.components.shared.shell import count_cache, error_messages, open_project, signin
+from pages.components.shared.shell.count_cache import CachedCounts
+
+SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
+_TOLD, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
+
+
+def draw(found: Calibration, counts: CachedCounts) -> None:
+    """All judges in a table, then the one that is chosen."""
+    st.header("Models", anchor=False)
+    if not found.judges:
+        st.text("No model has judged this sample yet. Ask one about it.")
+        return
+    again = counts.get(consistencies, found.sample) or {}
+    _ranking(found, again)
+    by_name = {one.name: one for one in found.judges}
+    name = st.selectbox("Judge", list(by_name), format_func=plain, key="judges-judge")
+    one = by_name[name]
+    if not one.together.items:
+        st.text("No person has decided blind on a variant that it has judged.")
+        return
+    labels = open_project.type_names() | {"all": "All types"}
+    _types(one, labels)
+    _verdicts(one, labels)
+    _certainty(one)
+    if one.id in again:
+        _again(again[one.id])
+    _trust(found, one, labels)
+
+
+def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        [
+            {
+                "Judge": one.name,
+                "Items": one.together.items,
+                "Agree": as_text(one.together.agreement, as_percent=True),
+                "Kappa": as_text(one.together.kappa),
+                "'Accept' is right": as_text(one.together.precision, as_percent=True),
+                "Calibration error": _percent(one.reliability.error),
+                "Says the same again": _percent(again[one.id].same if one.id in again else None),
+            }
+            for one in found.judges
+        ],
+        hide_index=True,
+        key="judges-ranking",
+        placeholder="–",
+        column_config={
+            "Items": number(
+                format="localized",
+                help="Variants that it has judged and people have decided blind.",
+            ),
+            "Calibration error": number(
+                format="%.0f%%",
+                help="Expected calibration error: how far the certainty that it names is from how "
+                "often it is right.",
+            ),
+            "Says the same again": number(
+                format="%.0f%%",
+                help="Asked again at a temperature above 0: the chance that two of its answers on "
+                "a variant have the same verdict.",
+            ),
+        },
+    )
+    st.caption(
+        "The highest kappa comes first; in brackets are 95% intervals. An edit counts as not "
+        "accepted."
+    )
+
+
+def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
+    st.dataframe(
+        [_line(row, labels) for row in (*one.types, one.together)],
+        hide_index=True,
+        key="judges-types-table",
+        placeholder="–",
+        column_config={
+            "People accept": st.column_config.NumberColumn(
+                format="%.0f%%",
+                help="The base rate. Where it is near 0% or 100%, kappa says little.",
+            ),
+            "By chance": st.column_config.NumberColumn(
+                format="%.0f%%", help="Agreement that chance alone would give."
+            ),
+        },
+    )
+
+
+def _line(row: TypeFigures, labels: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "Type": labels.get(row.type_id, row.type_id),
+        "Items": row.items,
+        "People accept": _percent(row.base_rate),
+        "Agree": as_text(row.agreement, as_percent=True),
+        "By chance": _percent(row.by_chance),
+        "Kappa": as_text(row.kappa),
+        "It accepts": row.accepted,
+        "'Accept' is right": as_text(row.precision, as_percent=True),
+    }
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
+    st.subheader("Verdicts", anchor=False)
+    rows = {row.type_id: row for row in (one.together, *one.types)}
+    type_id = st.selectbox(
+        "Of",
+        list(rows),
+        format_func=lambda key: plain(labels.get(key, key)),
+        key="judges-verdicts-of",
+    )
+    cells = rows[type_id].cells
+    st.dataframe(
+        [
+            {"The model": f"would {said}"}
+            | {f"People {theirs}": cells.get((judge, people), 0) for people, theirs in SAYS.items()}
+            for judge, said in SAYS.items()
+        ],
+        hide_index=True,
+        key="judges-verdicts",
+        width="content",
+    )
+
+
+def _certainty(one: JudgeFigures) -> None:
+    st.subheader("Certainty", anchor=False)
+    found = one.reliability
+    if found.error is None:
+        st.text("It names no certainty.")
+        return
+    unnamed = f" {found.unnamed:,} opinions name none." if found.unnamed else ""
+    st.text(f"Expected calibration error: {found.error:.1%}.{unnamed}")
+    save.chart(
+        partial(reliability_chart.draw, found.bins),
+        name="reliability",
+        alt_text="Bars: how often the model is right by how certain it says it is",
+    )
+
+
+def _again(found: Consistency) -> None:
+    same = "–" if found.same is None else f"{found.same:.1%}"
+    st.text(
+        f"Asked again (run {found.run}, temperature {found.temperature}): {found.answers:,} "
+        f"answers on {found.items:,} variants. Two answers on a variant have the same verdict in "
+        f"{same} of the cases; on {found.unanimous:,} variants all have."
+    )
+
+
+def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> None:
+    with st.container(border=True, key="judges-trust"):
+        st.header("Accept without a person", anchor=False)
+        percent = st.number_input(
+            "'Accept' is right in at least (%)",
+            50.0,
+            100.0,
+            100 * PRECISION,
+            1.0,
+            key="judges-precision",
+            width=260,
+            help="Measured by the lower limit of the 95% interval (Clopper and Pearson), on at "
+            f"least {FEWEST} items that the model accepts.",
+        )
+        precision = float(percent) / 100
+        trusted = one.trusted(precision)
+        if not trusted:
+            st.text("No type is recommended: people have to decide on all of them.")
+        else:
+            names = ", ".join(labels.get(key, key) for key in trusted)
+            st.text(f"Recommended: {names}.")
+            _offer(found, one, precision)
+        if told := st.session_state.pop(_TOLD, ""):
+            st.text(told)
+        if _DONE in st.session_state:
+            st.button("Undo", key="judges-undo", on_click=_undo)
+        error_messages.show_kept(_PROBLEM)
+
+
+def _offer(found: Calibration, one: JudgeFigures, precision: float) -> None:
+    plan = open_project.ask(trust, one.name, sample=found.sample.id, precision=precision)
+    pending = sum(open_project.ask(count_trusted, plan).values())
+    if signin.reviewer_id() is None:
+        st.write("Decisions are stored under a name, so that they can be taken back.")
+        signin.name_form("Your name", key="signin-judges")
+        return
+    st.button(
+        f"Accept the {pending:,} pending that it accepts",
+        key="judges-accept",
+        disabled=not pending,
+        icon=":material/done_all:",
+        on_click=_accept,
+        args=(one.name, found.sample.id, precision),
+        help="One action by a rule, which releases name as such; one undo takes it back.",
+    )
+
+
+def _accept(name: str, sample: int, precision: float) -> None:
+    reviewer_id = signin.reviewer_id()
+    assert reviewer_id is not None  # the button is there for a reviewer only
+    with error_messages.kept_for(_PROBLEM):
+        plan = open_project.ask(trust, name, sample=sample, precision=precision)
+        done = open_project.tell(accept_trusted, plan, reviewer_id=reviewer_id)
+        count_cache.forget()
+        st.session_state[_TOLD] = f"Accepted {done.matches.total:,} variants."
+        if done.action_id is not None:
+            st.session_state[_DONE] = (done.action_id, reviewer_id)
+
+
+def _undo() -> None:
+    action_id, reviewer_id = st.session_state.pop(_DONE)
+    with error_messages.kept_for(_PROBLEM):
+        undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
+        count_cache.forget()
+        st.session_state[_TOLD] = f"Took back {undone.decisions:,} decisions."

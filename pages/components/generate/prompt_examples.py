@@ -1,0 +1,92 @@
+"""The examples of a prompt's version, and a version with others, from what people accepted."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from curation.generation.examples.choosing import MOST, choose_examples
+from curation.generation.examples.few_shot import Example, from_rows
+from curation.generation.examples.versions import save_with_examples
+from curation.taxonomy.roles import Role
+from db.errors import HedgerowError
+from db.models import PromptVersion
+from pages.components.shared.chat_models.choice import MAX_SEED
+from pages.components.shared.shell import error_messages, open_project, signin
+
+OF_EACH = 3
+"""Examples of a type, unless another number is chosen."""
+
+_PROBLEM, _TOLD = "generate_examples_problem", "generate_examples_told"
+
+
+def draw(chosen: PromptVersion, role: Role) -> None:
+    """Those that the version shows, and a form for others."""
+    if told := st.session_state.pop(_TOLD, ""):
+        st.text(told)
+    if chosen.examples:
+        with st.expander(f"Its {len(chosen.examples)} examples", icon=":material/list:"):
+            st.dataframe(
+                [_line(example) for example in from_rows(chosen.examples)],
+                hide_index=True,
+                key=f"generate-examples-of-{chosen.id}",
+            )
+    with st.expander("Add examples from reviewed variants", icon=":material/school:"):
+        _form(chosen, role)
+
+
+def _line(example: Example) -> dict[str, object]:
+    labels = open_project.type_names()
+    return {
+        "Type": labels.get(example.type_id, example.type_id),
+        "Anchor": example.anchor,
+        "Variant": example.text,
+        "Cue": example.cue,
+        "Edited": example.edited,
+    }
+
+
+def _form(chosen: PromptVersion, role: Role) -> None:
+    st.caption(
+        "Variants that people read and accepted, edits first, as different from each other as "
+        "possible. Only anchors of the training split are taken, and no call shows an example of "
+        "the anchor it asks about."
+    )
+    left, right = st.columns(2)
+    number = left.number_input(
+        "Of each type", 1, MOST, OF_EACH, key="generate-examples-number", persist_state="session"
+    )
+    seed = right.number_input(
+        "Seed",
+        0,
+        MAX_SEED,
+        0,
+        key="generate-examples-seed",
+        persist_state="session",
+        help="Another seed chooses other examples.",
+    )
+    try:
+        found = open_project.ask(choose_examples, role, int(number), seed=int(seed))
+    except HedgerowError as error:
+        st.text(str(error))
+        return
+    edited = st.data_editor(
+        [{"Use": True} | _line(example) for example in found],
+        hide_index=True,
+        disabled=["Type", "Anchor", "Variant", "Cue", "Edited"],
+        key=f"generate-examples-{role}-{number}-{seed}-{len(found)}",
+    )
+    kept = [example for example, row in zip(found, edited, strict=True) if row["Use"]]
+    st.button(
+        f"Save a version with {len(kept)} examples",
+        key="generate-save-examples",
+        disabled=not kept,
+        on_click=_save,
+        args=(chosen, kept),
+    )
+    error_messages.show_kept(_PROBLEM)
+
+
+def _save(chosen: PromptVersion, kept: Sequence[Example]) -> None:
+    with error_messages.kept_for(_PROBLEM):
+        saved = open_project.tell(save_with_examples, chosen, kept, author_id=signin.reviewer_id())
+        st.session_state[_TOLD] = f"Version {saved.version} shows these examples."
