@@ -1,9 +1,10 @@
-"""Train: finetune an encoder with one click, follow it, and see what it changed."""
+"""Train: finetune an encoder or a language model, follow it, and see what it changed."""
 
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
-from pages.components.train import live, own_pairs, section_choice
+from pages.components.train import kind_choice, live, own_pairs, section_choice
+from pages.components.train.language import sections
 from pages.components.train.ranking import section as nevir
 from pages.components.train.results import runs_table, summary_section
 from pages.components.train.section_choice import SECTION, SECTIONS
@@ -29,21 +30,32 @@ def _train(runs: list[Run]) -> None:
     bundled_texts.draw()
 
 
+def _encoder() -> None:
+    """All about text encoders."""
+    section = frame.section(SECTIONS, key=SECTION)
+    if section != section_choice.RESULTS:
+        section_choice.leave_results()
+    found = _runs()
+    match section:
+        case section_choice.RESULTS:
+            summary_section.draw([run for run in found if run.state not in UNFINISHED])
+        case section_choice.STUDIES:
+            request_form.show()
+        case section_choice.RUNS:
+            runs_table.show()
+        case section_choice.NEVIR:
+            nevir.show()
+        case _:
+            _train(found)
+
+
 frame.begin(
-    "Train", "Finetune a text encoder on what was accepted, and see what it makes of a “not”."
+    "Train",
+    "Finetune a text encoder or a language model on what was accepted, and see what it makes of a "
+    "“not”.",
 )
-section = frame.section(SECTIONS, key=SECTION)
-if section != section_choice.RESULTS:
+if kind_choice.choose() == kind_choice.LANGUAGE:
     section_choice.leave_results()
-found = _runs()
-match section:
-    case section_choice.RESULTS:
-        summary_section.draw([run for run in found if run.state not in UNFINISHED])
-    case section_choice.STUDIES:
-        request_form.show()
-    case section_choice.RUNS:
-        runs_table.show()
-    case section_choice.NEVIR:
-        nevir.show()
-    case _:
-        _train(found)
+    sections.show()
+else:
+    _encoder()

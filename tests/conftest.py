@@ -19,6 +19,7 @@ from sqlalchemy.util import LRUCache
 
 from db import engine as db_engine
 from tests.support.databases import Copies, Fill, Server, opened, sqlite
+from tests.support.small_llama import save_small_llama
 from training.evaluation import retrieval
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
@@ -49,6 +50,7 @@ LONG_FIXTURES = {
     "forker",
     "open_page",
     "serve_chat",
+    "small_llama",
     "tiny_encoder",
 }
 """What takes a good part of a second alone: pages, processes, servers, models."""
@@ -116,6 +118,14 @@ def _little_to_search_for_garbage() -> None:
     gc.collect()
     gc.freeze()  # with the libraries that the tests before have imported
     gc.set_threshold(50_000, 20, 100)
+
+
+@pytest.fixture(scope="session")
+def small_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a causal language model with a chat template: read it, don't write into it."""
+    folder = save_small_llama(tmp_path_factory.mktemp("small-llama") / "small-llama")
+    gc.freeze()  # the libraries that made it are a million objects to search for garbage
+    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -47,14 +47,15 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
     _scripts(key="page-scripts", on_returned_change=lambda: None)
 
 
-def section(names: Sequence[str], *, key: str) -> str:
+def section(names: Sequence[str], *, key: str, label: str = "Section") -> str:
     """The choice of a section, for a page that has several; the first unless the address names one.
 
     Args:
         key: of the choice in the session and in the address.
+        label: what is chosen, for who can't see it.
     """
     chosen: str | None = st.segmented_control(
-        "Section",
+        label,
         names,
         key=key,
         default=names[0],

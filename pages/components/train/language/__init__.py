@@ -1,0 +1,1 @@
+"""The language model side of the Train page."""
