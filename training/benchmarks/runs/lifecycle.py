@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.prompts import seed_prompts
 from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -35,6 +36,7 @@ from training.benchmarks.runs.measured_models import (
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
+from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
@@ -68,6 +70,7 @@ class BenchmarkRequest(BaseModel):
         suites: of mteb's tasks, names in ``general.SUITES``.
         tasks: single ones, by mteb's names.
         budget: for the chat models; where it is spent, the run pauses.
+        asked_with: the prompts of language models; a stored run names the version of each.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +80,7 @@ class BenchmarkRequest(BaseModel):
     suites: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     budget: Budget = Budget()
+    asked_with: PromptVersions = NEWEST_PROMPTS
 
 
 def request_benchmarks(
@@ -96,10 +100,13 @@ def request_benchmarks(
         HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
             then.
     """
+    request = checked_request(session, settings, request)
+    seed_prompts(session)
+    request = request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
     run = create_run(
         session,
         kind=KIND,
-        parameters=checked_request(session, settings, request).model_dump(mode="json"),
+        parameters=request.model_dump(mode="json"),
         requested_by=requested_by,
         group=group,
     )
@@ -239,7 +246,7 @@ class _Work:
     def _model(self, number: int, choice: ModelChoice) -> None:
         self._say(number, f"{choice.name}: looking for it.")
         with reading(self.context.engine) as session:
-            found = find_model(session, self.context.settings, choice)
+            found = find_model(session, self.context.settings, choice, self.request.asked_with)
         todo = [job for job in self.jobs if job.suits(found)]
         if len(todo) < len(self.jobs):
             self.left_out.append(found.title)
