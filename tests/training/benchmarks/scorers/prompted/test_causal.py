@@ -194,16 +194,17 @@ def taught(folder: Path, answers: dict[str, str]) -> Path:
     last = batch.attention_mask.sum(1) - 1
     rows = torch.arange(len(texts))
     right = batch.input_ids[rows, last]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        for _ in range(600):
+        for _ in range(500):
             logits = model(**batch).logits[rows, last - 1]
             loss = torch.nn.functional.cross_entropy(logits, right)
-            if float(loss.detach()) < 0.02:
+            if float(loss.detach()) < 0.05:
                 break
             optimizer.zero_grad()
             loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
     assert float(loss.detach()) < 0.1
     model.save_pretrained(folder)
@@ -220,9 +221,9 @@ def test_a_model_that_knows_gets_every_item_right(tmp_path: Path) -> None:
         answers |= {first: "12"[right], second: "21"[right]}
     for item in three.items:
         prompts = choice_prompts(three.asked(item), "paraphrase_choice", installed())
-        answers |= dict(zip(prompts, ["321", "132", "213"][item.label], strict=True))
+        answers |= dict(zip(prompts, ["132", "213", "321"][item.label], strict=True))
     folder = save_small_llama(
-        tmp_path / "model", chat_template=None, texts=list(answers), vocabulary=700, hidden=64
+        tmp_path / "model", chat_template=None, texts=list(answers), vocabulary=900, hidden=64
     )
     scorer = loaded(taught(folder, answers))
     result = measure(nevir, scorer)
