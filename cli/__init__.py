@@ -59,10 +59,11 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "llm": Group(
-        "Finetune language models on question pairs, and see what came out.",
+        "Finetune language models on question pairs, see what came out, and measure them.",
         {
             "train": "cli.models.language_training:train_language_model",
             "show": "cli.models.language_figures:show_language_finetuning",
+            "evaluate": "cli.models.benchmark:run_benchmark",
         },
     ),
     "similarity": "cli.models.pair_similarity:similarity",

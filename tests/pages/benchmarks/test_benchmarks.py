@@ -177,7 +177,7 @@ def chat(app_engine: Engine) -> AppTest:
 def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
-    assert "gpt-4o-mini gets 18 prompts, about 890 tokens in and 90 out, and costs" in told(chat)
+    assert "gpt-4o-mini gets 18 prompts, about 940 tokens in and 90 out, and costs" in told(chat)
     assert "if it answers in a word" in told(chat) and "pauses" not in told(chat)
     chat.number_input("generate-money").set_value(0.001).run()
     assert "the run pauses if it comes at $0.0010." in told(chat)
