@@ -63,6 +63,7 @@ COMMANDS: dict[str, str | Group] = {
         {
             "train": "cli.models.language_training:train_language_model",
             "show": "cli.models.language_figures:show_language_finetuning",
+            "study": "cli.models.language_study:compare_arms",
             "evaluate": "cli.models.benchmark:run_benchmark",
         },
     ),
