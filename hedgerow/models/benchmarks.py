@@ -52,8 +52,8 @@ class Score:
         interval: the 95% interval of the score; None where there is none.
         run: the number of the run; `figures` has the further figures of the benchmark.
         unanswered: items without a usable answer.
-        asked: of a language model the prompt and its version, and how far its choices hang on the
-            order in which texts are shown; empty for other models.
+        asked: of a language model the prompt and its version, and how far its choices depend on
+            the order in which texts are shown; empty for other models.
     """
 
     benchmark: str

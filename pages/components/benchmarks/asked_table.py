@@ -1,4 +1,4 @@
-"""How language models answered: their liking for a place, and what they gave no answer to."""
+"""How language models answered: their preference for a place, and missing answers."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from training.benchmarks.results.queries import Scored
 
 _HELP = {
     "Answers 1 (%)": "Share of the answers that name the first place. Each text is shown in each "
-    "place, so that 50 of two places, or 33 of three, means no liking for the first.",
+    "place, so that 50 of two places, or 33 of three, shows no preference for the first.",
     "Changed (%)": "Share of the questions whose chosen text changes with the order.",
     "Unanswered": "Items without a usable answer. They are not right, and are counted apart from "
     "wrong ones.",
@@ -30,7 +30,6 @@ def draw(rows: Sequence[Scored]) -> None:
                 "Model": row.title,
                 "Benchmark": titles.get(row.benchmark, row.benchmark),
                 "Prompt": _prompt(row),
-                "Orders": row.asked["orders"],
                 "Answers 1 (%)": _points(row.asked.get("first_share")),
                 "Changed (%)": _points(row.asked.get("changed_share")),
                 "Unanswered": row.unanswered,

@@ -22,7 +22,7 @@ def choose() -> dict[str, int]:
             version = place.selectbox(
                 LABELS[name],
                 [NEWEST, *open_project.ask(prompt_ids, name)],
-                format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
+                format_func=lambda v: "Newest" if v == NEWEST else f"Version {v}",
                 key=f"bench-version-of-{name}",
                 persist_state="session",
             )

@@ -11,9 +11,9 @@ from training.benchmarks.results.queries import NEGATION, newest
 from training.benchmarks.scorers.prompted.wording import filled
 
 LABELS: dict[PromptName, str] = {
-    "relevance": "Which of two documents",
-    "similarity": "How similar two sentences are",
-    "paraphrase_choice": "Which of three sentences",
+    "relevance": "Two documents",
+    "similarity": "Similarity",
+    "paraphrase_choice": "Three sentences",
 }
 ASKED: dict[MeasuringName, str] = {
     "relevance": "NevIR and ExcluIR: the model chooses a document. Both orders are asked.",

@@ -323,13 +323,13 @@ def test_order_and_missing_answers_of_language_models_are_shown(
         add_result(session, folder, HOSTILE, result, architecture=kind, scoring="both orders")
     table = frame_of(page(SCORES), "Model", "Answers 1 (%)").iloc[0]
     assert table["Model"] == f"{HOSTILE} (chat, both orders, relevance prompt 3)"
-    assert table["Prompt"] == "Which of three sentences, version 2"
+    assert table["Prompt"] == "Three sentences, version 2"
     assert (table["Answers 1 (%)"], table["Changed (%)"]) == (61.1, 50.0)
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()
     said = told(items)
-    assert "61.1% of the answers are 1 (without a liking for a place it is 33%)" in said
+    assert "61.1% of the answers are 1 (33% shows no preference)" in said
     assert "no usable answer to 2 of 6 items (33.3%): not right, and counted apart" in said
 
 

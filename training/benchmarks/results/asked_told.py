@@ -1,4 +1,4 @@
-"""How language models were asked, and what their answers hung on, in sentences."""
+"""How language models were asked, and what their choices depend on, in sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def unanswered_told(row: Scored) -> str:
 
 
 def asked_told(asked: Mapping[str, Any]) -> str:
-    """The prompt and its version, and of choices how far they hang on the order; '' of others."""
+    """The prompt and its version, and of choices how far they depend on the order; '' of others."""
     if not asked:
         return ""
     name = str(asked["prompt"]).replace("_", " ")
@@ -29,7 +29,7 @@ def asked_told(asked: Mapping[str, Any]) -> str:
     if first is None or changed is None:
         return f"{said}."
     return (
-        f"{said}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 (without a liking "
-        f"for a place it is {POINTS / asked['orders']:.0f}%), and {changed:.1f}% of the choices "
+        f"{said}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 ("
+        f"{POINTS / asked['orders']:.0f}% shows no preference), and {changed:.1f}% of the choices "
         "change with the order."
     )

@@ -83,21 +83,23 @@ def test_each_candidate_stands_in_each_place_once() -> None:
 
 
 @given(st.lists(st.permutations(range(3)), min_size=1, max_size=6), st.data())
-def test_what_a_candidate_gets_does_not_hang_on_its_place(
-    likings: list[list[int]], data: st.DataObject
+def test_what_a_candidate_gets_does_not_depend_on_its_place(
+    preferences: list[list[int]], data: st.DataObject
 ) -> None:
     """A model that adds a constant to each place ranks candidates as without it."""
     import numpy as np
 
     places = data.draw(st.lists(st.floats(-5, 5), min_size=3, max_size=3))
     answers = [
-        [liking[candidate] + places[place] for place, candidate in enumerate(order)]
-        for liking in likings
+        [preference[candidate] + places[place] for place, candidate in enumerate(order)]
+        for preference in preferences
         for order in orders(3)
     ]
     found = combined(np.array(answers, dtype=float), 3)
-    assert found.argsort(axis=1).tolist() == [np.argsort(liking).tolist() for liking in likings]
-    fair = [[liking[c] for c in order] for liking in likings for order in orders(3)]
+    assert found.argsort(axis=1).tolist() == [
+        np.argsort(preference).tolist() for preference in preferences
+    ]
+    fair = [[preference[c] for c in order] for preference in preferences for order in orders(3)]
     assert order_bias(np.array(fair, dtype=float), 3).changed == 0.0
 
 
