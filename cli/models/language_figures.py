@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hedgerow.running import located
 from rich.table import Table
 
 from cli.shared.home import open_home
@@ -16,6 +15,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import RunState
 from db.runs import get_run
+from hedgerow.runs.running import located
 from training.llm.card import shown
 from training.llm.figures import NAMES, looks_of
 from training.llm.request import KIND

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from hedgerow.progress import err, text_of
-from hedgerow.running import located
 
 from cli.models.language_training import BaseModelName
 from cli.shared.home import asked_by, open_home
@@ -16,6 +14,8 @@ from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, ReleaseNumber, show
 from db.engine import reading, writing
 from db.settings import Settings
+from hedgerow.runs.progress import err, text_of
+from hedgerow.runs.running import located
 from training.llm.card import shown
 from training.llm.figures import NAMES, SHARES
 from training.llm.recipe_text import chosen_recipe
