@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from datasets import Dataset
 from sqlalchemy import update
 
 from curation.corpora.corpus import STARTER
@@ -52,7 +53,6 @@ def ours(settings: Settings, engine: Any, base: Path, recipe: LanguageRecipe) ->
 
 def plain(base: Path, recipe: LanguageRecipe, rows: list[dict[str, Any]]) -> tuple[float, int]:
     """Seconds of the script's steps, and the tokens that they have read."""
-    from datasets import Dataset
     from peft import LoraConfig
     from trl import SFTConfig, SFTTrainer
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from hedgerow.data.releases import Release
     from hedgerow.models.benchmarks import Score
+    from hedgerow.models.language_models import LanguageModel
     from hedgerow.models.similarities import Model
     from hedgerow.models.trained import TrainedEncoder
 
@@ -61,6 +62,50 @@ class Modelling:
             recipe=Path(recipe) if recipe else None,
             settings=settings,
             seed=_seed(seed),
+        )
+
+    def finetune_language_model(
+        self,
+        release: Release | int | None = None,
+        *,
+        base: str | Path,
+        arm: str | None = None,
+        recipe: str | Path | None = None,
+        seed: int | None = None,
+        merge: bool = False,
+        **settings: Any,
+    ) -> LanguageModel:
+        """Finetune a causal language model on a release's question pairs with LoRA.
+
+        Args:
+            release: otherwise the newest.
+            base: the model's folder, or its name on the model hub.
+            arm: which variants the questions are about: both, paper, negation or hedging;
+                otherwise the recipe's.
+            recipe: a YAML file; otherwise the HedgeTriple paper's values.
+            seed: decides the draw and order of the pairs; the same one unless named.
+            merge: save the model merged with its adapter, too.
+            settings: changes of the recipe, such as ``epochs=3`` or ``max_pairs=1000`` (see
+                docs/language_models.md).
+
+        Returns:
+            The adapter's ``folder``, with ``run`` and ``figures``.
+
+        Raises:
+            HedgerowError: no question pairs, no causal language model, a wrong setting, or the run
+                ended early; 'hedgerow run ID' goes on with it.
+        """
+        from hedgerow.models.language_models import finetune
+
+        return finetune(
+            self._home,
+            _number(release),
+            base=str(base),
+            arm=arm,
+            recipe=Path(recipe) if recipe else None,
+            settings=settings,
+            seed=_seed(seed),
+            merge=merge,
         )
 
     def similarity(

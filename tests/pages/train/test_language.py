@@ -23,9 +23,10 @@ from training.llm.request import KIND, request_language_finetuning
 from training.studies import members
 
 
-def page(section: str = TRAIN) -> AppTest:
+def page(section: str = TRAIN, **state: object) -> AppTest:
     test = AppTest.from_file(str(APP), default_timeout=60).run()
-    test.session_state[SIDE], test.session_state[SECTION] = LANGUAGE, section
+    for key, value in {SIDE: LANGUAGE, SECTION: section, **state}.items():
+        test.session_state[key] = value
     return test.switch_page("pages/train.py").run()
 
 
@@ -40,7 +41,7 @@ def released(app_engine: Engine) -> Engine:
 
 
 def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values: object) -> int:
-    """A finetuning with two looks."""
+    """A finetuning with two looks, whose base the page then offers."""
     figures = {"right": 0.5, "right:Yes": 0.25, "right:No": 0.75, "eval_loss": 1.5, "epoch": 0.0}
     with writing(engine) as session:
         run = request_language_finetuning(session, base=str(base), **values)
@@ -77,9 +78,10 @@ def test_without_a_release_the_page_leads_to_one(app_engine: Engine) -> None:
 def test_one_click_stores_a_finetuning_with_the_settings_shown(
     released: Engine, small_llama: Path, started: list[int]
 ) -> None:
+    assert "Meta-Llama-3-8B-Instruct" in str(page().selectbox("llm-base").value)
+    earlier = store(released, small_llama)
     test = page()
-    assert "Meta-Llama-3-8B-Instruct" in str(test.selectbox("llm-base").value)
-    test.selectbox("llm-base").set_value(str(small_llama))
+    assert test.selectbox("llm-base").value == str(small_llama)
     test.number_input("llm-recipe-epochs").set_value(2.0)
     test.text_input("llm-recipe-modules_to_save").set_value("embed_tokens,lm_head")
     test.selectbox("llm-arm").set_value("paper")
@@ -87,9 +89,9 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     assert "24 question pairs to train on, 4 to measure on" in told(test)
     assert "6 steps; how long they take shows once" in told(test)
     test.button("llm-start").click().run()
-    assert started == [1]
+    assert started == [earlier + 1]
     with reading(released) as session:
-        (run,) = list_runs(session, kind=KIND)
+        run = list_runs(session, kind=KIND)[0]
     recipe = run.parameters["recipe"]
     assert (recipe["epochs"], recipe["arm"], recipe["rank"]) == (2, "paper", 16)
     assert recipe["modules_to_save"] == ["embed_tokens", "lm_head"]
@@ -99,11 +101,11 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
 def test_what_cannot_be_finetuned_is_told_before_the_click(
     released: Engine, small_llama: Path, tmp_path: Path
 ) -> None:
-    test = page()
-    test.selectbox("llm-base").set_value(str(tmp_path)).run()
+    test = page(**{"llm-base": str(tmp_path)})
     assert "Expected a causal language model" in told(test)
     assert test.button("llm-start").disabled
-    test.selectbox("llm-base").set_value(str(small_llama))
+    store(released, small_llama)
+    test = page()
     test.text_input("llm-recipe-targets").set_value("").run()
     assert "targets expected names of layers" in told(test) and not test.exception
 
@@ -140,12 +142,11 @@ def test_the_arms_are_compared_in_a_table(
 ) -> None:
     assert "No study yet" in told(page(ARMS))
     monkeypatch.setattr(study, "ARMS", {"All": "paper", "Everything": "both"})
-    test = page()
-    test.selectbox("llm-base").set_value(str(small_llama)).run()
-    test.button("llm-start-arms").click().run()
-    assert started == [1]
+    number = store(released, small_llama) + 1
+    page().button("llm-start-arms").click().run()
+    assert started == [number]
     with writing(released) as session:
-        run = get_run(session, 1)
+        run = get_run(session, number)
         run.state = RunState.DONE
         for trial in members.trials(session, run):
             trial.run.state = RunState.DONE
