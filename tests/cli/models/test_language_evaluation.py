@@ -1,4 +1,4 @@
-"""A language model that was finetuned here is measured: its adapter, and the model merged with it."""
+"""A language model that was finetuned here is measured: its adapter, and the merged model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import pytest
 
 from curation.project.opening import open_project
 from curation.release.freezing import create_release
-from db.engine import writing
+from db.engine import reading, writing
 from db.models import Split
 from db.settings import load_settings
 from tests.cli.support.commands import ask
 from tests.curation.support.families import add_plain_family
 from tests.training.benchmarks.support.samples import NEVIR, SENTENCES, write_lines, write_table
+from training.llm.finetuned_folders import finetuned_folders
 
 
 @pytest.mark.slow
@@ -23,7 +24,6 @@ def test_an_adapter_and_its_merged_model_come_to_the_same(small_llama: Path, hom
         for number in range(4):
             add_plain_family(session, number, split=Split.TRAIN)
         create_release(session)
-    engine.dispose()
     settings = ("epochs=2", "learning_rate=0.05", "gradient_checkpointing=false")
     changes = [part for value in settings for part in ("--set", value)]
     trained = ask("llm", "train", "--base", str(small_llama), *changes, "--merge")
@@ -46,3 +46,6 @@ def test_an_adapter_and_its_merged_model_come_to_the_same(small_llama: Path, hom
             assert adapter[2] == pytest.approx(merged[2], abs=1e-4)
             assert adapter[2] != pytest.approx(base[2], abs=1e-3), "the adapter changes something"
     assert len(hashes) == 3
+    with reading(engine) as session:
+        offered = finetuned_folders(session, load_settings().data_folder)
+    assert offered == [found[0]["model"]], "the page offers it by the name of its results"
