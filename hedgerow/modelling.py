@@ -108,6 +108,53 @@ class Modelling:
             merge=merge,
         )
 
+    def finetune_at_provider(
+        self,
+        model: str,
+        release: Release | int | None = None,
+        *,
+        base_url: str = "",
+        arm: str = "both",
+        epochs: int | None = None,
+        seed: int | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Finetune a language model on a release's question pairs at its provider.
+
+        This waits until the provider is done, which can take hours. If it is interrupted, the job
+        goes on there, and 'hedgerow run ID' follows it again.
+
+        Args:
+            model, base_url: as the server calls it, and the server's address, which speaks
+                OpenAI's protocol. The key is OPENAI_API_KEY.
+            release: otherwise the newest.
+            arm: which variants are asked about, as in `Release.question_pairs`.
+            epochs, seed: the provider's own unless named.
+            dry_run: only say what it would take.
+
+        Returns:
+            ``fine_tuned_model`` (what the provider calls the new model), ``job``, ``run``,
+            ``tokens`` and ``cost``; of a dry run ``train``, ``validation``, ``tokens`` and
+            ``cost``, None where no price is known.
+
+        Raises:
+            HedgerowError: too few question pairs, a wrong value, or the job failed.
+
+        >>> project = example_project()
+        >>> project.anchors.add([f"The bridge over brook {n} is safe." for n in range(9)]).count
+        9
+        >>> done = project.generate(provider="rules", types=["verbal", "word"])
+        >>> decided = project.decide_by_rule("levenshtein < 40", "accept", reviewer="me")
+        >>> release = project.release("first")
+        >>> project.finetune_at_provider("gpt-4o-mini", release, dry_run=True)["train"]
+        18
+        """
+        from hedgerow.models.provider import finetune
+
+        values = {"model": model, "base_url": base_url, "release": _number(release)}
+        values |= {"arm": arm, "epochs": epochs, "seed": _seed(seed)}
+        return finetune(self._home, values, dry_run=dry_run)
+
     def similarity(
         self,
         model: Model,
