@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.models.score_rows import facts, table, unseen_lines
+from cli.models.score_rows import asked_lines, facts, table, unseen_lines
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, show
 from db.engine import reading
@@ -27,5 +27,9 @@ def newest_scores(
         rows = newest(session, benchmark=name)
         unseen = unseen_scores(session, settings.data_folder, rows)
     result = {"results": [facts(row, unseen) for row in rows]}
-    lines = [table(rows), *unseen_lines(rows, unseen)] if rows else ["There are no results yet."]
+    lines = (
+        [table(rows), *unseen_lines(rows, unseen), *asked_lines(rows)]
+        if rows
+        else ["There are no results yet."]
+    )
     show(result, as_json, *lines)

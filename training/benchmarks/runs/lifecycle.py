@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.prompts import seed_prompts
 from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -28,13 +29,16 @@ from training.benchmarks.runs.measured_models import (
     ModelChoice,
     clean_model,
     find_model,
+    may_be_asked,
     may_do_general,
     require_fitting,
     scorer_of,
 )
-from training.benchmarks.scorers.chat_costs import Account
-from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
+from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.costs import Account
+from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
+from training.benchmarks.scorers.scoring import PROMPTED
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import (
@@ -72,6 +76,7 @@ class BenchmarkRequest(BaseModel):
         suites: of mteb's tasks, names in ``general.SUITES``.
         tasks: single ones, by mteb's names.
         budget: for the chat models; where it is spent, the run pauses.
+        asked_with: the prompts of language models; a stored run names the version of each.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,6 +86,7 @@ class BenchmarkRequest(BaseModel):
     suites: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     budget: Budget = Budget()
+    asked_with: PromptVersions = NEWEST_PROMPTS
 
 
 def request_benchmarks(
@@ -100,10 +106,12 @@ def request_benchmarks(
         HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
             then.
     """
+    request = checked_request(session, settings, request)
+    request = _with_versions(session, settings, request)
     run = create_run(
         session,
         kind=KIND,
-        parameters=checked_request(session, settings, request).model_dump(mode="json"),
+        parameters=request.model_dump(mode="json"),
         requested_by=requested_by,
         group=group,
     )
@@ -146,6 +154,25 @@ def checked_request(
     return request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
+
+
+def _with_versions(
+    session: Session, settings: Settings, request: BenchmarkRequest
+) -> BenchmarkRequest:
+    """The request with the number of the newest version where none is named.
+
+    Raises:
+        HedgerowError: there is no such version, or no model is asked with prompts.
+    """
+    if any(may_be_asked(session, settings, model) for model in request.models):
+        seed_prompts(session)
+        return request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
+    if request.asked_with != NEWEST_PROMPTS:
+        raise HedgerowError(
+            "Expected versions of prompts with language models only (architectures "
+            f"{' and '.join(PROMPTED)}), found none of those; leave the versions out."
+        )
+    return request
 
 
 def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
@@ -243,7 +270,7 @@ class _Work:
     def _model(self, number: int, choice: ModelChoice) -> None:
         self._say(number, f"{choice.name}: looking for it.")
         with reading(self.context.engine) as session:
-            found = find_model(session, self.context.settings, choice)
+            found = find_model(session, self.context.settings, choice, self.request.asked_with)
         todo = [job for job in self.jobs if job.suits(found)]
         if len(todo) < len(self.jobs):
             self.left_out.append(found.title)
@@ -270,6 +297,8 @@ class _Work:
         step(0, 1)
         try:
             row = job.run(scorer, found, step)
+            if found.edited:  # the title of all results with these prompts
+                row.summary = {**row.summary, "edited": found.edited}
             with writing(self.context.engine) as session:
                 session.add(row)
         except (HedgerowError, RuntimeError) as error:  # PyTorch's: no memory left, and others

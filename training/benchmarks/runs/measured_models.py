@@ -5,38 +5,45 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
+from curation.encoders.adapter_folders import writes_text
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.plugged_in import is_plugged_in
-from curation.generation.request import Budget, ModelRequest, Price
+from curation.generation.request import Budget
 from curation.generation.run import chat_model
-from curation.validation import FieldPath, Missing, checked, in_words
+from curation.validation import FieldPath, checked, in_words
 from db.errors import HedgerowError
 from db.settings import Settings
+from training.benchmarks.runs.model_choice import CHAT as CHAT
+from training.benchmarks.runs.model_choice import MAX_PROMPT as MAX_PROMPT
+from training.benchmarks.runs.model_choice import ModelChoice as ModelChoice
 from training.benchmarks.scorers.architecture import (
     SCORERS,
-    WITHOUT_MODEL,
     fitting,
     load_scorer,
     require_prompts_fit,
-    scorer_class,
     told_by_files,
 )
-from training.benchmarks.scorers.chat_costs import Account
-from training.benchmarks.scorers.chat_prompts import Chat
-from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, halves_of, require_half, require_halves
+from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
-from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer, Takes
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
-from training.benchmarks.scorers.scoring import scoring_of, scoring_told
+from training.benchmarks.scorers.prompted.causal import Causal
+from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.costs import Account
+from training.benchmarks.scorers.prompted.wording import (
+    NEWEST_PROMPTS,
+    PromptVersions,
+    Wording,
+    installed,
+    wording_of,
+)
+from training.benchmarks.scorers.scoring import PROMPTED, scoring_of, scoring_told
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
-
-CHAT = Chat.architecture
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 """Architectures that need no model, and the names of their results."""
@@ -44,80 +51,6 @@ BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 _WITH_MODEL = (BiEncoder, Sparse, LateInteraction, Cross)
 GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
 """Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
-
-
-MAX_PROMPT = 1000
-"""Characters."""
-
-
-class ModelChoice(BaseModel):
-    """A model that benchmarks are run with.
-
-    Attributes:
-        name: of an encoder, as `clean_name` takes it; of DPR, both encoders; of a chat model, as
-            its server calls it; '' for a baseline.
-        architecture: one of `known_architectures`; '' for what the model's files say. A stored run
-            may name a plug-in that is no longer installed: `require_known` refuses it.
-        query_prompt, document_prompt: put in front of queries and documents; None for the model's
-            own prompts.
-        base_url: of a chat model's server; '' for the environment's, else OpenAI's.
-        max_tokens: of a chat model's answer; one that thinks aloud first needs thousands.
-        price: of a chat model, as it was when the run was requested.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(default="", max_length=MAX_ENCODER_NAME)
-    architecture: str = ""
-    query_prompt: str | None = Field(default=None, max_length=MAX_PROMPT)
-    document_prompt: str | None = Field(default=None, max_length=MAX_PROMPT)
-    base_url: str = Field(default="", max_length=500)
-    max_tokens: int = Field(default=500, ge=16, le=32_000)
-    price: Price = Price()
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        plugged_in = self.architecture and self.architecture not in SCORERS
-        if not (self.name.strip() or plugged_in or self.architecture in WITHOUT_MODEL):
-            raise Missing("name", "name the model")
-        if self.architecture == CHAT:
-            self.request()
-        return self
-
-    @property
-    def prompts(self) -> Prompts:
-        """What takes the place of the model's own prompts."""
-        return Prompts(self.query_prompt, self.document_prompt)
-
-    @property
-    def takes(self) -> Takes:
-        """What its scorer is made of.
-
-        Raises:
-            HedgerowError: as `scorer_class`.
-        """
-        return scorer_class(self.architecture).takes if self.architecture else "model"
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the models that it is made of: two of DPR, else one."""
-        may_be_dpr = self.architecture in ("", Dpr.architecture)
-        return (may_be_dpr and halves_of(self.name)) or (self.name,)
-
-    @property
-    def needs_device(self) -> bool:
-        """Whether it computes on this machine what takes a while."""
-        return self.takes != "nothing" and self.architecture != CHAT
-
-    def request(self) -> ModelRequest:
-        """How a chat model is asked: without chance, and for words rather than JSON."""
-        return ModelRequest(
-            model=self.name,
-            base_url=self.base_url,
-            max_tokens=self.max_tokens,
-            temperature=0.0,
-            structured=False,
-        )
 
 
 class FoundModel(NamedTuple):
@@ -129,6 +62,7 @@ class FoundModel(NamedTuple):
         hash: fingerprint of its files; '' where it has none here.
         place: as `load_scorer` takes it.
         folders: of its files; none where it has none here.
+        wording: what it is asked with if it is a language model.
     """
 
     choice: ModelChoice
@@ -138,20 +72,36 @@ class FoundModel(NamedTuple):
     hash: str = ""
     place: str = ""
     folders: tuple[Path, ...] = ()
+    wording: Wording = installed()
+
+    @property
+    def edited(self) -> dict[str, int | None]:
+        """As `Wording.edited`; of what is not asked with prompts empty."""
+        return self.wording.edited if self.architecture in PROMPTED else {}
 
     @property
     def title(self) -> str:
         """For people."""
-        return model_title(self.name, self.architecture, self.scoring, self.choice.prompts)
+        return model_title(
+            self.name, self.architecture, self.scoring, self.choice.prompts, self.edited
+        )
 
 
 def model_title(
-    name: str, architecture: str, scoring: str = "", prompts: Prompts = OWN_PROMPTS
+    name: str,
+    architecture: str,
+    scoring: str = "",
+    prompts: Prompts = OWN_PROMPTS,
+    edited: Mapping[str, int | None] | None = None,
 ) -> str:
-    """How a result's model is called: with all that is not the usual about it."""
+    """How a result's model is called: with all that is not the usual about it.
+
+    Args:
+        edited: of what a language model was asked with, as `Wording.edited` gives it.
+    """
     usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
     notes = [] if usual else [architecture]
-    notes += scoring_told(scoring, prompts)
+    notes += scoring_told(scoring, prompts, edited)
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
@@ -209,16 +159,27 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
     return choice.model_copy(update={"name": name, "architecture": architecture})
 
 
-def find_model(session: Session, settings: Settings, choice: ModelChoice) -> FoundModel:
+def find_model(
+    session: Session,
+    settings: Settings,
+    choice: ModelChoice,
+    asked_with: PromptVersions = NEWEST_PROMPTS,
+) -> FoundModel:
     """What a choice, as `clean_model` gives it, means now; downloads a model of the hub.
+
+    Args:
+        asked_with: the versions of the prompts that language models are asked with.
 
     Raises:
         HedgerowError: its files are gone, have changed, or can't be downloaded.
     """
+    wording = wording_of(session, asked_with)
     if choice.takes != "model":
-        scoring = scoring_of(None, choice.architecture, choice.prompts)
+        scoring = scoring_of(None, choice.architecture, choice.prompts, wording)
         place = choice.name if choice.takes == "name" else ""
-        return FoundModel(choice, choice.name, choice.architecture, scoring, place=place)
+        return FoundModel(
+            choice, choice.name, choice.architecture, scoring, place=place, wording=wording
+        )
     places = [location_of(session, settings, part) for part in choice.parts]
     hashes = [place.checked() for place in places]
     named = [place.name for place in places if not is_plugged_in(place.name)]
@@ -228,10 +189,11 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
         choice,
         choice.name,
         architecture,
-        scoring_of(folders[0] if folders else None, architecture, choice.prompts),
+        scoring_of(folders[0] if folders else None, architecture, choice.prompts, wording),
         hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest(),
         JOINED_BY.join(place.name for place in places),
         folders,
+        wording,
     )
 
 
@@ -254,6 +216,21 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
             require_half(folder, number)
         elif choice.architecture in ("", *SCORERS):
             fitting(folder, choice.architecture, name=choice.name)
+
+
+def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> bool:
+    """Whether it is, or may turn out to be, a language model that is asked with prompts.
+
+    Args:
+        choice: as `clean_model` gives it.
+
+    Raises:
+        HedgerowError: its files are gone or damaged.
+    """
+    if choice.architecture or len(choice.parts) > 1 or is_plugged_in(choice.name):
+        return choice.architecture in PROMPTED
+    folder = folder_of(session, settings, choice.name)
+    return folder is None or writes_text(folder)
 
 
 def may_do_general(architecture: str, prompts: Prompts) -> bool:
@@ -289,11 +266,14 @@ def scorer_of(
     if found.architecture == CHAT:
         model = chat_model(found.choice.request(), settings)
         if folder is None:
-            return Chat(model)
+            return Chat(model, wording=found.wording)
         account = Account(folder / ACCOUNT, found.choice.price, budget or Budget())
         memory = folder / f"answers-{_digest(found.choice)}.txt"
-        return Chat(model, memory=memory, account=account)
-    return load_scorer(found.place, found.architecture, prompts=found.choice.prompts)
+        return Chat(model, memory=memory, account=account, wording=found.wording)
+    scorer = load_scorer(found.place, found.architecture, prompts=found.choice.prompts)
+    if isinstance(scorer, Causal):
+        scorer.wording = found.wording
+    return scorer
 
 
 def _digest(choice: ModelChoice) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from openai.types.fine_tuning import FineTuningJob
 
+from curation.generation.event_loop import run_to_end
 from curation.generation.providers.chat.addresses import key_for, require_key
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError
@@ -65,7 +66,7 @@ def work(context: RunContext) -> dict[str, Any]:
     """
     request = request_of(context.run)
     require_key(request.base_url, context.settings)
-    return asyncio.run(_Follower(context, request).run())
+    return run_to_end(_Follower(context, request).run())
 
 
 def model_of(request: ProviderRequest, settings: Settings) -> ChatModel:
@@ -290,7 +291,7 @@ def cancel_abandoned(settings: Settings, run: Run) -> None:
     job = read_job(run_folder(settings, run))
     if job is not None and job.started:
         request = request_of(run)
-        asyncio.run(_cancel_alone(model_of(request, settings), job))
+        run_to_end(_cancel_alone(model_of(request, settings), job))
 
 
 async def _cancel_alone(model: ChatModel, job: Job) -> None:
