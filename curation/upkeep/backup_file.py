@@ -30,9 +30,6 @@ MANIFEST, DATABASE, ARTIFACTS = "manifest.json", "hedgerow.db", "hedgerow_data/"
 """What the zip file holds: the manifest first, then the database, then the data folder."""
 
 FORMAT = 1
-FOLDER = "backups"
-"""Where the Settings page puts backups, in the working directory."""
-
 _PAGES = 4_000
 """Of SQLite's, copied at a time."""
 
@@ -53,6 +50,11 @@ class MadeBackup(NamedTuple):
     size: int
     schema: str
     files: int | None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return self._asdict() | {"path": str(self.path)}
 
 
 def make_backup(
@@ -93,6 +95,11 @@ def make_backup(
     finally:
         draft.unlink(missing_ok=True)
     return MadeBackup(path, path.stat().st_size, schema, stored)
+
+
+def backup_folder(settings: Settings) -> Path:
+    """Where the Settings page puts backups; it need not be there."""
+    return settings.home / "backups"
 
 
 def name_for_now() -> str:

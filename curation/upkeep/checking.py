@@ -26,6 +26,7 @@ class Finding(NamedTuple):
     """What one check has found.
 
     Attributes:
+        id: as scripts name the check.
         title: what was looked at, for people.
         number: how many places are wrong.
         example: one of them; possibly somebody's text.
@@ -74,12 +75,14 @@ class CheckResult:
     @property
     def facts(self) -> dict[str, Any]:
         """The same as JSON has it."""
-        return {"clean": self.is_clean, "findings": [each._asdict() for each in self.findings]}
+        findings = [each._asdict() | {"open": each.is_open} for each in self.findings]
+        return {"clean": self.is_clean, "findings": findings}
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> "CheckResult":
         """What `facts` gave, read again."""
-        return cls(tuple(Finding(**each) for each in facts["findings"]))
+        names = Finding._fields
+        return cls(tuple(Finding(*(each[name] for name in names)) for each in facts["findings"]))
 
 
 def check_project(

@@ -11,15 +11,19 @@ from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete, update
 from sqlalchemy.engine import URL
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.upkeep.backup_file import ARTIFACTS, DATABASE, FORMAT, MANIFEST
 from curation.upkeep.copying import Report, copy_database, require_empty
-from db.engine import create_engine
+from db.engine import create_engine, writing
 from db.errors import HedgerowError
 from db.migrate import backups, current_revision, upgrade
+from db.models import Lease, Run, RunState
 from db.run_folders import make_folder
+from db.runs import UNFINISHED
 from db.settings import Settings
 
 _SQLITE = b"SQLite format 3\0"
@@ -143,9 +147,21 @@ def _upgraded(file: Path, backup: Path) -> str:
         upgrade(engine)
         for copy in backups(engine):
             copy.unlink()  # the backup itself is one
+        with writing(engine) as session:
+            _end_processes(session)
     finally:
         engine.dispose()
     return found
+
+
+def _end_processes(session: Session) -> None:
+    """What was at work when the backup was made is at work there, not here."""
+    session.execute(
+        update(Run)
+        .where(col(Run.state).in_(UNFINISHED))
+        .values(state=RunState.INTERRUPTED, message="It was under way when the backup was made.")
+    )
+    session.execute(delete(Lease))
 
 
 def _place_artifacts(unpacked: Path, folder: Path) -> None:
