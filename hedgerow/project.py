@@ -221,7 +221,7 @@ class Project(Reviewing, Modelling):
         """
         import pandas as pd
 
-        from curation.generation.run_report import LackingCall, lacking_calls
+        from curation.generation.lacking_calls import LackingCall, lacking_calls
 
         with reading(self._home.engine) as session:
             rows = lacking_calls(session, get_run(session, run).id)
