@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from hedgerow.data.releases import Release as Release
     from hedgerow.models.benchmarks import Score as Score
     from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
+    from hedgerow.opening import open as open
+    from hedgerow.opening import restore as restore
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
-    from hedgerow.project import open as open
 
 __all__ = [
     "AnchorImport",
@@ -38,6 +39,7 @@ __all__ = [
     "ShadowedPackageError",
     "TrainedEncoder",
     "open",
+    "restore",
 ]
 
 _PLACES = {
@@ -49,7 +51,8 @@ _PLACES = {
     "Score": "hedgerow.models.benchmarks",
     "ShadowedPackageError": "hedgerow.own_packages",
     "TrainedEncoder": "hedgerow.models.trained",
-    "open": "hedgerow.project",
+    "open": "hedgerow.opening",
+    "restore": "hedgerow.opening",
 }
 
 

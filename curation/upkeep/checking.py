@@ -32,7 +32,7 @@ class Finding(NamedTuple):
         example: one of them; possibly somebody's text.
         harmless: it is no fault, only something that a repair clears away.
         repaired: it has been put right.
-        advice: what to do where a repair can't put it right; '' where it can.
+        advice: what a person does where a repair can't put it right; '' where it can.
     """
 
     id: str
@@ -71,6 +71,11 @@ class CheckResult:
     def is_clean(self) -> bool:
         """Whether nothing is wrong (any more)."""
         return not any(finding.is_open for finding in self.findings)
+
+    @property
+    def can_be_repaired(self) -> bool:
+        """Whether a repair would put something right or clear it away."""
+        return any(each.number and not each.repaired and not each.advice for each in self.findings)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -17,8 +17,10 @@ MODULES = (
     "data.releases",
     "data.variants",
     "modelling",
+    "opening",
     "project",
     "reviewing",
+    "upkeep",
 )
 
 IN_DOCS = {"train", "benchmark"}
