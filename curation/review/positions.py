@@ -34,9 +34,12 @@ class Place(NamedTuple):
     by_family: bool
 
     @classmethod
-    def of_json(cls, kept: dict[str, Any]) -> "Place":
-        """What was stored as a dictionary."""
-        return cls(**(kept | {"queue": Queue(kept["queue"]), "order": Order(kept["order"])}))
+    def of_json(cls, kept: dict[str, Any]) -> "Place | None":
+        """What was stored as a dictionary; None where another version of Hedgerow stored it."""
+        try:
+            return cls(**(kept | {"queue": Queue(kept["queue"]), "order": Order(kept["order"])}))
+        except (KeyError, TypeError, ValueError):
+            return None
 
 
 class StoredPosition(NamedTuple):
@@ -97,8 +100,8 @@ def left_positions(
             is_lapsed = row.seen_at + leases.LEASE <= moment
             has_draft = row.variant_id in drafted
             is_left = is_lapsed or has_draft or leases.is_closed(row.window)
-        if is_left:
-            found.append(StoredPosition(row.window, Place.of_json(row.place), row.variant_id))
+        if is_left and (place := Place.of_json(row.place)) is not None:
+            found.append(StoredPosition(row.window, place, row.variant_id))
     return found
 
 

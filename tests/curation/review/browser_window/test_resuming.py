@@ -262,3 +262,13 @@ def test_a_draft_is_stored_once_for_each_change(state: ReviewState) -> None:
     with statements(state) as made:
         state.keep(key, DraftKind.EDIT, TYPED, untouched=OLD)
     assert made == []
+
+
+def test_a_place_that_another_version_stored_is_passed_over(
+    state: ReviewState, restart: Any
+) -> None:
+    go_on(state, 1)
+    with writing(state.engine) as session:
+        session.execute(update(ReviewPosition).values(place={"queue": "hardest-first"}))
+    restart()
+    assert not opened(state).left_at
