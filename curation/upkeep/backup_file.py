@@ -30,9 +30,6 @@ MANIFEST, DATABASE, ARTIFACTS = "manifest.json", "hedgerow.db", "hedgerow_data/"
 """What the zip file holds: the manifest first, then the database, then the data folder."""
 
 FORMAT = 1
-_PAGES = 4_000
-"""Of SQLite's, copied at a time."""
-
 _PACKED = frozenset({".safetensors", ".zip", ".gz", ".parquet", ".png"})
 """Endings of files that compressing makes hardly smaller."""
 
@@ -134,12 +131,14 @@ def _snapshot(engine: Engine, target: Path, report: Report) -> str:
     """Copy the database to a SQLite file; its schema."""
     if engine.name == "sqlite":
         source = engine.url.database or ""
+        report(0, 0, "Copying the database.")
         with (
             explained(engine),
             closing(sqlite3.connect(source)) as old,
             closing(sqlite3.connect(target)) as new,
         ):
-            old.backup(new, pages=_PAGES, progress=_reported(report))
+            # In one step: one of several begins again whenever somebody writes in between.
+            old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
     else:
         copy_to = create_engine(URL.create("sqlite", database=str(target)))
@@ -150,13 +149,6 @@ def _snapshot(engine: Engine, target: Path, report: Report) -> str:
     found = current_revision(engine)
     assert found is not None  # a project that is open has a schema
     return found
-
-
-def _reported(report: Report) -> Any:
-    def progress(status: int, remaining: int, total: int) -> None:
-        report(total - remaining, total, "Copying the database.")
-
-    return progress
 
 
 def _manifest(schema: str, *, artifacts: bool) -> str:

@@ -4,6 +4,7 @@ All rows are written in one transaction and compared with the source by a hash b
 SQLite copy is a draft beside its place until then. So a copy that breaks off leaves nothing.
 """
 
+import glob
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,7 +61,7 @@ def copy_database(source: Engine, target: Engine, *, report: Report) -> Copied:
         upgrade(target)
         return _copy(source, target, report)
     place = Path(file)
-    clear_partials(place)
+    _clear_drafts(place)
     draft = new_partial(place)
     beside = create_engine(target.url.set(database=str(draft)))
     try:
@@ -73,6 +74,14 @@ def copy_database(source: Engine, target: Engine, *, report: Report) -> Copied:
         for ending in ("", "-wal", "-shm"):
             draft.with_name(draft.name + ending).unlink(missing_ok=True)
     return copied
+
+
+def _clear_drafts(place: Path) -> None:
+    """Remove what a copy has left that was killed: its draft, and the draft's log."""
+    clear_partials(place)
+    for log in place.parent.glob(f".{glob.escape(place.name)}.*.part-*"):
+        if not log.with_name(log.name.rpartition("-")[0]).exists():
+            log.unlink(missing_ok=True)
 
 
 def require_empty(engine: Engine) -> None:

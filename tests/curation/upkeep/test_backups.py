@@ -1,7 +1,9 @@
 """A backup brings the whole project back; what is no backup, or in the way, changes nothing."""
 
+import itertools
 import json
 import sqlite3
+import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -16,6 +18,7 @@ from sqlmodel import col
 
 from curation.project.opening import open_project
 from curation.upkeep.backup_file import DATABASE, MANIFEST, make_backup
+from curation.upkeep.checking import check_project
 from curation.upkeep.content import content_hash, hash_tables
 from curation.upkeep.restoring import restore_backup
 from db import migrate
@@ -113,6 +116,32 @@ def test_nothing_of_a_restored_project_is_at_work(
         states = session.execute(select(col(Run.state)).order_by(col(Run.id))).scalars().all()
         assert states == [RunState.DONE, RunState.INTERRUPTED]
         assert session.execute(select(Lease)).first() is None
+
+
+def test_a_backup_is_of_one_moment_while_others_write(
+    project: Engine, tmp_path: Path, empty: Settings
+) -> None:
+    stop = threading.Event()
+
+    def write() -> None:
+        for number in itertools.count():
+            with writing(project) as session:
+                variants = add_family(session, f"The bridge number {number} is safe.").values()
+                for variant in variants:
+                    accept(session, variant, person(session))
+            if stop.is_set():
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        make_backup(project, load_settings(), tmp_path / "b.zip", report=quiet)
+    finally:
+        stop.set()
+        writer.join()
+    restore_backup(empty, tmp_path / "b.zip", report=quiet)
+    with opened(empty.url) as engine:
+        assert check_project(engine, empty, report=quiet).is_clean
 
 
 def test_a_restore_never_overwrites(project: Engine, backup: Path, empty: Settings) -> None:

@@ -1,5 +1,6 @@
 """A copy holds the same as its source, on either database, or there is none."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from sqlalchemy import Engine, func, select, text, update
 from sqlalchemy.engine import URL
 from sqlmodel import col
 
+from curation.partial_files import new_partial
 from curation.project.opening import DEFAULTS, THRESHOLD, put_setting
 from curation.project.search import SearchKind, find
 from curation.review.people.merging import merge
@@ -136,6 +138,22 @@ def test_a_copy_that_breaks_off_leaves_an_empty_database(
             assert not list(tmp_path.glob("*copy.db*"))
         copied = copy_database(project, engine, report=quiet)  # it is empty still
         assert hash_of(engine) == copied.content_hash
+
+
+@one_database
+def test_what_a_killed_copy_left_is_cleared_away(engine: Engine, tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    gone = new_partial(tmp_path / "copy.db").name.replace(f"-{os.getpid()}-", f"-{child}-")
+    others = ["copy.db.bak", ".copy.txt"]
+    for name in (gone, f"{gone}-wal", f"{gone}-shm", *others):
+        (tmp_path / name).write_text("half")
+    with opened(sqlite(tmp_path / "copy.db")) as copy:
+        copy_database(engine, copy, report=quiet)
+    there = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert there == {"copy.db", *others}
 
 
 def test_a_copy_that_differs_is_taken_back(
