@@ -68,13 +68,16 @@ def drafted_variants(session: Session, *, reviewer_id: int) -> set[int]:
 def keep_draft(
     session: Session, variant_id: int, kind: DraftKind, fields: Fields, *, reviewer_id: int
 ) -> None:
-    """Store what the editor holds now, in place of what it held before."""
+    """Store what the editor holds now, in place of what it held before.
+
+    Without null characters, which PostgreSQL's JSON does not hold and saving would drop.
+    """
     session.merge(
         Draft(
             reviewer_id=reviewer_id,
             variant_id=variant_id,
             kind=kind.value,
-            fields=dict(fields),
+            fields={name: value.replace("\0", "") for name, value in fields.items()},
             typed_at=now(),
         )
     )

@@ -256,6 +256,14 @@ def test_a_decision_costs_one_write_more_and_drafts_on_other_cards_none(
     assert not [one for one in made if "draft" in one]
 
 
+def test_a_draft_holds_whatever_is_typed(state: ReviewState) -> None:
+    key = draw(state).variant_id
+    state.draft(key, DraftKind.NOTE)
+    typed = "<b>\u202e{}'\"\\\0 \N{GRINNING FACE}"
+    state.keep(key, DraftKind.NOTE, {"text": typed}, untouched={"text": ""})
+    assert draft(state, key, DraftKind.NOTE) == {"text": typed.replace("\0", "")}
+
+
 def test_a_draft_is_stored_once_for_each_change(state: ReviewState) -> None:
     key = draw(state).variant_id
     type_in(state, key)
