@@ -70,7 +70,7 @@ def keep_draft(
 ) -> None:
     """Store what the editor holds now, in place of what it held before.
 
-    Without null characters, which PostgreSQL's JSON does not hold and saving would drop.
+    Without null characters, which PostgreSQL does not hold.
     """
     session.merge(
         Draft(
