@@ -18,8 +18,8 @@ from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.variants.picked_variants import SELECTION, picked
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
+# What an address may name; one that names nothing goes on where this reviewer was.
 _PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
-"""What an address may name; one that names nothing goes on where this reviewer was."""
 
 
 def _state(reviewer_id: int) -> ReviewState:

@@ -40,6 +40,7 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
     box = editor(page, "e", "New wording")
     box.fill("The bridge is far from")
     eventually(page, lambda: kept(home, "far from"))
+    page.goto("about:blank")  # it would connect again, and go on itself
     app.end(signal.SIGKILL)
     app.start()
     with chromium.page() as other:
@@ -57,6 +58,22 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
         eventually(other, lambda: rows(home, "SELECT count(*) FROM draft") == [(0,)])
 
 
+def test_a_window_that_stays_open_over_a_restart_goes_on_itself(
+    app: App, page: Page, home: Path
+) -> None:
+    visit(page, app.address, "/review")
+    settle(page)
+    press(page, "a")
+    here = shown(page)
+    editor(page, "e", "New wording").fill("The bridge is far from")
+    eventually(page, lambda: kept(home, "far from"))
+    app.end(signal.SIGKILL)
+    app.start()
+    eventually(page, lambda: len(rows(home, "SELECT window FROM review_position")) == 1)
+    expect(page.get_by_label("New wording")).to_have_value("The bridge is far from")
+    assert shown(page) == here
+
+
 @pytest.mark.parametrize(
     ("keys", "label"), [(("n",), "Note on this variant"), (("x", "1"), "Note")]
 )
@@ -70,6 +87,7 @@ def test_a_note_that_was_being_written_is_there_after_a_restart(
         settle(page)
     page.get_by_label(label).fill("a bridge, of all things")
     eventually(page, lambda: kept(home, "of all things"))
+    page.goto("about:blank")  # it would connect again, and go on itself
     app.end(signal.SIGKILL)
     app.start()
     with chromium.page() as other:
