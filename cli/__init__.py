@@ -162,6 +162,15 @@ COMMANDS: dict[str, str | Group] = {
         "Freeze what is accepted.",
         {"create": "cli.release:release_create", "list": "cli.release:release_list"},
     ),
+    "db": Group(
+        "Move the project to another database, back it up, restore it, or check it.",
+        {
+            "copy": "cli.upkeep.copy:copy",
+            "backup": "cli.upkeep.backup:backup",
+            "restore": "cli.upkeep.restore:restore",
+            "check": "cli.upkeep.check:check",
+        },
+    ),
     "plugins": "cli.plug_ins:plug_ins",
     "settings": Group(
         "Show the settings, or change one of the project's.",

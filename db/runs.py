@@ -153,6 +153,15 @@ def under_way(session: Session, kind: str | None = None) -> list[Run]:
     return [run for run in found if run.state in UNFINISHED]
 
 
+def dead_runs(session: Session) -> list[Run]:
+    """The runs that are stored as running, and whose process is silent or gone, the newest first.
+
+    Their state reads ``interrupted``.
+    """
+    running = _read(session, Run.state == RunState.RUNNING, limit=MOST_UNDER_WAY)
+    return [run for run in running if run.state == RunState.INTERRUPTED]
+
+
 def refuse_a_second(session: Session, kind: str) -> None:
     """Refuse to store another run of a kind that works alone.
 

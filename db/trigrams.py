@@ -35,6 +35,14 @@ def index_new_texts(session: Session) -> None:
             )
 
 
+def rebuild(session: Session) -> None:
+    """Make SQLite's indexes again from the texts."""
+    for table in TABLES:
+        session.connection().exec_driver_sql(
+            f"INSERT INTO {table}_search ({table}_search) VALUES ('rebuild')"
+        )
+
+
 def _last(table: str) -> str:
     """SQL: the last row that is indexed. FTS5 keeps a row there for each text."""
     return f"(SELECT coalesce(max(id), 0) FROM {table}_search_docsize)"

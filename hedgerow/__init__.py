@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from hedgerow.models.studying import StudyResult as StudyResult
     from hedgerow.models.tradeoff import Tradeoff as Tradeoff
     from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
+    from hedgerow.opening import open as open
+    from hedgerow.opening import restore as restore
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
-    from hedgerow.project import open as open
 
 __all__ = [
     "AnchorImport",
@@ -44,6 +45,7 @@ __all__ = [
     "Tradeoff",
     "TrainedEncoder",
     "open",
+    "restore",
 ]
 
 _PLACES = {
@@ -58,7 +60,8 @@ _PLACES = {
     "StudyResult": "hedgerow.models.studying",
     "Tradeoff": "hedgerow.models.tradeoff",
     "TrainedEncoder": "hedgerow.models.trained",
-    "open": "hedgerow.project",
+    "open": "hedgerow.opening",
+    "restore": "hedgerow.opening",
 }
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from db.engine import reading
-from db.errors import HedgerowError
 from db.failures import shown_address
-from db.settings import load_settings
 from hedgerow import asked
 from hedgerow.data.anchors import Anchors
 from hedgerow.data.variants import Variants
 from hedgerow.generating import Generating
-from hedgerow.home import Home, home_of
+from hedgerow.home import Home
 from hedgerow.judging import Judging
 from hedgerow.language_models import LanguageModels
 from hedgerow.modelling import Modelling
 from hedgerow.reviewing import Reviewing
+from hedgerow.upkeep import Upkeep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,43 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.data.releases import Release
 
 
-def open(
-    place: str | os.PathLike[str] | None = None, *, create: bool = True, reviewer: str = ""
-) -> Project:
-    """Open a project, the same one as in the browser and on the command line.
-
-    Args:
-        place: its folder, or the address of a PostgreSQL database such as
-            ``postgresql://host/name``. Without one, what HEDGEROW_HOME and HEDGEROW_DATABASE_URL
-            name, otherwise the current folder.
-        create: make it if nothing is there; it is empty then.
-        reviewer: the name that decisions are stored under (otherwise HEDGEROW_REVIEWER).
-
-    Raises:
-        HedgerowError: there is no project and none may be made, or its database cannot be opened.
-        hedgerow.own_packages.ShadowedPackageError: a folder or file of yours has the name of one
-            of Hedgerow's packages.
-
-    >>> project = hedgerow.open("somewhere")
-    >>> len(project.anchors())
-    0
-    """
-    given: dict[str, Any] = {"reviewer": reviewer} if reviewer else {}
-    if place is not None:
-        address = os.fspath(place)
-        if "://" in address:
-            given["database_url"] = address
-        elif Path(address).is_file():
-            raise HedgerowError(
-                f"Expected the folder of a project or the address of a database, found the file "
-                f"{address}; open a folder, and add anchors from the file with anchors.add."
-            )
-        else:
-            given |= {"home": Path(address), "database_url": ""}
-    return Project(home_of(load_settings(**given), create=create))
-
-
-class Project(Generating, Reviewing, Judging, Modelling, LanguageModels):
+class Project(Generating, Reviewing, Judging, Modelling, LanguageModels, Upkeep):
     """A project, opened with `hedgerow.open`.
 
     Attributes:

@@ -13,11 +13,14 @@ from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import midnight
+from pages.components.shared.links import QUEUE_SOURCE
 from pages.components.shared.shell import closed_windows, frame, open_project, signin
 from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.variants.picked_variants import SELECTION, picked
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
+# What an address may name; one that names nothing goes on where this reviewer was.
+_PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
 
 
 def _state(reviewer_id: int) -> ReviewState:
@@ -32,6 +35,8 @@ def _state(reviewer_id: int) -> ReviewState:
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
+        state.know_drafts()
+        state.find_left(closed_windows.is_open, go_there=not _PLACE & set(st.query_params))
         st.session_state[STATE] = state
         closed_windows.give_back()
     elif not state.counts:  # nothing was there; by now something may be
@@ -100,6 +105,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     queue_choice.controls(current)
     row = st.container(width="content")  # filled when it is known what the tools say
 _follow("variant", current.open_link)  # last: another queue begins at its head
+current.resume()
 desk(current)
 with row:
     tools(current)

@@ -3,15 +3,17 @@
 import streamlit as st
 
 from curation.project.facts import (
+    Backup,
     DatabaseFacts,
     FolderFacts,
     data_folder_facts,
     database_facts,
+    made_backups,
     size_text,
 )
 from db.runs import package_versions
 from db.settings import setting_facts
-from pages.components.settings import plug_ins_panel, project_panels
+from pages.components.settings import plug_ins_panel, project_panels, upkeep_panel
 from pages.components.shared.shell import frame, open_project, theme
 
 FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a moment
@@ -53,7 +55,8 @@ def _database_part() -> None:
         f"Models, exports and logs: {folder.path}, {size_text(folder.size)}. "
         f"{size_text(folder.free)} are free on this disk."
     )
-    _backups(facts)
+    _backups(facts.backups + made_backups(open_project.settings()))
+    upkeep_panel.draw()
     st.dataframe(
         [{"Rows": name.capitalize(), "Count": count} for name, count in facts.rows.items()],
         hide_index=True,
@@ -64,9 +67,9 @@ def _database_part() -> None:
     )
 
 
-def _backups(facts: DatabaseFacts) -> None:
-    if not facts.backups:
-        st.text("No backup lies beside it; an upgrade of Hedgerow makes one.")
+def _backups(copies: list[Backup]) -> None:
+    if not copies:
+        st.text("No backups yet. Upgrading Hedgerow creates one.")
         return
     made = st.column_config.DatetimeColumn(
         format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
@@ -74,7 +77,7 @@ def _backups(facts: DatabaseFacts) -> None:
     st.dataframe(
         [
             {"Backup": str(copy.path), "Size": size_text(copy.size), "Made": copy.made_at}
-            for copy in facts.backups
+            for copy in copies
         ],
         hide_index=True,
         key="backups",

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, func, select, text
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel
 
+from curation.upkeep.backup_file import backup_folder
 from db.failures import shown_address
 from db.migrate import backups, current_revision, head_revision
 from db.models import (
@@ -47,7 +48,7 @@ COUNTED: dict[str, type[SQLModel]] = {
 
 
 class Backup(NamedTuple):
-    """A copy of the database that an upgrade has left beside it; its size in bytes."""
+    """A backup, or the copy of the database that an upgrade has left; its size in bytes."""
 
     path: Path
     size: int
@@ -89,22 +90,31 @@ def database_facts(session: Session) -> DatabaseFacts:
     asked = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
     version = str(session.execute(text(asked)).scalar_one()).split()[0]
     journal = session.execute(text("PRAGMA journal_mode")).scalar_one() if is_sqlite else "wal"
-    copies = [(path, path.stat()) for path in backups(engine)]
     return DatabaseFacts(
         address=shown_address(engine.url),
         engine=f"{'SQLite' if is_sqlite else 'PostgreSQL'} {version}",
         journal="write-ahead log" if journal == "wal" else str(journal),
         size=_database_size(session, engine),
         schema=(current_revision(engine), head_revision()),
-        backups=[
-            Backup(path, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC))
-            for path, found in copies
-        ],
+        backups=_found(backups(engine)),
         rows={
             name: session.execute(select(func.count()).select_from(table)).scalar_one()
             for name, table in COUNTED.items()
         },
     )
+
+
+def made_backups(settings: Settings) -> list[Backup]:
+    """The backups in the project's folder of them, the newest last."""
+    return _found(sorted(backup_folder(settings).glob("*.zip")))
+
+
+def _found(paths: list[Path]) -> list[Backup]:
+    found = ((path, path.stat()) for path in paths)
+    return [
+        Backup(path, state.st_size, datetime.fromtimestamp(state.st_mtime, UTC))
+        for path, state in found
+    ]
 
 
 def _database_size(session: Session, engine: Engine) -> int | None:

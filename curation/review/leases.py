@@ -149,7 +149,7 @@ def new_window() -> str:
 def closed_windows(session: Session) -> set[str]:
     """The windows with leases whose server on this host has ended, as after a crash."""
     windows = session.execute(select(col(Lease.window)).distinct()).scalars()
-    return {window for window in windows if _is_closed(window)}
+    return {window for window in windows if is_closed(window)}
 
 
 def release_closed(session: Session, windows: Collection[str]) -> None:
@@ -157,7 +157,13 @@ def release_closed(session: Session, windows: Collection[str]) -> None:
     release(session, {*windows, *closed_windows(session)})
 
 
-def _is_closed(window: str) -> bool:
+def is_served_here(window: str) -> bool:
+    """Whether this process serves the window, or did."""
+    return window.split("/", 3)[1] == _SERVER
+
+
+def is_closed(window: str) -> bool:
+    """Whether the window's server is known to have ended: it was on this host."""
     _, server, pid, host = window.split("/", 3)
     if (host, int(pid)) == (socket.gethostname(), os.getpid()):
         return server != _SERVER

@@ -29,6 +29,7 @@ from db.models.reviewer_tables import Reviewer, ReviewerKind, Setting
 from db.models.run_tables import Answer, CallState, ModelCall, Run, RunMetric, RunState
 from db.models.taxonomy_tables import Polarity, PromptVersion, TypeRow, TypeVersion
 from db.models.variant_tables import Diagnostic, Status, Variant
+from db.models.window_tables import Draft, ReviewPosition
 
 __all__ = [
     "Anchor",
@@ -39,6 +40,7 @@ __all__ = [
     "CueCorrection",
     "Decision",
     "Diagnostic",
+    "Draft",
     "Encoder",
     "Lease",
     "ModelCall",
@@ -53,6 +55,7 @@ __all__ = [
     "PromptVersion",
     "Release",
     "ReleaseItem",
+    "ReviewPosition",
     "Reviewer",
     "ReviewerKind",
     "Run",

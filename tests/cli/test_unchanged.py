@@ -132,6 +132,14 @@ FAILING = [
     f"review note {UID} Hm. --reviewer Newcomer",
     f"review write --anchor {UID} --type verbal --text Hm. --reviewer Newcomer",
     "review judge --model gpt",
+    "db copy nonsense",
+    "db copy sqlite:///hedgerow.db",
+    "db copy sqlite:///nowhere/copy.db",
+    "db copy postgresql://127.0.0.1:1/x",
+    "db backup taken/thesis.txt",
+    "db backup nowhere/b.zip",
+    "db restore taken/thesis.txt",
+    "db restore nowhere.zip",
 ]
 
 

@@ -22,8 +22,10 @@ MODULES = (
     "judging",
     "language_models",
     "modelling",
+    "opening",
     "project",
     "reviewing",
+    "upkeep",
 )
 
 IN_DOCS = {

@@ -252,6 +252,18 @@ def _recounted(result: Result) -> str:
     return f"The verdicts are counted; {counted(result['variants'], 'variant')} changed status."
 
 
+def _backed_up(result: Result) -> str:
+    files = counted(result["files"], "artifact") if result["files"] is not None else "no artifacts"
+    return f"The backup is {result['path']}: the database and {files}."
+
+
+def _checked(result: Result) -> str:
+    if result["clean"]:
+        return "The project agrees with itself."
+    wrong = [f["title"] for f in result["findings"] if f["open"]]
+    return f"Something is wrong: {', '.join(wrong).lower()}."
+
+
 KINDS = (
     RunKind(id="starter", title="Load the starter corpus", address=lambda run: "anchors"),
     RunKind(
@@ -408,6 +420,21 @@ KINDS = (
         address=lambda run: "benchmarks",
         summary=_benchmarks,
         command="hedgerow benchmarks",
+    ),
+    RunKind(
+        id="backup",
+        title="Make a backup",
+        work="curation.upkeep.upkeep_runs:back_up",
+        address=lambda run: "settings",
+        summary=_backed_up,
+    ),
+    RunKind(
+        id="check",
+        title="Check the project",
+        work="curation.upkeep.upkeep_runs:check",
+        address=lambda run: "settings",
+        summary=_checked,
+        command="hedgerow db check",
     ),
     RunKind(
         id="push",

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
@@ -11,9 +11,11 @@ from curation.review import actions
 from curation.review.actions import ActionOutcome, ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.queue_position import Panel
+from curation.review.browser_window.resuming import Resuming
 from curation.review.browser_window.shown_now import Viewer
 from curation.review.browser_window.undo_keys import SkippedCard, Undoing
 from curation.review.decisions import StatusChange
+from curation.review.drafts import DraftKind
 from curation.review.history import history
 from curation.review.notes import add_note
 from curation.review.opinions.stored import GivenOpinion
@@ -34,28 +36,22 @@ Since it was drawn here; keys.js holds to the same for the time since it appeare
 
 
 @dataclass
-class ReviewState(Undoing, Viewer):
+class ReviewState(Undoing, Resuming, Viewer):
     """A reviewer's place, and what the keys do there.
 
     Attributes:
-        reason: the reject reason chosen for a rejection with a note.
-        form_id: made anew whenever a panel opens; what it writes is written once.
         retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
         asked: the kinds of concern that saving has asked about since the editor opened.
         proposed: a cue for the editor's field to be given when it is drawn next.
         given_cue: what the editor itself last gave its field for the cue.
         retyping_to: the type that the editor begins with, where T needs a cue; '' for the card's.
-        chosen_types: by variant and panel, the type chosen in an editor that was not saved.
     """
 
-    reason: str = "other"
-    form_id: str = ""
     retype_page: int = 0
     asked: frozenset[str] = frozenset()
     proposed: str = ""
     given_cue: str = ""
     retyping_to: str = ""
-    chosen_types: dict[tuple[int, Panel], str] = field(default_factory=dict)
 
     @property
     def choosing(self) -> bool:
@@ -80,7 +76,10 @@ class ReviewState(Undoing, Viewer):
         try:
             with writing(self.engine) as session:
                 outcome = do(session)
-                following = self._following(session, shown) if outcome.recorded else None
+                following = None
+                if outcome.recorded:
+                    self._decided(session, shown.variant_id)
+                    following = self._following(session, shown)
         except HedgerowError as error:
             self.screen.held = frozenset()  # what was leased along with it is not
             self.say(str(error), warn=True)
@@ -140,7 +139,7 @@ class ReviewState(Undoing, Viewer):
         except HedgerowError as error:
             self.say(str(error), warn=True)
         else:
-            self.panel = Panel.REJECT
+            self.panel, self.form_id = Panel.REJECT, str(uuid.uuid4())
 
     def reject(self, shown: ShownCard, reason: str, note: str = "") -> None:
         """The variant is bad for this reason."""
@@ -189,7 +188,6 @@ class ReviewState(Undoing, Viewer):
 
         if self._act(shown, "Retyped." if text is None else "Edited.", do):
             self.edited += 1
-            self.chosen_types.pop((shown.variant_id, Panel.EDIT), None)
 
     def retype(self, shown: ShownCard, type_id: str) -> None:
         """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
@@ -238,6 +236,7 @@ class ReviewState(Undoing, Viewer):
             self.say(str(error), warn=True)
             return
         self.panel = Panel.NONE
+        self.forget(shown.variant_id, [DraftKind.NOTE])
         self.say("Note added. It decides nothing. Z takes it back.")
 
     def write(self, shown: ShownCard, *, type_id: str, text: str, cue: str | None) -> None:
@@ -263,7 +262,7 @@ class ReviewState(Undoing, Viewer):
         if not written.recorded:
             return
         self.edited += 1
-        self.chosen_types.pop((shown.variant_id, Panel.WRITE), None)
+        self.forget(shown.variant_id, [DraftKind.WRITE])
         self.pace.did(self.form_id)
         self._count((change,))
         said = f"Added your variant to this anchor, accepted. {written.remark}".strip()
@@ -287,9 +286,14 @@ class ReviewState(Undoing, Viewer):
         self.message = ""
 
     def discard(self, shown: ShownCard) -> None:
-        """Close the editor and forget what it holds; what is typed, editor.js forgets."""
-        self.chosen_types.pop((shown.variant_id, self.panel), None)
+        """Close the editor and forget what it holds; editor.js forgets what the browser has."""
+        self.forget(shown.variant_id, [self.draft_kind])
         self.toggle(self.panel)
+
+    @property
+    def draft_kind(self) -> DraftKind:
+        """Which editor is open, as drafts are kept by it."""
+        return DraftKind.SUGGESTION if self.suggested else DraftKind(self.panel.value)
 
     def next_types(self) -> None:
         """T and 0: offer the types beyond those that have a digit now."""

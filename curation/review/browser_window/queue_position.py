@@ -22,6 +22,7 @@ from curation.review.browser_window.pace import ReviewPace
 from curation.review.browser_window.selection import VariantSelection
 from curation.review.decisions import StatusChange
 from curation.review.opinions.stored import GivenOpinion
+from curation.review.positions import Place, StoredPosition, keep_position
 from curation.review.queue import (
     Order,
     Queue,
@@ -157,6 +158,11 @@ class QueuePosition:
         )
 
     @property
+    def place(self) -> Place:
+        """What is gone through, apart from a selection."""
+        return Place(self.queue, self.type_id, self.source_id, self.order, self.by_family)
+
+    @property
     def in_queue(self) -> bool:
         """Whether what comes next follows the order of a queue."""
         return self.selection is None
@@ -207,6 +213,12 @@ class QueuePosition:
                 self.recount()
             if self.focus_id is not None:  # else nothing was shown yet, and what is said stays
                 self.restart()
+
+    def _keep_position(self, session: Session, variant_id: int | None) -> None:
+        """Store where this window is, for one that comes after it."""
+        if self.in_queue:
+            position = StoredPosition(self.screen.window, self.place, variant_id)
+            keep_position(session, position, reviewer_id=self.reviewer_id)
 
     def restart(self) -> None:
         """Begin at the head of the queue."""

@@ -77,16 +77,19 @@ class Viewer(QueuePosition):
 
     def _take_next(self, session: Session) -> int | None:
         """Lease the first variant that no other window has; None where there is none."""
-        return self.screen.put_next(
+        found = self.screen.put_next(
             session,
             lambda others: self._next(session, self.skipped.union(others)),
             lambda variant_id: bool(self._among(session, {variant_id})),
             by_family=self.by_family,
         )
+        self._keep_position(session, found)
+        return found
 
     def _lease(self, session: Session, variant_id: int) -> bool:
         by_family = self.by_family
         ids = leases.families_of(session, [variant_id]) if by_family else {variant_id}
+        self._keep_position(session, variant_id)
         return self.screen.put(session, ids)
 
     def _hear(self, session: Session) -> None:

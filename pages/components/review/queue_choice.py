@@ -52,7 +52,7 @@ def controls(state: ReviewState) -> None:
         "V",
         VIEWS,
         key="view",
-        value=CARD,
+        value=FAMILY if state.by_family else CARD,
         help="Family: an anchor with all its variants together.",
     )
     state.go_to(

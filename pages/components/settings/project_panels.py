@@ -18,6 +18,7 @@ from curation.project.shared_settings import (
 from curation.review.opinions import model_verdicts
 from curation.review.opinions.model_verdicts import ModelReviewer, SwitchPlan
 from curation.review.opinions.stored import judges
+from curation.upkeep.upkeep_runs import BACKUP, CHECK
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table
@@ -27,6 +28,8 @@ from pages.components.shared.shell.count_cache import CachedCounts
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that a change of these settings starts."""
+
+STARTED_HERE = (*FOLLOW_A_CHANGE, BACKUP, CHECK)
 
 LOOKED_AT = 50
 """Of the last runs: those among which the ones at work are looked for."""
@@ -57,7 +60,7 @@ def _at_work() -> None:
         run
         for run in reversed(last)
         if run.state == RunState.RUNNING
-        or (run.state == RunState.QUEUED and run.kind in FOLLOW_A_CHANGE)
+        or (run.state == RunState.QUEUED and run.kind in STARTED_HERE)
     ]
     for run in busy:
         progress_view.follow(run)

@@ -1,5 +1,7 @@
 """What opens below the card: rejection with a note, retyping, notes, one's decisions."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import streamlit as st
@@ -71,62 +73,61 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
             st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
 
 
-class _Pressed(NamedTuple):
-    """Which of a form's buttons was pressed."""
-
-    save: bool
-    keep: bool
-    discard: bool
-
-
-def _form_buttons(label: str, shown: ShownCard) -> _Pressed:
-    with st.container(horizontal=True):
-        save = st.form_submit_button(
-            f"{label} (Ctrl+Enter)", key=f"submit-{shown.action_id}", type="primary"
-        )
-        keep = st.form_submit_button(editors.KEEP, key=f"cancel-{shown.action_id}")
-        discard = st.form_submit_button(
-            editors.DISCARD, key=f"discard-{shown.action_id}", type="tertiary"
-        )
-    return _Pressed(save, keep, discard)
-
-
-def _finish(state: ReviewState, pressed: _Pressed) -> None:
-    """Close a form that is left, and draw what a form has changed."""
-    if pressed.keep or pressed.discard:
-        state.toggle(state.panel)
-    if any(pressed):
-        st.rerun(scope="fragment")
-
-
 def _rejection(state: ReviewState, shown: ShownCard) -> None:
     """The reason was chosen by a digit; what is left to write is the note."""
-    with (
-        st.container(key=f"type-here-{shown.action_id}"),
-        st.form(f"reject-{shown.action_id}", enter_to_submit=True),
-    ):
-        reason = reject_reason(state.reason)
-        st.caption(f"Reject: {reason.label.lower()}. {reason.explanation}")
-        note = st.text_area("Note", max_chars=MAX_NOTE, key=f"note-{shown.action_id}")
-        pressed = _form_buttons("Reject", shown)
-    if pressed.save:
-        state.reject(shown, state.reason, note)
-    _finish(state, pressed)
+    reason = reject_reason(state.reason)
+    caption = f"Reject: {reason.label.lower()}. {reason.explanation}"
+    _remark(
+        state,
+        shown,
+        _Remark(
+            "Note",
+            caption,
+            save_label="Reject",
+            save=lambda text: state.reject(shown, state.reason, text),
+            also={"reason": state.reason},
+        ),
+    )
 
 
 def _note(state: ReviewState, shown: ShownCard) -> None:
-    with (
-        st.container(key=f"type-here-{shown.action_id}"),
-        st.form(f"remark-{state.form_id}", enter_to_submit=True),
-    ):
-        text = st.text_area(
-            "Note on this variant", max_chars=MAX_NOTE, key=f"remark-{state.form_id}"
+    caption = "It decides nothing. Everybody sees it, with your name."
+    save = _Remark(
+        "Note on this variant",
+        caption,
+        save_label="Add the note",
+        save=lambda text: state.note(shown, text),
+    )
+    _remark(state, shown, save)
+
+
+class _Remark(NamedTuple):
+    """A panel with one text box.
+
+    Attributes:
+        also: what a draft of it holds beyond the text.
+    """
+
+    label: str
+    caption: str
+    save_label: str
+    save: Callable[[str], None]
+    also: Mapping[str, str] = MappingProxyType({})
+
+
+def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
+    """Draw it. It is no form, so that what is typed is kept at each pause (see editors.py)."""
+    key = f"remark-{state.form_id}"
+    with st.container(key=f"type-here-{state.form_id}"):
+        st.caption(panel.caption)
+        draft = state.draft(shown.variant_id, state.draft_kind)
+        text = st.text_area(panel.label, draft.get("text", ""), max_chars=MAX_NOTE, key=key)
+        untouched = {"text": "", **panel.also}
+        fields = untouched | {"text": text or ""}
+        state.keep(shown.variant_id, state.draft_kind, fields, untouched=untouched)
+        editors.buttons(
+            state, shown, panel.save_label, lambda: panel.save(st.session_state[key] or "")
         )
-        st.caption("It decides nothing. Everybody sees it, with your name.")
-        pressed = _form_buttons("Add the note", shown)
-    if pressed.save:
-        state.note(shown, text)
-    _finish(state, pressed)
 
 
 TYPES_A_PAGE = 9

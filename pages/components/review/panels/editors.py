@@ -41,17 +41,22 @@ def edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     with st.container(key=f"type-here-text-{form}"):
         # Another label than without a suggestion: drafts are kept by it (see editor.js).
         label = "New wording, from the second opinion" if offered else "New wording"
-        begins = offered.suggestion if offered else variant.text
-        st.text_area(label, begins, max_chars=MAX_TEXT, key=f"text-{form}")
+        begins = {
+            "text": offered.suggestion if offered else variant.text,
+            "type": state.retyping_to or variant.type_id,
+            "note": f"Suggested by {offered.reviewer}" if offered else "",
+        }
+        draft = begins | state.draft(variant.id, state.draft_kind)
+        st.text_area(label, draft["text"], max_chars=MAX_TEXT, key=f"text-{form}")
         left, middle, right = st.columns(3)
         with left:
-            _type(state, labels, shown, state.retyping_to or variant.type_id)
-        by = f"Suggested by {offered.reviewer}" if offered else ""
-        middle.text_input("Note", by, max_chars=MAX_NOTE, key=f"note-{form}")
-        _begin_cue(state, variant.cue or "")
+            _type(state, labels, state.retyping_to or draft["type"], otherwise=begins["type"])
+        middle.text_input("Note", draft["note"], max_chars=MAX_NOTE, key=f"note-{form}")
+        _begin_cue(state, variant.cue or "", draft.get("cue"))
         seen = _look_at_edit(state, focus, shown)
         with right:
             _cue(state, seen)
+        _keep(state, shown, begins)
         _buttons(state, shown, "Save", seen, lambda: _save_edit(state, focus, shown))
         _checks(state, seen)
 
@@ -80,14 +85,17 @@ def own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     chosen = focus.variant.type_id if focus.variant.type_id in labels else next(iter(labels))
     with st.container(key=f"type-here-text-{form}"):
         label = "A variant of your own"
-        st.text_area(label, focus.anchor, max_chars=MAX_TEXT, key=f"text-{form}")
+        begins = {"text": focus.anchor, "type": chosen, "note": ""}
+        draft = begins | state.draft(shown.variant_id, state.draft_kind)
+        st.text_area(label, draft["text"], max_chars=MAX_TEXT, key=f"text-{form}")
         left, right = st.columns(2)
         with left:
-            _type(state, labels, shown, chosen)
-        _begin_cue(state, "")
+            _type(state, labels, draft["type"], otherwise=chosen)
+        _begin_cue(state, "", draft.get("cue"))
         seen = _look_at_own(state, focus)
         with right:
             _cue(state, seen)
+        _keep(state, shown, begins)
         _buttons(state, shown, "Add it", seen, lambda: _save_own(state, focus, shown))
         _checks(state, seen)
 
@@ -105,19 +113,14 @@ def _save_own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         state.write(shown, type_id=now.type_id, text=now.text, cue=now.cue)
 
 
-def _type(state: ReviewState, labels: dict[str, str], shown: ShownCard, begins: str) -> None:
-    """The type; one that was chosen before the editor was closed is there again (see editor.js)."""
-    key, drafted = f"type-{state.form_id}", (shown.variant_id, state.panel)
-    if not state.retyping_to:
-        chosen = state.chosen_types.get(drafted, begins)
-        begins = chosen if chosen in labels else begins
+def _type(state: ReviewState, labels: dict[str, str], begins: str, *, otherwise: str) -> None:
+    """The type; ``otherwise`` where the one it begins with has been retired since it was chosen."""
     st.selectbox(
         "Type",
         list(labels),
-        index=list(labels).index(begins),
+        index=list(labels).index(begins if begins in labels else otherwise),
         format_func=lambda one: labels[one],
-        key=key,
-        on_change=lambda: state.chosen_types.update({drafted: st.session_state[key]}),
+        key=f"type-{state.form_id}",
     )
 
 
@@ -125,14 +128,19 @@ def _needs_cue(state: ReviewState) -> bool:
     return open_project.every_type()[st.session_state[f"type-{state.form_id}"]].needs_cue
 
 
-def _begin_cue(state: ReviewState, begins: str) -> None:
-    """What the field for the cue holds before the text is looked at."""
+def _begin_cue(state: ReviewState, begins: str, drafted: str | None) -> None:
+    """What the field for the cue holds before the text is looked at.
+
+    Args:
+        drafted: what the reviewer had named before the editor was closed or lost.
+    """
     key = f"cue-{state.form_id}"
     if _needs_cue(state):
         if state.proposed:
             st.session_state[key] = state.proposed
         elif key not in st.session_state:
-            st.session_state[key] = state.given_cue = begins
+            state.given_cue = begins
+            st.session_state[key] = begins if drafted is None else drafted
         state.proposed = ""
 
 
@@ -162,13 +170,27 @@ def _written(state: ReviewState) -> _Written:
     return _Written(text or "", type_id or "", cue if is_named else None, note or "")
 
 
+def _keep(state: ReviewState, shown: ShownCard, begins: dict[str, str]) -> None:
+    """Store what the fields hold now (see ``curation.review.drafts``)."""
+    now = _written(state)
+    fields = {"text": now.text, "type": now.type_id, "note": now.note}
+    if now.cue is not None:
+        fields["cue"] = now.cue
+    state.keep(shown.variant_id, state.draft_kind, fields, untouched=begins)
+
+
 def _buttons(
     state: ReviewState, shown: ShownCard, label: str, seen: Look, save: Callable[[], None]
 ) -> None:
     anyway = " anyway" if not seen.refusal and state.asked & seen.kinds else ""
+    buttons(state, shown, f"{label}{anyway}", save)
+
+
+def buttons(state: ReviewState, shown: ShownCard, label: str, save: Callable[[], None]) -> None:
+    """Save, or leave the panel in one of two ways."""
     with st.container(horizontal=True):
         st.button(
-            f"{label}{anyway} (Ctrl+Enter)",
+            f"{label} (Ctrl+Enter)",
             key=f"save-{state.form_id}",
             type="primary",
             on_click=save,

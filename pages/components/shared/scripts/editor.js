@@ -38,13 +38,11 @@ const forget = () => {
   if (Date.now() < saving.until) forgetDrafts(saving.drafts);
   saving = null;
 };
-const SAVE = '[class*="st-key-save-"]'; // of an editor with checks
-const SUBMIT = '[class*="st-key-submit-"]'; // of a form
-const STORES = `${SAVE}, ${SUBMIT}`;
+const SAVE = '[class*="st-key-save-"]';
 const noteButton = (event) => {
   const button = event.target instanceof Element && event.target.closest("button");
   if (!button || !typingPanel()?.contains(button)) return;
-  if (button.closest(STORES)) save();
+  if (button.closest(SAVE)) save();
   else saving = null;
   const drafts = button.closest('[class*="st-key-discard-"]') && draftsOfPanel();
   if (drafts) forgetDrafts(drafts);
@@ -65,14 +63,14 @@ const saveByKey = (event) => {
   const withKey = event.ctrlKey || event.metaKey;
   if (!withKey && !isOneLine(event.target)) return;
   const isText = event.target instanceof HTMLTextAreaElement || isOneLine(event.target);
-  const button = saveButton() ?? (isText ? null : panel.querySelector(`${SUBMIT} button`));
-  if (!button) return; // a form, which has these keys itself
+  const button = saveButton();
+  if (!button) return;
   if (!isText) swallow(event); // a list would choose what is marked in it
   pauses.forEach(clearTimeout);
   setTimeout(() => button.click(), 0);
 };
 
-// While one writes in an editor with checks, the text goes to the server at every pause.
+// While one writes, the text goes to the server at every pause: it is checked and kept there, too.
 const PAUSE_MS = 700;
 const pauses = new Map();
 const handOverAtPause = (event) => {

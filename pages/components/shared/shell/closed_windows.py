@@ -24,6 +24,11 @@ def stay(window: str) -> None:
     _closed.discard(window)
 
 
+def is_open(window: str) -> bool:
+    """Whether a window that this server shows is open still."""
+    return window not in _closed
+
+
 def give_back() -> None:
     """Give back the cards of windows that are closed."""
     gone = set(_closed)

@@ -5,8 +5,8 @@ from alembic import op
 
 from db.columns import JsonColumn
 
-revision = "0019"
-down_revision = "0014"
+revision = "0016"
+down_revision = "0015"
 
 
 def upgrade() -> None:

@@ -1,0 +1,1 @@
+"""The commands that move a project, back it up and check it."""

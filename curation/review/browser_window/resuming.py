@@ -1,0 +1,85 @@
+"""Going on where a window of the same reviewer was lost. No widgets here."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from curation.review.browser_window.drafting import Drafting
+from curation.review.browser_window.queue_position import Panel
+from curation.review.drafts import DraftKind, newest_draft
+from curation.review.positions import StoredPosition, left_positions, take_over
+from curation.review.queue import among
+from db.engine import reading, writing
+
+_PANELS = {
+    DraftKind.EDIT: Panel.EDIT,
+    DraftKind.REJECT: Panel.REJECT,
+    DraftKind.NOTE: Panel.NOTE,
+    DraftKind.WRITE: Panel.WRITE,
+}
+"""The panel that is opened again for a draft. That of a suggestion waits for J, which shows it."""
+
+
+@dataclass
+class Resuming(Drafting):
+    """A reviewer's place, and where lost windows of theirs were.
+
+    Attributes:
+        left_at: the newest first; empty once ``resume`` has looked at them.
+    """
+
+    left_at: list[StoredPosition] = field(default_factory=list)
+
+    def find_left(self, is_open: Callable[[str], bool], *, go_there: bool) -> None:
+        """Find where lost windows were; ``resume`` goes on from one of them.
+
+        Args:
+            is_open: whether a window that this process serves is open.
+            go_there: take the queue of the newest one; False where another one is asked for.
+        """
+        with reading(self.engine) as session:
+            self.left_at = left_positions(session, reviewer_id=self.reviewer_id, is_open=is_open)
+        if not (go_there and self.left_at):
+            return
+        place = self.left_at[0].place
+        types, sources = {entry.id for entry in self.types}, set(self.sources)
+        if place.type_id in {None, *types} and place.source_id in {None, *sources}:
+            self.go_to(
+                queue=place.queue,
+                type_id=place.type_id,
+                source_id=place.source_id,
+                order=place.order,
+                family=place.by_family,
+            )
+
+    def resume(self) -> None:
+        """Show the card that the newest lost window of this place had, with its open editor.
+
+        It is shown if it is still to be reviewed, or if this reviewer has a draft on it.
+        """
+        lost = [position for position in self.left_at if position.place == self.place]
+        self.left_at = []
+        if not lost or not self.in_queue or self.pinned is not None:
+            return
+        window, _, variant_id = lost[0]
+        with writing(self.engine) as session:
+            take_over(session, window)
+            if variant_id is None:
+                return
+            is_next = bool(
+                among(
+                    session,
+                    {variant_id},
+                    self.queue,
+                    type_ids=None if self.by_family else self.type_ids,
+                    source_id=self.source_id,
+                )
+            )
+            draft = newest_draft(session, variant_id, reviewer_id=self.reviewer_id)
+        if is_next:
+            self.focus(variant_id)
+        elif draft is not None:
+            self.pin(variant_id)
+        if draft is not None and draft.kind in _PANELS:
+            self.panel, self.form_id = _PANELS[draft.kind], str(uuid.uuid4())
+            self.reason = draft.fields.get("reason", self.reason)

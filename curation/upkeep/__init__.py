@@ -1,0 +1,1 @@
+"""Moving a project to another database, backing it up, and checking that it agrees with itself."""

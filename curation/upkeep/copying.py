@@ -1,0 +1,206 @@
+"""A project's database, copied to another one: SQLite or PostgreSQL, in either direction.
+
+All rows are written in one transaction and compared with the source by a hash before it commits. A
+SQLite copy is a draft beside its place until then. So a copy that breaks off leaves nothing.
+"""
+
+import glob
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, Integer, Table, func, insert, inspect, select, update
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from curation.partial_files import clear_partials, new_partial
+from curation.upkeep.content import (
+    Hashes,
+    TableHash,
+    all_tables,
+    content_hash,
+    count_rows,
+    encoder_of,
+    hash_tables,
+    read_rows,
+)
+from db.engine import create_engine, reading, writing
+from db.errors import HedgerowError, first_line
+from db.failures import shown_address
+from db.migrate import upgrade
+
+Report = Callable[[int, int, str], None]
+"""Called with (rows done, rows in all, what is going on)."""
+
+
+class Copied(NamedTuple):
+    """What was copied.
+
+    Attributes:
+        rows: by table.
+        content_hash: the same for both databases.
+    """
+
+    rows: dict[str, int]
+    content_hash: str
+
+
+def copy_database(source: Engine, target: Engine, *, report: Report) -> Copied:
+    """Copy every row of the project into an empty database, and compare the two.
+
+    The target gets the newest schema, which the source has, too. What is written to the source
+    meanwhile is not copied.
+
+    Raises:
+        HedgerowError: the target is not empty, cannot hold a row, or holds something else at the
+            end. It is as empty as before then.
+    """
+    require_empty(target)
+    file = target.url.database if target.name == "sqlite" else None
+    if file is None:
+        upgrade(target)
+        return _copy(source, target, report)
+    place = Path(file)
+    _clear_drafts(place)
+    draft = new_partial(place)
+    beside = create_engine(target.url.set(database=str(draft)))
+    try:
+        upgrade(beside)
+        copied = _copy(source, beside, report)
+        beside.dispose()  # which ends its log
+        draft.replace(place)
+    finally:
+        beside.dispose()
+        for ending in ("", "-wal", "-shm"):
+            draft.with_name(draft.name + ending).unlink(missing_ok=True)
+    return copied
+
+
+def _clear_drafts(place: Path) -> None:
+    """Remove what a copy has left that was killed: its draft, and the draft's log."""
+    clear_partials(place)
+    for log in place.parent.glob(f".{glob.escape(place.name)}.*.part-*"):
+        if not log.with_name(log.name.rpartition("-")[0]).exists():
+            log.unlink(missing_ok=True)
+
+
+def require_empty(engine: Engine) -> None:
+    """Refuse a database that something would be lost of.
+
+    Raises:
+        HedgerowError: it holds rows, or it is a SQLite file with tables.
+    """
+    where = shown_address(engine.url)
+    path = Path(engine.url.database or "")
+    if engine.name == "sqlite" and not path.parent.is_dir():
+        raise HedgerowError(f"There is no folder {path.parent}; make it first.")
+    if engine.name == "sqlite" and not path.exists():
+        return
+    with reading(engine) as session:
+        there = set(inspect(session.connection()).get_table_names())
+        ours = [table for table in all_tables() if table.name in there]
+        is_filled = any(map(session.connection().scalar, (select(1).select_from(t) for t in ours)))
+    if is_filled or (engine.name == "sqlite" and there):
+        raise HedgerowError(f"Expected an empty database, but {where} holds one; name another.")
+
+
+def _copy(source: Engine, target: Engine, report: Report) -> Copied:
+    with reading(source) as reader, writing(target) as writer:
+        rows = reader.connection()
+        progress = _Progress(report, total=2 * count_rows(rows))
+        read = {table.name: _copy_table(rows, writer, table, progress) for table in all_tables()}
+        if target.name == "postgresql":
+            _settle_postgresql(writer.connection())
+        progress.saying = "Comparing"
+        written = hash_tables(writer.connection(), progress.done)
+        _require_equal(read, written)
+    return Copied({name: found.rows for name, found in read.items()}, content_hash(read))
+
+
+class _Progress:
+    """Counts rows, and reports after each batch."""
+
+    def __init__(self, report: Report, *, total: int) -> None:
+        self._report, self._total, self._rows = report, total, 0
+        self.saying = "Copying"
+
+    def done(self, table: str, rows: int) -> None:
+        self._rows += rows
+        self._report(self._rows, self._total, f"{self.saying} {table.replace('_', ' ')}.")
+
+
+def _copy_table(
+    source: Connection, target: Session, table: Table, progress: _Progress
+) -> TableHash:
+    found, encoded = TableHash(), encoder_of(table)
+    names, to_itself = list(table.columns.keys()), _references_to_itself(table)
+    later: list[tuple[str, int, int]] = []
+    for rows in read_rows(source, table):
+        found.add(map(encoded, rows))
+        values = [dict(zip(names, row, strict=True)) for row in rows]
+        for column in to_itself:
+            later += _put_off(values, column)
+        _store(target, table, values)
+        progress.done(table.name, len(rows))
+    for column, key, value in later:
+        target.execute(update(table).where(table.c.id == key).values({column: value}))
+    return found
+
+
+def _references_to_itself(table: Table) -> list[str]:
+    """The columns that name another row of the same table."""
+    return [
+        column.name
+        for column in table.columns
+        if any(key.column.table is table for key in column.foreign_keys)
+    ]
+
+
+def _put_off(rows: list[dict[str, Any]], column: str) -> list[tuple[str, int, int]]:
+    """Leave out references to rows that are not there yet; what to set later."""
+    ahead = [row for row in rows if row[column] is not None and row[column] > row["id"]]
+    later = [(column, row["id"], row[column]) for row in ahead]
+    for row in ahead:
+        row[column] = None
+    return later
+
+
+def _store(target: Session, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    try:
+        target.connection().execute(insert(table), rows)
+    except DBAPIError as error:
+        where = shown_address(target.get_bind().engine.url)
+        raise HedgerowError(
+            f"{where} refuses a row of the table {table.name} "
+            f"({first_line(error.orig or error)}); nothing was copied. 'hedgerow db check' says "
+            "whether the project contradicts itself."
+        ) from error
+
+
+def _settle_postgresql(connection: Connection) -> None:
+    """Let new rows get numbers after those that are there, and let the server plan for them."""
+    for table in all_tables():
+        key = table.primary_key.columns.values()
+        if len(key) == 1 and isinstance(key[0].type, Integer) and not key[0].foreign_keys:
+            last = connection.scalar(select(func.max(key[0])))
+            sequence = func.pg_get_serial_sequence(f'"{table.name}"', key[0].name)
+            if last is not None:
+                connection.execute(select(func.setval(sequence, last)))
+        connection.exec_driver_sql(f'ANALYZE "{table.name}"')
+
+
+def _require_equal(read: Hashes, written: Hashes) -> None:
+    different = [name for name, found in read.items() if written[name] != found]
+    if different:
+        raise HedgerowError(
+            f"The copy differs from the project in {', '.join(different)}; nothing was copied. "
+            "Report this as a fault of Hedgerow."
+        )
+
+
+def same_place(one: Engine, other: Engine) -> bool:
+    """Whether the two are the same database by their addresses."""
+    if one.name == other.name == "sqlite":
+        return Path(one.url.database or "").resolve() == Path(other.url.database or "").resolve()
+    parts = ("drivername", "host", "port", "database")
+    return all(getattr(one.url, part) == getattr(other.url, part) for part in parts)

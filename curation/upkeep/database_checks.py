@@ -1,0 +1,73 @@
+"""The database by itself: whether it is whole, and whether its rows refer to rows that are there.
+
+A PostgreSQL server sees to both. SQLite does not look at references that were stored while they
+were not enforced, by another program.
+"""
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from curation.upkeep.found import Check, Found
+from db.settings import Settings
+from db.trigrams import TABLES, rebuild
+
+_MOST = 100
+"""Faults that SQLite names before it stops."""
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _damage(session: Session, settings: Settings) -> Found:
+    if not _is_sqlite(session):
+        return Found()
+    said = list(session.execute(text(f"PRAGMA integrity_check({_MOST})")).scalars())
+    return Found() if said == ["ok"] else Found(len(said), said[0])
+
+
+def _references(session: Session, settings: Settings) -> Found:
+    if not _is_sqlite(session):
+        return Found()
+    rows = session.execute(text("PRAGMA foreign_key_check")).all()
+    if not rows:
+        return Found()
+    table, number, parent, _ = rows[0]
+    return Found(len(rows), f"row {number} of {table}, which names a missing row of {parent}")
+
+
+def _unsearchable(session: Session, settings: Settings) -> Found:
+    """Texts that the index of a search lacks, and entries of the index without a text."""
+    if not _is_sqlite(session):
+        return Found()
+    total, example = 0, ""
+    for table, key in TABLES.items():
+        indexed = f"SELECT id FROM {table}_search_docsize"
+        there = f"SELECT {key} FROM {table}"
+        for of, other in ((there, indexed), (indexed, there)):
+            query = f"WITH b(a) AS ({of} EXCEPT {other}) SELECT count(*), min(a) FROM b"
+            count, first = session.execute(text(query)).one()
+            if count:
+                total, example = total + count, example or f"row {first} of {table}"
+    return Found(total, example)
+
+
+def _index_again(session: Session, found: Found) -> None:
+    rebuild(session)
+
+
+CHECKS = (
+    Check(
+        id="integrity",
+        title="Database file",
+        find=_damage,
+        advice="The file is damaged: stop Hedgerow, and put a backup in its place.",
+    ),
+    Check(
+        id="references",
+        title="References between rows",
+        find=_references,
+        advice="Another program has changed the database; restore a backup from before that.",
+    ),
+    Check(id="search", title="Search index", find=_unsearchable, repair=_index_again),
+)

@@ -1,0 +1,89 @@
+"""Copying a project to a database that somebody names."""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from curation.upkeep.copying import Report, copy_database, same_place
+from db.engine import create_engine, reading
+from db.errors import HedgerowError
+from db.failures import shown_address
+from db.models import RunState
+from db.runs import under_way
+from db.settings import Settings
+
+
+class Moved(NamedTuple):
+    """A project that was copied.
+
+    Attributes:
+        source: the address of its database, without any password; so is ``target``.
+        rows: by table.
+        content_hash: of both databases (see ``curation.upkeep.content``).
+        data_folder: where models, exports and logs stay.
+    """
+
+    source: str
+    target: str
+    rows: dict[str, int]
+    content_hash: str
+    data_folder: str
+
+    @property
+    def rows_in_all(self) -> int:
+        """Rows of all tables."""
+        return sum(self.rows.values())
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return self._asdict()
+
+
+def copy_project(engine: Engine, settings: Settings, url: str, *, report: Report) -> Moved:
+    """Copy the project's database to an empty one.
+
+    Args:
+        url: its address; a relative SQLite path lies in the project's working directory.
+
+    Raises:
+        HedgerowError: it is no such address, or the project's own; a run is at work; or as
+            ``copy_database``. Nothing was copied then.
+    """
+    target = create_engine(_address(settings, url).url)
+    try:
+        if same_place(engine, target):
+            raise HedgerowError("That is the project's own database; name another one.")
+        with reading(engine) as session:
+            for run in under_way(session):
+                if run.state == RunState.RUNNING:
+                    raise HedgerowError(
+                        f"Run {run.id} is at work, and what it stores would not be copied; wait "
+                        f"for its end, or end it with 'hedgerow runs cancel {run.id}'."
+                    )
+        copied = copy_database(engine, target, report=report)
+    finally:
+        target.dispose()
+    return Moved(
+        source=shown_address(engine.url),
+        target=shown_address(target.url),
+        rows=copied.rows,
+        content_hash=copied.content_hash,
+        data_folder=str(settings.data_folder),
+    )
+
+
+def _address(settings: Settings, url: str) -> Settings:
+    """The settings with this database. What is no address is not quoted: it may hold a password."""
+    try:
+        is_usable = make_url(url).get_backend_name() in ("sqlite", "postgresql")
+    except ArgumentError:
+        is_usable = False
+    if not is_usable:
+        raise HedgerowError(
+            "Expected the address of a database, such as postgresql://host/name or "
+            "sqlite:////folder/hedgerow.db."
+        )
+    return settings.model_copy(update={"database_url": url})

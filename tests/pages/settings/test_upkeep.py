@@ -1,0 +1,83 @@
+"""The settings page: backups that are made there, and checks."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+from streamlit.testing.v1 import AppTest
+
+from curation.upkeep.upkeep_runs import BACKUP, CHECK
+from db.engine import reading, writing
+from db.execution import execute
+from db.models import RunState
+from db.runs import get_run
+from db.settings import load_settings
+from tests.pages.conftest import OpenPage
+from tests.support.factories import add_family
+from training.runs.kinds import WORK
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(found.value for found in app.text)
+
+
+def carry_out(engine: Engine, number: int) -> str:
+    """What the process of a run does; its kind."""
+    execute(engine, load_settings(), number, WORK)
+    with reading(engine) as session:
+        run = get_run(session, number)
+        assert run.state is RunState.DONE
+        return run.kind
+
+
+def test_a_backup_is_made_and_listed(
+    with_source: Engine, open_page: OpenPage, started: list[int], home: Path
+) -> None:
+    app = open_page("settings")
+    assert "No backups yet." in texts(app)
+    app.checkbox(key="backup-artifacts").set_value(False).run()
+    app.button(key="backup").click().run()
+    assert app.button(key="backup").disabled
+    assert "Make a backup" in texts(app)  # the run is followed
+    assert carry_out(with_source, started[0]) == BACKUP
+    app = open_page("settings")
+    (made,) = (home / "backups").iterdir()
+    assert f"The backup is {made}: the database and no artifacts." in texts(app)
+    listed = [table.value for table in app.dataframe if "Backup" in table.value]
+    assert listed[0]["Backup"].tolist() == [str(made)]
+
+
+def test_a_check_says_what_is_wrong_and_a_repair_puts_it_right(
+    with_source: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        session.execute(text("UPDATE variant SET status = 'accepted' WHERE id = 1"))
+    app = open_page("settings")
+    assert not [button for button in app.button if button.key == "repair"]
+    app.button(key="check").click().run()
+    assert carry_out(with_source, started[0]) == CHECK
+    app = open_page("settings")
+    assert "Something is wrong: status of variants." in texts(app)
+    assert "Status of variants: 1 found, such as " in texts(app)
+    app.button(key="repair").click().run()
+    carry_out(with_source, started[1])
+    app = open_page("settings")
+    assert "The project agrees with itself." in texts(app)
+    assert "Repaired." in texts(app)
+    assert not [button for button in app.button if button.key == "repair"]
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.CANCELLED])
+def test_a_check_that_ended_early_says_why(
+    state: RunState, with_source: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = open_page("settings")
+    app.button(key="check").click().run()
+    with writing(with_source) as session:
+        session.execute(
+            text("UPDATE run SET state = :state, message = 'The disk is full.'"), {"state": state}
+        )
+    app = open_page("settings")
+    assert f"Run {started[0]} " in texts(app)
+    assert not app.button(key="check").disabled
