@@ -8,15 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from curation.release import triples
-from curation.release.selection import OF_PAPER
+from curation.release.portions import portion_of
 from curation.taxonomy.built_in import known_type
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.roles import role_of
 from db.models import Polarity, Split
 from hedgerow.losses.families import POSITIVE, Family, Member, Role, has_contrast
 from training.data.sampling import count_triples
-from training.recipe.schema import DataMode, Recipe
+from training.recipe.schema import Recipe
 
 
 def training_families(
@@ -72,7 +71,7 @@ def as_trained_on(
         providers: as in `training_families`.
     """
     variants = [
-        Member(variant.text, _role(variant, roles), variant.type_id)
+        variant
         for side in (Polarity.POSITIVE, Polarity.NEUTRAL, Polarity.NEGATIVE)
         for variant in stored.variants
         if variant.polarity == side
@@ -80,7 +79,8 @@ def as_trained_on(
         and _passes(stored, variant, recipe)
     ]
     anchor = Member(stored.anchor, Role.ANCHOR, source=stored.source)
-    return [anchor, *_of_mode(variants, recipe.data)]
+    chosen = portion_of(variants, recipe.data, roles=roles)
+    return [anchor, *(Member(one.text, _role(one, roles), one.type_id) for one in chosen)]
 
 
 def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
@@ -90,25 +90,6 @@ def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
 def _passes(stored: triples.Family, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
     of_source = recipe.sources.get(stored.source, 1.0)
     return bool(of_source and recipe.types.get(variant.type_id, 1.0))
-
-
-def _of_mode(variants: Sequence[Member], mode: DataMode) -> list[Member]:
-    """The variants that take part in a data mode, as in `Recipe.data`."""
-    if mode == "all":
-        return list(variants)
-    of_paper = [v for v in variants if v.type_id in OF_PAPER]
-    if mode == "paper":
-        return of_paper
-    if mode == "hedging":
-        hedges = [v for v in of_paper if v.role == Role.HEDGE]
-        return [*hedges, *(v for v in variants if v.type_id == CONTRADICTION)]
-    entailed = any(v.type_id == ENTAILMENT for v in variants)
-    positives = [
-        v
-        for v in variants
-        if v.role == Role.PARAPHRASE and (v.type_id == ENTAILMENT or not entailed)
-    ]
-    return [*positives, *(v for v in of_paper if v.role == Role.NEGATION)]
 
 
 def with_prompts(family: Family, recipe: Recipe) -> Family:

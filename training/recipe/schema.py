@@ -22,15 +22,16 @@ from pydantic import (
 
 from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.release.portions import Portion
 from db.errors import HedgerowError
 from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
-from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
+from training.recipe.assignments import changes_in
+from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence
 from training.recipe.weights import weights_in
 
 RECIPE_VERSION = 12
 
 Loss = Literal["family", "symmetric", "triples"]
-DataMode = Literal["all", "paper", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
 Watched = Literal["ranked", "families", "questions", "sts"]
 Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
@@ -66,7 +67,7 @@ class Recipe(BaseModel):
     """How a text's embedding comes from its tokens': as in the base encoder, or otherwise. The
     paper says 'cls' (§3.2), while its base model is published with 'mean'."""
 
-    data: DataMode = "all"
+    data: Portion = "all"
     """'all': every type. The others are the portions of the paper's Table 2. 'paper': its four
     negations and two hedges. 'negation': its negations, with the original entailment as the
     positive, or with the paraphrases of an anchor that has none. 'hedging': its hedges, with the
@@ -282,15 +283,7 @@ class Recipe(BaseModel):
         Raises:
             HedgerowError: an assignment without '=', an unknown key or a wrong value.
         """
-        changes: dict[str, str | None] = {}
-        for assignment in assignments:
-            key, equals, value = (part.strip() for part in assignment.partition("="))
-            if not key or not equals:
-                raise HedgerowError(
-                    f"Expected key=value, such as epochs=1, found {shown(assignment)}."
-                )
-            changes[key] = None if value.lower() in {"none", "null"} else value
-        return Recipe.model_validate({**self.model_dump(), **changes})
+        return Recipe.model_validate({**self.model_dump(), **changes_in(assignments)})
 
 
 def rows_of(loss: str) -> str:

@@ -21,8 +21,17 @@ def read_recipe(path: Path) -> Recipe:
     Raises:
         HedgerowError: the file can't be read, or as in `parse_recipe`.
     """
+    return Recipe.model_validate(read_values(path))
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """The keys and values of a recipe of any kind in a YAML file.
+
+    Raises:
+        HedgerowError: the file can't be read, or as in `parse_values`.
+    """
     text = read_text(path, kind="a recipe", largest=LARGEST)
-    return parse_recipe(text, name=f"the recipe {str(path)!r}")
+    return parse_values(text, name=f"the recipe {str(path)!r}")
 
 
 def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
@@ -32,7 +41,19 @@ def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
         name: what messages call it.
 
     Raises:
-        HedgerowError: too long, no YAML, no keys with values, or a wrong value.
+        HedgerowError: as in `parse_values`, or a wrong value.
+    """
+    return Recipe.model_validate(parse_values(text, name=name))
+
+
+def parse_values(text: str, *, name: str) -> dict[str, Any]:
+    """The keys and values of a recipe of any kind in a YAML text.
+
+    Args:
+        name: what messages call it.
+
+    Raises:
+        HedgerowError: too long, no YAML, or no keys with values.
     """
     if len(text) > LARGEST:
         raise HedgerowError(f"{_first_up(name)} is too long; expected some lines of 'key: value'.")
@@ -56,7 +77,7 @@ def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
         raise HedgerowError(f"Expected 'key: value' lines in {name}, such as 'epochs: 1'.")
     if odd := next((key for key, value in values.items() if "\0" in f"{key}{value}"), None):
         raise HedgerowError(f"Expected text in {name}, found a null character in {odd[:80]!r}.")
-    return Recipe.model_validate(values)
+    return values
 
 
 class _Repeated(Exception):

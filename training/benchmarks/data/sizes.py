@@ -14,7 +14,7 @@ from db.models import Split
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.definition import Benchmark
-from training.benchmarks.scorers.chat_prompts import distinct_prompts
+from training.benchmarks.scorers.prompted.chat import distinct_prompts
 from training.benchmarks.tasks.own_families import Hedgerow
 
 READ = 1_200

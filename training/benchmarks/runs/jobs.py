@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.generation.request import Price
 from db.execution import RunContext
 from db.models import BenchmarkResult
 from training.benchmarks.data.sizes import size_of
@@ -20,9 +21,9 @@ from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
 from training.benchmarks.runs.measured_models import FoundModel, inner_model, may_do_general
 from training.benchmarks.runs.paces import took, units
-from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.embedding_models import Cross
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
+from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.tasks import general
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of
@@ -113,41 +114,67 @@ def negation_job(opened: OpenData) -> Job:
     data_hash = benchmark.data_hash()
 
     def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
-        watch = _Watch(scorer)
-        result = measure(benchmark, scorer, on_progress=step)
-        spent = watch.took(benchmark, found)
+        watch = _Watch(scorer, f"{benchmark.id}/{data_hash[:16]}/{_digest(found)}")
+        with watch:
+            result = measure(benchmark, scorer, on_progress=step)
         context = step.context
         name = f"{benchmark.id}-{data_hash[:16]}-{_digest(found)}.jsonl"
         write_result(result, context.folder / name)
         file = f"{context.run.folder}/{name}"
-        return _row(context, found, result, opened, file=file, spent=spent)
+        return _row(context, found, result, opened, file=file, spent=watch.spent(benchmark, found))
 
     return Job(benchmark.id, benchmark.title, len(benchmark.items), data_hash, run)
 
 
 class _Watch:
-    """What measuring takes, from now on."""
+    """What measuring takes, while it lasts; a chat model's account keeps it between two attempts.
 
-    def __init__(self, scorer: Scorer) -> None:
+    Attributes:
+        seconds: so far, earlier attempts of the run among them.
+    """
+
+    def __init__(self, scorer: Scorer, measures: str) -> None:
+        self._account = scorer.account if isinstance(scorer, Chat) else None
         self._scorer = scorer
-        self._since = time.monotonic()
+        if self._account:
+            self._account.measures = measures
         self._before = self._said()
+
+    def __enter__(self) -> None:
+        self._since = time.monotonic()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.seconds = time.monotonic() - self._since
+        if kind and self._account:
+            self._account.took(self.seconds)
 
     def _said(self) -> tuple[int, int]:
         """Prompts that a chat model was asked, and tokens of its answers."""
         if not isinstance(self._scorer, Chat):
             return 0, 0
-        account = self._scorer.account
-        return self._scorer.asked, account.tokens_out if account else 0
+        return self._scorer.asked, self._account.tokens_out if self._account else 0
 
-    def took(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, float]:
-        seconds = time.monotonic() - self._since
+    def spent(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, Any]:
+        """What a result's summary says of it: ``seconds`` and ``cost`` of the whole measurement,
+        ``took`` of this attempt."""
+        before, cost = 0.0, None
+        if self._account:
+            before = self._account.seconds.get(self._account.measures, 0.0)
+            if self._account.price != Price():
+                cost = round(self._account.spent.get(self._account.measures, 0.0), 6)
+        return {
+            "seconds": round(before + self.seconds, 3),
+            "cost": cost,
+            "took": self._took(benchmark, found),
+        }
+
+    def _took(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, float]:
         asked, tokens = (now - then for now, then in zip(self._said(), self._before, strict=True))
         if isinstance(self._scorer, Chat):
-            return took(asked, seconds, tokens_out=tokens)
+            return took(asked, self.seconds, tokens_out=tokens)
         work = units(size_of(benchmark), found.architecture)
         weight = weight_of(found.folders[0]) if found.folders else 0.0
-        return took(work, seconds, weight=weight)
+        return took(work, self.seconds, weight=weight)
 
 
 def _row(
@@ -157,7 +184,7 @@ def _row(
     opened: OpenData,
     *,
     file: str,
-    spent: Mapping[str, float],
+    spent: Mapping[str, Any],
 ) -> BenchmarkResult:
     summary = result.summary
     parts = summary["breakdowns"].items()
@@ -166,7 +193,7 @@ def _row(
         "kind": result.kind,
         "interval": interval(result)._asdict(),
         "origin": opened.origin,
-        "took": dict(spent),
+        **spent,
     }
     if found.choice.prompts != OWN_PROMPTS:
         summary["prompts"] = found.choice.prompts._asdict()
@@ -214,7 +241,8 @@ def _general_job(task: Any) -> Job:
             revision=found.hash,
             folder=context.settings.data_folder / MTEB_FOLDER,
         )
-        summary = facts._asdict() | {"suites": suites}
+        took = {"seconds": score.seconds, "cost": None}
+        summary = facts._asdict() | {"suites": suites} | took
         return BenchmarkResult(
             run_id=context.run.id,
             kind=GENERAL_ABILITY,

@@ -32,9 +32,9 @@ from training.benchmarks.runs.measured_models import (
     require_fitting,
     scorer_of,
 )
-from training.benchmarks.scorers.chat_costs import Account
-from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
+from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor

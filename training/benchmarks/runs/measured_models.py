@@ -26,13 +26,13 @@ from training.benchmarks.scorers.architecture import (
     scorer_class,
     told_by_files,
 )
-from training.benchmarks.scorers.chat_costs import Account
-from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, halves_of, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer, Takes
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
+from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.scorers.scoring import scoring_of, scoring_told
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 

@@ -22,7 +22,6 @@ from curation.encoders.model_folders import encoder_folder
 from curation.encoders.plugged_in import is_plugged_in
 from curation.plug_ins import PlugInGroup, PlugIns
 from db.errors import HedgerowError
-from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.dpr import Dpr, halves_of
 from training.benchmarks.scorers.embedding_models import (
     BiEncoder,
@@ -36,6 +35,7 @@ from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.monot5 import T5, MonoT5
 from training.benchmarks.scorers.plugged_in import PluggedIn
+from training.benchmarks.scorers.prompted.chat import Chat
 
 KINDS = {
     BiEncoder.architecture: "SentenceTransformer",

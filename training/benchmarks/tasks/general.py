@@ -146,11 +146,13 @@ class TaskScore(NamedTuple):
     Attributes:
         kind: of task: 'STS', 'Retrieval', 'Clustering' …
         score: mteb's main score of the English test data, in points.
+        seconds: as mteb measured them when it ran; None where it did not.
     """
 
     task: str
     kind: str
     score: float
+    seconds: float | None = None
 
 
 class TaskFacts(NamedTuple):
@@ -295,7 +297,8 @@ def _score(result: Any, task: AbsTask) -> TaskScore:
         raise HedgerowError(
             f"Expected English test scores in the result of {task.metadata.name}, found none."
         ) from error
-    return TaskScore(task.metadata.name, str(task.metadata.type), POINTS * float(score))
+    about = task.metadata
+    return TaskScore(about.name, str(about.type), POINTS * float(score), result.evaluation_time)
 
 
 def by_kind(scores: Sequence[TaskScore]) -> dict[str, float]:

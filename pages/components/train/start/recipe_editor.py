@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, get_args
 
 import streamlit as st
 
+from curation.release.portions import Portion
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages
-from training.recipe.schema import DataMode, Loss, Recipe, Watched
+from training.recipe.schema import Loss, Recipe, Watched
 from training.recipe.yaml_text import LARGEST, parse_recipe
 
 _TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
@@ -199,7 +200,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
     with st.container(horizontal=True, key="train-fields-what"):
         st.text_input("Base encoder", **shared("base_encoder"))
         st.selectbox("Loss", get_args(Loss), format_func=_label, **shared("loss"))
-        st.selectbox("Data", get_args(DataMode), format_func=_label, **shared("data"))
+        st.selectbox("Data", get_args(Portion), format_func=_label, **shared("data"))
     with st.container(horizontal=True, key="train-fields-how"):
         st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **shared("epochs"))
         st.number_input(

@@ -209,6 +209,7 @@ def test_a_task_of_mteb(
     assert (result["measured"], result["left_out"]) == (1, [f"{tiny_cross} (cross-encoder)"])
     ((_, row),) = results(engine).items()
     assert (row.kind, row.benchmark, row.file) == ("general", mock.metadata.name, "")
+    assert row.summary["seconds"] > 0 and row.summary["cost"] is None
     assert row.metric == mock.metadata.main_score and mteb.__version__ in row.data
     stored = list((settings.data_folder / "mteb").rglob(f"{row.model_hash}/{row.benchmark}.json"))
     assert len(stored) == 1
@@ -293,7 +294,31 @@ def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_on
     row = results(engine)["some-llm", "semantoneg"]
     assert row.summary["took"]["units"] == 18 - 5 and row.summary["took"]["tokens_out"] > 0
     spent = (settings.data_folder / run.folder / "spent.txt").read_text().splitlines()
-    assert len(spent) == sum(server.answered.values())
+    assert len(spent) == sum(server.answered.values()) + 2, "and the time of two early ends"
+
+
+def test_time_and_cost_of_a_result_are_those_of_all_attempts(
+    engine: Engine, settings: Settings, serve_chat: Serve
+) -> None:
+    address, server = serve_chat(delay=0.02)
+    server.says = lambda prompt: f"0.{len(prompt)}"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=PRICE)
+    free = chat.model_copy(update={"name": "another-llm", "price": Price()})
+    data = (semantoneg(settings),)
+    run = requested(engine, settings, chat, free, RANDOM, benchmarks=data, budget=Budget(calls=5))
+    with pytest.raises(HedgerowError, match="Paused at the budget"):
+        carried_out(engine, settings, run)
+    with writing(engine) as session:
+        raise_budget(session, run.id, calls=1000)
+    done = carried_out(engine, settings, run)
+    rows = results(engine)
+    found = rows["some-llm", "semantoneg"].summary
+    assert found["cost"] == pytest.approx(done["cost"]), "the other has no price"
+    assert found["cost"] > found["took"]["tokens_out"] > 0, "a dollar a token, five calls before"
+    assert found["seconds"] > found["took"]["seconds"] > 0, "the paused attempt's time is in it"
+    assert rows["another-llm", "semantoneg"].summary["cost"] is None
+    assert rows["random scores", "semantoneg"].summary["cost"] is None
+    assert 0 <= rows["random scores", "semantoneg"].summary["seconds"] < 60
 
 
 @pytest.mark.parametrize("usage", [None, {"prompt_tokens": -1, "completion_tokens": 0}])

@@ -19,10 +19,10 @@ from curation.generation.providers.chat.retries import FIRST_WAIT, doubling
 from curation.generation.providers.chat.throttling import PASSING, Gate
 from db.errors import HedgerowError, RunPaused
 from training.benchmarks.definition import Asks, Question
-from training.benchmarks.scorers.chat_answers import read_choice, read_score
-from training.benchmarks.scorers.chat_costs import Account
-from training.benchmarks.scorers.growing_file import Lines
 from training.benchmarks.scorers.interface import Pair, Progress, Scorer
+from training.benchmarks.scorers.prompted.answers import read_choice, read_score
+from training.benchmarks.scorers.prompted.costs import Account
+from training.benchmarks.scorers.prompted.growing_file import Lines
 
 RELEVANCE = """Document 1: {first}
 Document 2: {second}

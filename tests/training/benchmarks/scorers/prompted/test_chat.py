@@ -19,9 +19,9 @@ from tests.support.generating import Serve
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
 from training.benchmarks.definition import Question
 from training.benchmarks.results.measure import measure
-from training.benchmarks.scorers.chat_answers import read_choice, read_score
-from training.benchmarks.scorers.chat_costs import Account
-from training.benchmarks.scorers.chat_prompts import Chat
+from training.benchmarks.scorers.prompted.answers import read_choice, read_score
+from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.tasks.nevir import NevIR
 
 _RELEVANCE = re.compile(r"Document 1: (.*)\nDocument 2: (.*)\nQuery: (.*)\n")

@@ -11,7 +11,9 @@ from curation.generation.costs.ledger import Ledger
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Budget, Price
 from db.errors import RunPaused
-from training.benchmarks.scorers.growing_file import Lines
+from training.benchmarks.scorers.prompted.growing_file import Lines
+
+TIME = "time"
 
 
 @dataclass
@@ -20,9 +22,13 @@ class Account:
 
     Attributes:
         file: a line an attempt that ended: 1 or 0 for whether it was answered, US dollars, 1 or 0
-            for whether its tokens were counted here; the last is missing in older files.
+            for whether its tokens were counted here, and what was measured; the last two are
+            missing in older files. A line that begins with `TIME` has seconds in place of dollars.
         price: of the model that is asked now.
         tokens_in, tokens_out: of the answers since this account was opened.
+        measures: what the attempts are for from now on: a model in a benchmark.
+        spent: by what was measured, US dollars in all attempts.
+        seconds: by what was measured, what attempts at it took that ended early.
     """
 
     file: Path
@@ -30,24 +36,26 @@ class Account:
     budget: Budget
     tokens_in: int = 0
     tokens_out: int = 0
+    measures: str = ""
+    spent: dict[str, float] = field(default_factory=dict, init=False)
+    seconds: dict[str, float] = field(default_factory=dict, init=False)
     ledger: Ledger = field(init=False)
     lines: Lines = field(init=False)
     _booked: asyncio.Event = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.ledger, self.lines = Ledger(self.budget), Lines(self.file)
-        for answered, cost, is_estimate in self._entries():
-            self.ledger.book(cost, answered=answered, is_estimate=is_estimate)
+        for line in self.lines.read():
+            kind, number, is_estimate, measured, *_ = [*line.split("\t"), "", "", ""]
+            with suppress(ValueError):  # a line cut off by a crash is passed over
+                self._read(kind, float(number), is_estimate == "1", measured)
         self.begin()
 
-    def _entries(self) -> list[tuple[bool, float, bool]]:
-        """A line cut off by a crash is passed over."""
-        found = []
-        for line in self.lines.read():
-            answered, cost, is_estimate, *_ = [*line.split("\t"), "", ""]
-            with suppress(ValueError):
-                found.append((answered == "1", float(cost), is_estimate == "1"))
-        return found
+    def _read(self, kind: str, number: float, is_estimate: bool, measured: str) -> None:
+        kept = self.seconds if kind == TIME else self.spent
+        kept[measured] = kept.get(measured, 0.0) + number
+        if kind != TIME:
+            self.ledger.book(number, answered=kind == "1", is_estimate=is_estimate)
 
     def begin(self) -> None:
         """Nothing is under way, and this event loop is the one that waits."""
@@ -66,6 +74,10 @@ class Account:
             await self._booked.wait()
         self.ledger.under_way += 1
 
+    def took(self, seconds: float) -> None:
+        """Keep how long an attempt took that ended before everything was answered."""
+        self.lines.add(f"{TIME}\t{seconds!r}\t\t{self.measures}")
+
     def book(self, reply: Reply | None) -> None:
         """Book an attempt that has ended, with its answer if there is one."""
         spent, read = (reply.prompt_tokens, reply.completion_tokens) if reply else (0, 0)
@@ -75,6 +87,7 @@ class Account:
         self.ledger.under_way -= 1
         self.ledger.book_reply(cost, reply)
         is_estimate = bool(reply and reply.is_estimate)
-        self.lines.add(f"{int(reply is not None)}\t{cost!r}\t{int(is_estimate)}")
+        self.spent[self.measures] = self.spent.get(self.measures, 0.0) + cost
+        self.lines.add(f"{int(reply is not None)}\t{cost!r}\t{int(is_estimate)}\t{self.measures}")
         self._booked.set()
         self._booked = asyncio.Event()

@@ -1,0 +1,179 @@
+"""How a language model is finetuned: everything but the model, the release and the seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from curation.release.question_pairs import Arm
+from db.errors import HedgerowError
+from training.recipe.assignments import changes_in
+from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence
+
+RECIPE_VERSION = 1
+
+Schedule = Literal["linear", "cosine", "constant"]
+
+LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The linear layers of a Llama, all of which the paper's adapter changes (Table 4)."""
+
+ALL_LINEAR = "all-linear"
+"""What peft calls all linear layers but the head, whatever a model names them."""
+
+
+class LanguageRecipe(BaseModel):
+    """How a language model is finetuned with LoRA. Every constructor checks the values and raises
+    HedgerowError in one sentence.
+
+    The epochs and the adapter are those of the paper (Appendix B, Table 4): 20 epochs, rank 16,
+    alpha 16, no dropout, no bias. It says nothing of the rest, whose defaults are those of trl and
+    peft, but for the learning rate: ten times trl's, as its guide advises for adapters.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        str_strip_whitespace=True,
+        use_attribute_docstrings=True,  # the page shows them as help
+    )
+
+    version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
+    """Of the recipe's format. Hedgerow reads this version only."""
+
+    arm: Arm = "both"
+    """Which variants the questions are about. 'both': negations and hedges of any type. 'paper':
+    those of the paper's six types. 'negation', 'hedging': only the one or the other of these, as in
+    the paper's Table 3."""
+
+    epochs: float = Field(default=20.0, gt=0, le=1000)
+    """Passes over the question pairs; may be a fraction."""
+
+    max_pairs: int | None = Field(default=None, ge=2)
+    """Trains on that many pairs, drawn by the seed. None: on all."""
+
+    rank: int = Field(default=16, ge=1, le=1024)
+    """Of the two matrices that stand for the change of a layer."""
+
+    alpha: float = Field(default=16.0, gt=0, le=4096)
+    """What a change is multiplied by is alpha / rank."""
+
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Probability with which an input of the adapter is left out while it trains."""
+
+    targets: tuple[str, ...] = LAYERS
+    """Names of the layers that are changed, separated by commas; 'all-linear' means all linear
+    layers but the head, for models that call theirs otherwise than Llama."""
+
+    modules_to_save: tuple[str, ...] = ()
+    """Names of modules that are trained as a whole and saved with the adapter, such as
+    embed_tokens,lm_head for a model whose words mean nothing yet."""
+
+    learning_rate: float = Field(default=2e-4, gt=0, lt=1)
+    """Its peak; after the warm-up it falls as `schedule` says."""
+
+    schedule: Schedule = "linear"
+    """How the learning rate falls: to 0 in a line, along a cosine, or not at all."""
+
+    warmup: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the steps in which the learning rate rises from 0."""
+
+    batch_size: int = Field(default=8, ge=1, le=4096)
+    """Question pairs that are computed at once."""
+
+    gradient_accumulation: int = Field(default=1, ge=1, le=4096)
+    """Batches a step, for a device whose memory takes only small batches."""
+
+    max_length: int = Field(default=1024, ge=8, le=131_072)
+    """Tokens of a question with its answer; longer ones are left out."""
+
+    gradient_checkpointing: bool = True
+    """Computes what lies between the layers a second time rather than keep it: less memory, more
+    time."""
+
+    four_bit: bool = False
+    """Keeps the base model's weights in 4 bits (QLoRA), for a GPU with little memory. Needs the
+    package bitsandbytes and a GPU."""
+
+    chat_template: bool = True
+    """Asks as in a chat, by the tokenizer's own template. False: the bare question, for a base
+    model that knows no chat."""
+
+    @field_validator("targets", "modules_to_save", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        if value is None:
+            return ()
+        if isinstance(value, str):
+            return tuple(name for part in value.split(",") if (name := part.strip()))
+        return value
+
+    @field_validator("targets", "modules_to_save")
+    @classmethod
+    def _plain_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not name.replace("-", "_").replace(".", "_").isidentifier():
+                raise ValueError("expected names of modules, such as q_proj,v_proj")
+        return tuple(dict.fromkeys(value))
+
+    @field_validator("targets")
+    @classmethod
+    def _some_target(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value or (ALL_LINEAR in value and len(value) > 1):
+            raise ValueError(f"expected names of layers, or {ALL_LINEAR} alone")
+        return value
+
+    # Below the other validators, since the last one defined goes around them.
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_sentence(
+        cls, data: Any, handler: ModelWrapValidatorHandler[LanguageRecipe]
+    ) -> LanguageRecipe:
+        if isinstance(data, Mapping):
+            refuse_other_version(data, expected=RECIPE_VERSION)
+            refuse_unknown(data, known=cls.model_fields)
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise HedgerowError(sentence(error)) from error
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 (64 hex digits) of the content; equal recipes have equal hashes."""
+        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def to_yaml(self) -> str:
+        """The recipe as YAML text with every key, in the order of the fields."""
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+    def with_overrides(self, assignments: Sequence[str]) -> LanguageRecipe:
+        """A copy with `key=value` texts applied in order, as from `--set`.
+
+        Raises:
+            HedgerowError: an assignment without '=', an unknown key or a wrong value.
+        """
+        return LanguageRecipe.model_validate({**self.model_dump(), **changes_in(assignments)})
+
+    def drawn(self, pairs: int) -> int:
+        """How many of so many pairs are trained on."""
+        return min(pairs, self.max_pairs or pairs)
+
+    def steps(self, pairs: int) -> int:
+        """Steps of a training on so many pairs, all of which are drawn already."""
+        batches = math.ceil(pairs / self.batch_size)
+        return math.ceil(self.epochs * math.ceil(batches / self.gradient_accumulation))
