@@ -35,8 +35,8 @@ def measure(model: Any, tokenizer: Any, task: LoadedTask, *, on_progress: Progre
     Raises:
         HedgerowError: the model can't do it.
     """
-    from lm_eval import evaluate  # noqa: PLC0415
-    from lm_eval.models.huggingface import HFLM  # noqa: PLC0415
+    from lm_eval import evaluate
+    from lm_eval.models.huggingface import HFLM
 
     try:
         with reported(on_progress), sandboxed():
@@ -54,9 +54,7 @@ def measure(model: Any, tokenizer: Any, task: LoadedTask, *, on_progress: Progre
 
 
 def _result(task: LoadedTask, found: Any) -> Result:
-    rows = tuple(
-        row for name in task.parts for row in _rows(task, name, found["samples"][name])
-    )
+    rows = tuple(row for name in task.parts for row in _rows(task, name, found["samples"][name]))
     outcomes = {name: sum(row.outcome == name for row in rows) for name in (RIGHT, WRONG)}
     parts: dict[str, list[bool]] = {}
     for row in rows:

@@ -84,7 +84,9 @@ def _files(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """The task files of a folder: those that are a mapping with a name."""
     paths = sorted({*folder.glob("*.yaml"), *folder.glob("*.yml")})
     read = [(path, _read(path)) for path in paths]
-    return [(path, values) for path, values in read if isinstance(values, dict) and "task" in values]
+    return [
+        (path, values) for path, values in read if isinstance(values, dict) and "task" in values
+    ]
 
 
 def _read(path: Path) -> Any:
@@ -118,7 +120,9 @@ def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     for metric in metrics:
         name = metric.get("metric") if isinstance(metric, dict) else metric
         if name not in METRICS[kind] or not set(metric) <= METRIC_FIELDS:
-            raise _wrong(path, f"a metric out of {', '.join(METRICS[kind])}, found {str(name)[:60]!r}")
+            raise _wrong(
+                path, f"a metric out of {', '.join(METRICS[kind])}, found {str(name)[:60]!r}"
+            )
     marked = [metric | {"aggregation": "mean", "higher_is_better": True} for metric in metrics]
     return values | {"output_type": kind, "metric_list": marked} | _data(path, values)
 

@@ -83,7 +83,7 @@ def load_task(name: str, folder: Path | None = None) -> LoadedTask:
 
 def _loaded(known: KnownTask | None, own: dict[str, Any] | None) -> dict[str, Any]:
     import datasets  # noqa: PLC0415
-    from lm_eval import tasks  # noqa: PLC0415
+    from lm_eval import tasks
 
     datasets.disable_progress_bars()
     if known is None:
@@ -105,7 +105,7 @@ def _ask_as_the_paper(part: Any, shots: int | None) -> None:
 
 
 def _task(name: str, title: str, known: KnownTask | None, loaded: dict[str, Any]) -> LoadedTask:
-    import lm_eval  # noqa: PLC0415
+    import lm_eval
 
     parts = dict(sorted(loaded["tasks"].items()))
     first = next(iter(parts.values()))
@@ -142,7 +142,7 @@ def _json(value: Any) -> str:
 def sandboxed() -> Iterator[None]:
     """Inside, the templates of tasks can read an item, and run nothing."""
     from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
-    from lm_eval import utils  # noqa: PLC0415
+    from lm_eval import utils
 
     usual = utils.env
     safe = ImmutableSandboxedEnvironment(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
@@ -21,7 +22,11 @@ from db.runs import create_run, under_way
 from db.settings import Settings
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice, open_data, require_data
+from training.benchmarks.harness.names import require_harness, require_known
+from training.benchmarks.harness.own_tasks import own_task
+from training.benchmarks.harness.tasks import load_task
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
+from training.benchmarks.runs.language_jobs import language_job
 from training.benchmarks.runs.measured_models import (
     CHAT,
     FoundModel,
@@ -29,6 +34,7 @@ from training.benchmarks.runs.measured_models import (
     clean_model,
     find_model,
     may_do_general,
+    may_do_language,
     require_fitting,
     scorer_of,
 )
@@ -38,6 +44,7 @@ from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
+from training.hub.offline import asked_once
 
 KIND = "benchmark"
 
@@ -67,6 +74,8 @@ class BenchmarkRequest(BaseModel):
     Attributes:
         suites: of mteb's tasks, names in ``general.SUITES``.
         tasks: single ones, by mteb's names.
+        language_tasks: of lm_eval's, for language models.
+        tasks_folder: with definitions of these; '' for those of ``harness.names.KNOWN``.
         budget: for the chat models; where it is spent, the run pauses.
     """
 
@@ -76,6 +85,8 @@ class BenchmarkRequest(BaseModel):
     benchmarks: tuple[DataChoice, ...] = ()
     suites: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    language_tasks: tuple[str, ...] = ()
+    tasks_folder: str = Field(default="", max_length=1000)
     budget: Budget = Budget()
 
 
@@ -117,7 +128,7 @@ def checked_request(
     Raises:
         HedgerowError: no model or nothing to measure, no such model folder, a model of another
             architecture, no such benchmark, suite, task, file or release, or none of the models can
-            do mteb's tasks.
+            do mteb's tasks, or lm_eval's.
     """
     models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
     for model in models:
@@ -125,7 +136,7 @@ def checked_request(
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
     if not models:
         raise HedgerowError("Expected at least one model to measure, found none; choose one.")
-    if not (data or request.suites or request.tasks):
+    if not (data or request.suites or request.tasks or request.language_tasks):
         raise HedgerowError("Expected at least one benchmark, found none; choose one.")
     for name in request.suites:
         _require_suite(name)
@@ -136,6 +147,8 @@ def checked_request(
             "Expected a model that embeds texts for mteb's tasks, with its own prompts, found "
             "none; choose another model, or leave them out."
         )
+    if request.language_tasks:
+        _require_language_tasks(request, models)
     if data and not any(benchmark(choice.benchmark).asks == "relevance" for choice in data):
         _require_own_prompts(models)
     models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
@@ -153,6 +166,21 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
         )
 
 
+def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelChoice]) -> None:
+    """Refuse what lm_eval can't measure, before a model is loaded."""
+    require_harness()
+    if request.tasks_folder:
+        for name in request.language_tasks:
+            own_task(Path(request.tasks_folder), name)
+    else:
+        require_known(request.language_tasks)
+    if not any(may_do_language(model.architecture) for model in models):
+        raise HedgerowError(
+            "Expected a language model with its files (architecture causal) for lm_eval's tasks, "
+            "found none; choose another model, or leave them out."
+        )
+
+
 def _require_suite(name: str) -> None:
     if name not in SUITES:
         raise HedgerowError(
@@ -167,8 +195,8 @@ def work(context: RunContext) -> dict[str, Any]:
     then ends as failed, and does only what is missing when it is carried out again.
 
     Returns:
-        ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do mteb's
-        tasks); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
+        ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do some of the
+        tasks of general ability); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
 
     Raises:
         NotMeasured: something could not be measured.
@@ -179,6 +207,11 @@ def work(context: RunContext) -> dict[str, Any]:
     context.update(0, 0, "Reading the benchmarks.")
     task = _Work(context, request)
     task.carry_out()
+    if not (task.problems or task.stored):
+        raise HedgerowError(
+            "None of these models can do any of these tasks: mteb's are for models that embed "
+            "texts, lm_eval's for language models; choose others."
+        )
     if task.problems:
         raise NotMeasured(task.problems, measured=len(task.stored))
     result = {"run": context.run.id, "measured": len(task.stored), "left_out": task.left_out}
@@ -209,7 +242,7 @@ class _Work:
         accounts: of the chat models.
         stored: (model, architecture, scoring, benchmark, data hash) of this run's results.
         problems: the model and a sentence on each.
-        left_out: titles of models that can't do mteb's tasks.
+        left_out: titles of models that can't do some of the tasks of general ability.
     """
 
     def __init__(self, context: RunContext, request: BenchmarkRequest) -> None:
@@ -226,6 +259,12 @@ class _Work:
             ]
         self.jobs = [negation_job(opened) for opened in data]
         self.jobs += general_jobs(request.suites, request.tasks)
+        folder = Path(request.tasks_folder) if request.tasks_folder else None
+        for name in request.language_tasks:
+            try:
+                self.jobs.append(language_job(load_task(name, folder)))
+            except HedgerowError as error:
+                self._failed(request.models[0].name, name, error)
         self.items = sum(job.items for job in self.jobs)
 
     def carry_out(self) -> None:
@@ -243,7 +282,10 @@ class _Work:
         todo = [job for job in self.jobs if job.suits(found)]
         if len(todo) < len(self.jobs):
             self.left_out.append(found.title)
-        if all(self._key(found, job) in self.stored for job in todo):
+        todo = [job for job in todo if self._key(found, job) not in self.stored]
+        with asked_once() if any(job.general for job in todo) else nullcontext():
+            todo = [job for job in todo if self._has_data(found, job)]
+        if not todo:
             return
         with self._device(number, choice):
             self._say(number, f"{found.title}: loading it.")
@@ -255,6 +297,15 @@ class _Work:
             with stopping(scorer, self.context.check):
                 for job in todo:
                     self._job(number, found, job, scorer)
+
+    def _has_data(self, found: FoundModel, job: Job) -> bool:
+        """Whether a job's data can be had; where they can't, that is one of the problems."""
+        try:
+            job.require_data(self.context, found)
+        except HedgerowError as error:
+            self._failed(found.title, f"{found.title}, {job.title}", error)
+            return False
+        return True
 
     def _job(self, number: int, found: FoundModel, job: Job, scorer: Scorer) -> None:
         """Measure one thing, unless it is there already."""

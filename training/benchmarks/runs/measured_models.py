@@ -38,6 +38,8 @@ from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, locat
 
 CHAT = Chat.architecture
 
+CAUSAL = "causal"
+
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 """Architectures that need no model, and the names of their results."""
 
@@ -265,6 +267,15 @@ def may_do_general(architecture: str, prompts: Prompts) -> bool:
     return architecture in ("", *GENERAL) and prompts == OWN_PROMPTS
 
 
+def may_do_language(architecture: str) -> bool:
+    """Whether lm_eval's tasks can be run with it: they need the likelihood of any text.
+
+    Args:
+        architecture: '' where the model's files have yet to say it.
+    """
+    return architecture in ("", CAUSAL)
+
+
 ACCOUNT = "spent.txt"
 """In the folder of a run."""
 
@@ -314,3 +325,17 @@ def inner_model(scorer: Scorer) -> Any:
             "choose another model, or leave them out."
         )
     return scorer.model
+
+
+def language_model(scorer: Scorer) -> tuple[Any, Any]:
+    """The model and the tokenizer that lm_eval is handed.
+
+    Raises:
+        HedgerowError: the scorer has none.
+    """
+    if scorer.architecture != CAUSAL:
+        raise HedgerowError(
+            f"Expected a language model for lm_eval's tasks, found {scorer.architecture}; choose "
+            "another model, or leave them out."
+        )
+    return scorer.model, scorer.tokenizer  # type: ignore[attr-defined]

@@ -59,9 +59,7 @@ def test_a_task_of_ones_own(llama: tuple[Any, Any], tmp_path: Path) -> None:
 
 
 def test_what_a_model_writes_is_read(llama: tuple[Any, Any], tmp_path: Path) -> None:
-    result = measure(
-        *llama, load_task("sums", save_own_tasks(tmp_path)), on_progress=nothing
-    )
+    result = measure(*llama, load_task("sums", save_own_tasks(tmp_path)), on_progress=nothing)
     assert result.n == 3 and result.metric == "exact match"
     assert result.unanswered == 3, "it writes no number"
     assert result.score == 0 and all(row.texts["answer"] for row in result.rows)
@@ -77,11 +75,7 @@ def test_the_tasks_of_table_3(
 ) -> None:
     task = on_small_data(name)
     assert (task.title, task.items) == (KNOWN[name].title, items)
-    prompts = [
-        request.args[0]
-        for part in task.parts.values()
-        for request in _requests(part)
-    ]
+    prompts = [request.args[0] for part in task.parts.values() for request in _requests(part)]
     question = {"mmlu": "Answer:", "hellaswag": "museum", "gsm8k": "Question:"}[name]
     shots = {"mmlu": 6, "hellaswag": 1, "gsm8k": 6}[name]
     assert all(prompt.count(question) == shots for prompt in prompts)
