@@ -23,7 +23,8 @@ class KnownTask(NamedTuple):
         metric, filter: whose figure is the score; the filter reads the answer out of what the model
             wrote.
         data: its data set on the model hub.
-        holds: what is in it, for people.
+        items: that it has there.
+        holds: what they are, for people.
     """
 
     name: str
@@ -33,6 +34,7 @@ class KnownTask(NamedTuple):
     metric: str
     filter: str
     data: str
+    items: int
     holds: str
 
 
@@ -41,15 +43,15 @@ KNOWN: Mapping[str, KnownTask] = {
     for task in (
         KnownTask(
             *("mmlu", "MMLU (5-shot)", "mmlu/default", 5, "acc", "none"),
-            *("cais/mmlu", "14,042 questions on 57 subjects, with four choices each"),
+            *("cais/mmlu", 14_042, "questions on 57 subjects, each with four choices"),
         ),
         KnownTask(
             *("hellaswag", "HellaSwag (0-shot)", "hellaswag", 0, "acc_norm", "none"),
-            *("Rowan/hellaswag", "10,042 beginnings with four endings each"),
+            *("Rowan/hellaswag", 10_042, "beginnings of a text, each with four endings"),
         ),
         KnownTask(
             *("gsm8k", "GSM8K (5-shot, CoT)", "gsm8k", 5, "exact_match", "strict-match"),
-            *("openai/gsm8k", "1,319 sums whose solutions the model writes out"),
+            *("openai/gsm8k", 1_319, "problems whose solution the model writes"),
         ),
     )
 }

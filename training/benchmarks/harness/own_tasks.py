@@ -59,17 +59,7 @@ def own_task(folder: Path, name: str) -> dict[str, Any]:
         HedgerowError: no such folder or task, a file can't be read, or a task takes code or what
             is not known here.
     """
-    if not os.path.isdir(folder):
-        raise HedgerowError(
-            f"Expected a folder with tasks of lm_eval (YAML files), found none at "
-            f"{str(folder)[:200]!r}; check the path."
-        )
-    if name in KNOWN:
-        raise HedgerowError(
-            f"Expected a task of your own, found {name!r}, which is one of lm_eval's; give yours "
-            "another name, or leave the folder out."
-        )
-    found = {str(values.get("task")): (path, values) for path, values in _files(folder)}
+    found = _by_name(folder)
     if name not in found:
         known = ", ".join(sorted(found))[:200] or "none"
         raise HedgerowError(
@@ -80,13 +70,29 @@ def own_task(folder: Path, name: str) -> dict[str, Any]:
     return _checked(path, values)
 
 
-def _files(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """The task files of a folder: those that are a mapping with a name."""
+def own_names(folder: Path) -> list[str]:
+    """The tasks of a folder; one that is called like a task of Table 3 is not among them.
+
+    Raises:
+        HedgerowError: no such folder, or a file can't be read or takes code.
+    """
+    return sorted(name for name in _by_name(folder) if name not in KNOWN)
+
+
+def _by_name(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """The tasks of a folder with their files: those that are a mapping with a name."""
+    if not os.path.isdir(folder):
+        raise HedgerowError(
+            f"Expected a folder with tasks of lm_eval (YAML files), found none at "
+            f"{str(folder)[:200]!r}; check the path."
+        )
     paths = sorted({*folder.glob("*.yaml"), *folder.glob("*.yml")})
     read = [(path, _read(path)) for path in paths]
-    return [
-        (path, values) for path, values in read if isinstance(values, dict) and "task" in values
-    ]
+    return {
+        str(values["task"]): (path, values)
+        for path, values in read
+        if isinstance(values, dict) and "task" in values
+    }
 
 
 def _read(path: Path) -> Any:

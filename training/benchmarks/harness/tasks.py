@@ -12,7 +12,13 @@ from typing import Any
 
 from curation.encoders.model_folders import NO_HUB, unreachable
 from db.errors import HedgerowError, first_line
-from training.benchmarks.harness.names import KNOWN, LM_EVAL, KnownTask, require_harness
+from training.benchmarks.harness.names import (
+    KNOWN,
+    LM_EVAL,
+    KnownTask,
+    require_harness,
+    require_known,
+)
 from training.benchmarks.harness.own_tasks import own_task
 from training.hub.offline import asked_once
 
@@ -49,19 +55,32 @@ class LoadedTask:
         return sum(len(part.eval_docs) for part in self.parts.values())
 
 
+def require_task(name: str, folder: Path | None) -> None:
+    """Check that there is such a task, without loading anything.
+
+    Raises:
+        HedgerowError: as `own_task`, or the harness is not installed.
+    """
+    require_harness()
+    if folder is None:
+        require_known([name])
+    elif name not in KNOWN:
+        own_task(folder, name)
+
+
 def load_task(name: str, folder: Path | None = None) -> LoadedTask:
     """A task with its data, from the model hub or its cache.
 
     Args:
         name: in ``names.KNOWN``, or of a task in the folder.
-        folder: with tasks of one's own.
+        folder: with tasks of one's own; None for none.
 
     Raises:
         HedgerowError: as `own_task`, the harness is not installed, or the data can't be had.
     """
-    require_harness()
-    known = None if folder else KNOWN[name]
-    own = own_task(folder, name) if folder else None
+    require_task(name, folder)
+    known = KNOWN.get(name)
+    own = own_task(folder, name) if folder and not known else None
     title = known.title if known else name
     with asked_once(), sandboxed():
         try:

@@ -29,7 +29,6 @@ def language_job(task: LoadedTask) -> Job:
             "interval": interval(result)._asdict(),
             "seconds": seconds,
             "cost": None,
-            "type": "LanguageModel",
         }
         return BenchmarkResult(
             run_id=context.run.id,

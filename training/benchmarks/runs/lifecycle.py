@@ -22,9 +22,7 @@ from db.runs import create_run, under_way
 from db.settings import Settings
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice, open_data, require_data
-from training.benchmarks.harness.names import require_harness, require_known
-from training.benchmarks.harness.own_tasks import own_task
-from training.benchmarks.harness.tasks import load_task
+from training.benchmarks.harness.tasks import load_task, require_task
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
 from training.benchmarks.runs.language_jobs import language_job
 from training.benchmarks.runs.measured_models import (
@@ -75,7 +73,7 @@ class BenchmarkRequest(BaseModel):
         suites: of mteb's tasks, names in ``general.SUITES``.
         tasks: single ones, by mteb's names.
         language_tasks: of lm_eval's, for language models.
-        tasks_folder: with definitions of these; '' for those of ``harness.names.KNOWN``.
+        tasks_folder: with definitions of those that are not in ``harness.names.KNOWN``.
         budget: for the chat models; where it is spent, the run pauses.
     """
 
@@ -88,6 +86,11 @@ class BenchmarkRequest(BaseModel):
     language_tasks: tuple[str, ...] = ()
     tasks_folder: str = Field(default="", max_length=1000)
     budget: Budget = Budget()
+
+    @property
+    def folder_of_tasks(self) -> Path | None:
+        """As `load_task` takes it."""
+        return Path(self.tasks_folder) if self.tasks_folder else None
 
 
 def request_benchmarks(
@@ -168,12 +171,8 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
 
 def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelChoice]) -> None:
     """Refuse what lm_eval can't measure, before a model is loaded."""
-    require_harness()
-    if request.tasks_folder:
-        for name in request.language_tasks:
-            own_task(Path(request.tasks_folder), name)
-    else:
-        require_known(request.language_tasks)
+    for name in request.language_tasks:
+        require_task(name, request.folder_of_tasks)
     if not any(may_do_language(model.architecture) for model in models):
         raise HedgerowError(
             "Expected a language model with its files (architecture causal) for lm_eval's tasks, "
@@ -259,10 +258,9 @@ class _Work:
             ]
         self.jobs = [negation_job(opened) for opened in data]
         self.jobs += general_jobs(request.suites, request.tasks)
-        folder = Path(request.tasks_folder) if request.tasks_folder else None
         for name in request.language_tasks:
             try:
-                self.jobs.append(language_job(load_task(name, folder)))
+                self.jobs.append(language_job(load_task(name, request.folder_of_tasks)))
             except HedgerowError as error:
                 self._failed(request.models[0].name, name, error)
         self.items = sum(job.items for job in self.jobs)
