@@ -58,6 +58,13 @@ COMMANDS: dict[str, str | Group] = {
             "show": "cli.models.nevir_figures:show_finetuning",
         },
     ),
+    "llm": Group(
+        "Finetune language models on question pairs, and see what came out.",
+        {
+            "train": "cli.models.language_training:train_language_model",
+            "show": "cli.models.language_figures:show_language_finetuning",
+        },
+    ),
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",
     "benchmarks": Group(

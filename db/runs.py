@@ -43,6 +43,8 @@ _RECORDED_PACKAGES = (
     "torch",
     "transformers",
     "sentence-transformers",
+    "peft",
+    "trl",
     "datasets",
     "mteb",
     "streamlit",

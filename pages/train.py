@@ -11,7 +11,7 @@ from pages.components.train.section_choice import SECTION, SECTIONS
 from pages.components.train.start import bundled_texts, training_form
 from pages.components.train.studies import request_form
 from training.recipe.plan import KIND
-from training.studies.study_run import study_of
+from training.studies.members import study_of
 
 SHOWN_RUNS = 300
 

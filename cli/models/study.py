@@ -27,16 +27,15 @@ from training.recipe.inputs import with_full_paths
 from training.recipe.presets import PAPER, PRESETS
 from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
+from training.studies.members import Trial, trials
 from training.studies.outcomes import NAMES as FIGURES
 from training.studies.outcomes import FigureRow, figure_rows
 from training.studies.study_run import (
     Measured,
-    Trial,
     benchmark_run,
     expected_seconds,
     recipe_of,
     request_study,
-    trials,
 )
 
 NAMES = " ".join(f"{name}: {question}" for name, question in QUESTIONS.items())

@@ -236,15 +236,15 @@ def check_only_safetensors(folder: Path) -> None:
         pickles = [path for pattern in PICKLE_PATTERNS for path in part.glob(pattern)]
         if pickles and not any(part.glob("*.safetensors")):
             raise HedgerowError(
-                f"The encoder holds weights as a pickle ({str(pickles[0])!r}), which could run "
-                "code; only safetensors are loaded: convert it or choose another encoder."
+                f"The model holds weights as a pickle ({str(pickles[0])!r}), which could run "
+                "code; only safetensors are loaded: convert it or choose another model."
             )
 
 
 def _no_safetensors(folder: Path) -> str:
     return (
         f"Expected model weights as *.safetensors in {str(folder)!r}, found none; "
-        "choose a sentence-transformers model saved as safetensors."
+        "choose a model saved as safetensors."
     )
 
 

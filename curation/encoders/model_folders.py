@@ -144,8 +144,12 @@ NO_HUB = "is not on this machine and the model hub can't be reached"
 
 
 @contextmanager
-def hub_answers(name: str) -> Iterator[None]:
-    """Say in a sentence what the Hub, or the way to it, has against a model."""
+def hub_answers(name: str, *, what: str = "encoder") -> Iterator[None]:
+    """Say in a sentence what the Hub, or the way to it, has against a model.
+
+    Args:
+        what: the kind of model, for people.
+    """
     from huggingface_hub.errors import (  # noqa: PLC0415
         GatedRepoError,
         HFValidationError,
@@ -156,16 +160,17 @@ def hub_answers(name: str) -> Iterator[None]:
         yield
     except GatedRepoError as error:
         problem = "is gated on the model hub: accept its terms there and set HF_TOKEN"
-        raise HedgerowError(f"The encoder {name!r} {problem}.") from error
+        raise HedgerowError(f"The {what} {name!r} {problem}.") from error
     except (RepositoryNotFoundError, HFValidationError) as error:
         problem = "is neither a folder here nor a model on the model hub"
-        raise HedgerowError(f"The encoder {name!r} {problem}; check the name.") from error
+        raise HedgerowError(f"The {what} {name!r} {problem}; check the name.") from error
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
         if unreachable(error):
-            advice = f"connect to the network, name a model folder, or use {DEFAULT_ENCODER!r}"
-            raise HedgerowError(f"The encoder {name!r} {NO_HUB}; {advice}.") from error
+            instead = f", or use {DEFAULT_ENCODER!r}" if what == "encoder" else ""
+            advice = f"connect to the network or name a model folder{instead}"
+            raise HedgerowError(f"The {what} {name!r} {NO_HUB}; {advice}.") from error
         problem = f"could not be downloaded ({first_line(error)})"
-        raise HedgerowError(f"The encoder {name!r} {problem}; try again.") from error
+        raise HedgerowError(f"The {what} {name!r} {problem}; try again.") from error
 
 
 def unreachable(error: BaseException | None) -> bool:

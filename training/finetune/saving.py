@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from db.errors import HedgerowError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from torch import Tensor
 
 MODEL_FOLDER = "model"
 PARTIAL_FOLDER = "model.partial"
@@ -26,11 +28,24 @@ def save_model(model: SentenceTransformer, folder: Path) -> None:
     Raises:
         HedgerowError: it cannot be written.
     """
+
+    def write(place: Path) -> None:
+        model.save_pretrained(str(place), create_model_card=False)
+
+    save_whole(write, folder, MODEL_FOLDER)
+
+
+def save_whole(write: Callable[[Path], None], folder: Path, name: str) -> None:
+    """Have a model written beside its place, `name` in `folder`, then put it there by one rename.
+
+    Raises:
+        HedgerowError: it cannot be written.
+    """
     partial = folder / PARTIAL_FOLDER
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        model.save_pretrained(str(partial), create_model_card=False)
-        partial.rename(folder / MODEL_FOLDER)
+        write(partial)
+        partial.rename(folder / name)
     except (OSError, SafetensorError) as error:  # the latter where Rust meets a full disk
         raise HedgerowError(
             f"Could not save the model in {str(folder)!r} ({error}); free some disk space and "
@@ -49,7 +64,23 @@ def require_disk_space(model: SentenceTransformer, folder: Path) -> None:
     Raises:
         HedgerowError: the weights are larger than what is free at `folder`.
     """
-    needed = sum(weights.numel() * weights.element_size() for weights in model.parameters())
+    require_room(size_of(model.parameters()), folder)
+
+
+def size_of(parameters: Iterable[Tensor]) -> int:
+    """Bytes of weights."""
+    return sum(weights.numel() * weights.element_size() for weights in parameters)
+
+
+def require_room(needed: int, folder: Path) -> None:
+    """Fail before a long training rather than after it.
+
+    Args:
+        needed: bytes.
+
+    Raises:
+        HedgerowError: that is more than what is free at `folder`.
+    """
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise HedgerowError(

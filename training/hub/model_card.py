@@ -104,7 +104,7 @@ def card_of(
         *([_shares(shares)] if (shares := _weighted_sources(release, recipe)) else []),
         *([RETENTION] if recipe.retention else []),
         _training(run, release, recipe, result),
-        f"## Data\n\n{_data(session, release)}",
+        f"## Data\n\n{data_section(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
         *([escape(said)] if recipe.retention and (said := _of_bundled_texts(result)) else []),
         f"## Intended use\n\n{INTENDED}",
@@ -229,7 +229,8 @@ def public_recipe(recipe: Recipe) -> str:
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=10**6)
 
 
-def _data(session: Session, release: Release) -> str:
+def data_section(session: Session, release: Release) -> str:
+    """What a release consists of, who wrote it and who reviewed it."""
     summary = release.summary
     licences: dict[str, int] = {}
     for source in summary["sources"]:

@@ -69,7 +69,7 @@ class LanguageRecipe(BaseModel):
     rank: int = Field(default=16, ge=1, le=1024)
     """Of the two matrices that stand for the change of a layer."""
 
-    alpha: float = Field(default=16.0, gt=0, le=4096)
+    alpha: int = Field(default=16, ge=1, le=4096)
     """What a change is multiplied by is alpha / rank."""
 
     dropout: float = Field(default=0.0, ge=0, lt=1)

@@ -20,8 +20,8 @@ from training.evaluation.similarity import ROLES
 from training.recipe.of_run import values_of
 from training.recipe.plan import KIND
 from training.recipe.presets import Preset, changes
+from training.studies.members import study_of
 from training.studies.outcomes import NAMES, held_out
-from training.studies.study_run import study_of
 
 _MISSING = "–"
 """In place of a value that a recipe of another version doesn't have."""

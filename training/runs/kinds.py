@@ -84,6 +84,12 @@ def _results(training: int | None) -> str:
     return _page("train", step="Results", run=training)
 
 
+def _language_model_page(run: Run) -> str:
+    """As of a training, on the side of the language models."""
+    shown = {} if run.state in UNFINISHED else {"part": "Results", "llm": run.id}
+    return _page("train", kind="Language model", **shown)
+
+
 def _of_training(run: Run) -> str:
     return _results(run.parameters.get("training"))
 
@@ -178,6 +184,20 @@ def _finetuned(result: Result) -> str:
         f"{after['nevir']:.1%} of {counted(result['data']['held_out'], 'held-out pair')} right, "
         f"before {before['nevir']:.1%}; retrieval (MRR) {after['reranking']:.3f}, before "
         f"{before['reranking']:.3f}."
+    )
+
+
+def _language_model(result: Result) -> str:
+    before, after, pairs = result["before"], result["after"], result["pairs"]
+    told = (
+        f"Finetuned {result['base']} on {counted(pairs['train'], 'question pair')} of release "
+        f"{result['release']} (arm '{result['arm']}'): {counted(result['steps'], 'step')}."
+    )
+    if not after:
+        return told
+    return (
+        f"{told} Of {counted(pairs['validation'], 'validation question')} it answers "
+        f"{after['right']:.1%} right, before {before['right']:.1%}."
     )
 
 
@@ -294,6 +314,14 @@ KINDS = (
         address=lambda run: _page("train", step="NevIR"),
         summary=_finetuned,
         command="hedgerow nevir show {run}",
+    ),
+    RunKind(
+        id="finetune-llm",
+        title="Finetune a language model",
+        work="training.llm.finetuning:work",
+        address=_language_model_page,
+        summary=_language_model,
+        command="hedgerow llm show {run}",
     ),
     RunKind(
         id="study",

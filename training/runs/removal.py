@@ -32,7 +32,7 @@ from db.runs import UNFINISHED, get_run, parts_of
 from db.settings import Settings
 from training.models.rankers import KIND as RANKERS
 from training.runs.kinds import kind_of
-from training.studies.study_run import study_of
+from training.studies.members import study_of
 
 
 def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:

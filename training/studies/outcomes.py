@@ -17,7 +17,7 @@ from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
 from training.evaluation.retrieval import RETRIEVAL
 from training.runs.curves import GENERAL, SHARES
 from training.studies.designs import Study
-from training.studies.study_run import Trial
+from training.studies.members import Trial
 
 NAMES: Mapping[str, str] = SHARES | GENERAL
 """Figure of the held-out part → what it is called; all but the first ones are general ability."""

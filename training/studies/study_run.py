@@ -1,21 +1,18 @@
 """Studies (run kind ``study``): some trainings one after another that differ in one thing.
 
-A study is one run, whose process carries out its trainings in turn. Each of these is a training
-like any other, with a number, a model and results of its own, and the study's name as its group.
+A study is one run, whose process carries out its trainings in turn (`training.studies.members`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from db.engine import reading, writing
+from db.engine import writing
 from db.errors import HedgerowError
-from db.execution import HEARTBEAT_SECONDS, RunContext, execute
+from db.execution import RunContext, execute
 from db.models import Encoder, Run, RunState
 from db.runs import (
     UNFINISHED,
@@ -23,7 +20,6 @@ from db.runs import (
     get_run,
     list_runs,
     parts_of,
-    request_cancel,
     requeue,
     under_way,
 )
@@ -35,31 +31,16 @@ from training.benchmarks.runs.lifecycle import BenchmarkRequest, checked_request
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.tasks.general_names import require_tasks
 from training.data.composition import Composition
-from training.finetune.compute.devices import free_memory
-from training.recipe.plan import KIND as TRAINING
 from training.recipe.plan import TrainingPlan, plan
 from training.recipe.presets import PAPER, PRESETS, Preset, fitting, named, recipe_for
 from training.recipe.schema import Recipe
 from training.recipe.time_estimate import estimate
 from training.runs import trainings
 from training.studies.designs import Arm, Design, Study, design
-
-KIND = "study"
+from training.studies.members import KIND, MemberProgress, Trial, carry_out_members, trials
 
 UNKNOWN_SECONDS = 60.0
 """How long benchmarks are taken to need with a model where nobody knows."""
-
-
-class Trial(NamedTuple):
-    """One of the trainings of a stored study.
-
-    Attributes:
-        label: what sets it apart from the others; may hold what a user called a type.
-        run: it, as it stands.
-    """
-
-    label: str
-    run: Run
 
 
 class Measured(NamedTuple):
@@ -182,12 +163,6 @@ def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) 
     return {"run": child.id, "label": arm.label, "seconds": round(seconds)}
 
 
-def study_of(run: Run) -> int | None:
-    """The number of the study that a training is part of, if it is of one."""
-    number = run.group.removeprefix(f"{KIND}-")
-    return int(number) if number != run.group and number.isdecimal() else None
-
-
 def list_studies(session: Session, *, limit: int = 100) -> list[Run]:
     """The newest studies first."""
     return list_runs(session, kind=KIND, limit=limit)
@@ -205,85 +180,26 @@ def benchmark_run(run: Run) -> int | None:
     return number
 
 
-def trials(session: Session, run: Run) -> list[Trial]:
-    """The trainings of a study, in its order."""
-    return [Trial(m["label"], get_run(session, m["run"])) for m in run.parameters["members"]]
-
-
 def work(context: RunContext) -> dict[str, Any]:
     """Carry out the trainings that are not done yet, one after another (run kind ``study``), and
     then the benchmarks.
 
-    One that fails, or is cancelled alone, is passed over. What ends the study ends the one at work;
-    the others then wait for a further attempt, or are cancelled with the study.
-
     Raises:
         HedgerowError: none of the trainings has come to its end, or a benchmark failed.
     """
-    members: list[dict[str, Any]] = context.parameters["members"]
-    if context.run.attempt > 1:
-        _queue_again(context, members)
-    try:
-        for place in range(len(members)):
-            _carry_out(context, members, place)
-    finally:
-        if context.stop.is_set() and context.stop_reason == RunState.CANCELLED:
-            _cancel_waiting(context, members)
-    states = {member["run"]: _stored(context, member).state for member in members}
-    if RunState.DONE not in states.values():
-        last = _stored(context, members[-1])
-        raise HedgerowError(f"None of the {len(members)} trainings has succeeded: {last.message}")
+    states = carry_out_members(context, work=trainings.work)
     if "benchmarks" in context.parameters:
-        _measure(context, members)
+        _measure(context)
     return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}
 
 
-def _stored(context: RunContext, member: Mapping[str, Any]) -> Run:
-    with reading(context.engine) as session:
-        return get_run(session, member["run"])
-
-
-def _queue_again(context: RunContext, members: Sequence[Mapping[str, Any]]) -> None:
-    """Have those that an earlier attempt has not done wait again."""
-    for member in members:
-        with writing(context.engine) as session:
-            if get_run(session, member["run"]).state not in (*UNFINISHED, RunState.DONE):
-                requeue(session, member["run"])
-
-
-def _cancel_waiting(context: RunContext, members: Sequence[Mapping[str, Any]]) -> None:
-    with writing(context.engine) as session:
-        for member in members:
-            if get_run(session, member["run"]).state == RunState.QUEUED:
-                request_cancel(session, member["run"])
-
-
-def _carry_out(context: RunContext, members: Sequence[Mapping[str, Any]], place: int) -> None:
-    """Carry out one training, unless it is done or was cancelled; how it ended is in its row."""
-    member, progress = members[place], _Progress(context, members, place)
-    progress(0, 0, "Starting.")
-    while (found := _stored(context, member)).state == RunState.RUNNING:
-        progress(0, 0, f"Another process is at run {found.id}.")
-        context.check()
-        time.sleep(HEARTBEAT_SECONDS)
-
-    def train(own: RunContext) -> dict[str, Any]:
-        own.listener = progress
-        return trainings.work(own)
-
-    if found.state in (RunState.QUEUED, RunState.INTERRUPTED):
-        with suppress(HedgerowError):  # what was wrong with it is in its row and its log
-            execute(context.engine, context.settings, member["run"], {TRAINING: train}, context)
-        free_memory()
-    context.check()
-
-
-def _measure(context: RunContext, members: Sequence[Mapping[str, Any]]) -> None:
+def _measure(context: RunContext) -> None:
     """Measure the base encoder and the trained ones with the benchmarks that were asked for."""
     number = _benchmarks(context)
     if number is None:
         return
-    progress = _Progress(context, members, len(members))
+    members = context.parameters["members"]
+    progress = MemberProgress(context, members, len(members))
 
     def measure(own: RunContext) -> dict[str, Any]:
         own.listener = progress
@@ -324,24 +240,3 @@ def _benchmarks(context: RunContext) -> int | None:
         )
         study.parameters = study.parameters | {"benchmark_run": run.id}
         return int(run.id or 0)
-
-
-class _Progress:
-    """The progress of a training, or of the benchmarks, as a part of its study's, which goes by the
-    expected seconds."""
-
-    def __init__(
-        self, context: RunContext, members: Sequence[Mapping[str, Any]], place: int
-    ) -> None:
-        expected = [max(1, member["seconds"]) for member in members]
-        expected.append(context.parameters.get("benchmark_seconds", 0))
-        self._context = context
-        self._before, self._own, self._total = sum(expected[:place]), expected[place], sum(expected)
-        self._name = "Benchmarks"
-        if place < len(members):
-            self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
-
-    def __call__(self, step: int, total: int, message: str) -> None:
-        """So many of the training's steps are done; of none while it is being prepared."""
-        done = round(self._own * step / total) if total else 0
-        self._context.progress(self._before + done, self._total, f"{self._name}: {message}")

@@ -22,8 +22,9 @@ from tests.support.checkout import APP
 from training.data.composition import composition
 from training.recipe.schema import Recipe
 from training.studies.designs import Study
+from training.studies.members import trials
 from training.studies.outcomes import Against, FigureRow, differences, published_rows, trade_off
-from training.studies.study_run import list_studies, request_study, trials
+from training.studies.study_run import list_studies, request_study
 
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** [link](javascript:alert(1))'
 BASE = Recipe(batch_size=2)

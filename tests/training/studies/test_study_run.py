@@ -30,16 +30,15 @@ from training.data.composition import composition
 from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
 from training.runs import trainings
-from training.studies import study_run
+from training.studies import members, study_run
 from training.studies.designs import Study
+from training.studies.members import study_of, trials
 from training.studies.outcomes import figure_rows
 from training.studies.study_run import (
     Measured,
     benchmark_run,
     request_study,
-    study_of,
     trained_names,
-    trials,
 )
 
 Behaviour = Callable[[RunContext], None]
@@ -68,7 +67,7 @@ def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
 
     monkeypatch.setattr(trainings, "work", work)
     # There is none to free, and looking for it in the tests' large process takes seconds.
-    monkeypatch.setattr(study_run, "free_memory", lambda: None)
+    monkeypatch.setattr(members, "free_memory", lambda: None)
     return found
 
 

@@ -21,6 +21,7 @@ from training.evaluation.held_out import DRIFT
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.runs.curves import GENERAL, SHARES
 from training.studies.designs import Study
+from training.studies.members import Trial, trials
 from training.studies.outcomes import (
     NAMES,
     SHORT,
@@ -32,7 +33,7 @@ from training.studies.outcomes import (
     published_rows,
     trade_off,
 )
-from training.studies.study_run import Trial, benchmark_run, trained_names, trials
+from training.studies.study_run import benchmark_run, trained_names
 
 RELATIVE, POINTS = "percent", "points"
 

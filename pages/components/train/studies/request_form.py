@@ -24,6 +24,7 @@ from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
+from training.studies.members import trials
 from training.studies.study_run import (
     Measured,
     Planned,
@@ -31,7 +32,6 @@ from training.studies.study_run import (
     plan_study,
     preset_for,
     request_study,
-    trials,
 )
 
 HEADINGS: Mapping[Study, str] = MappingProxyType(

@@ -1,0 +1,119 @@
+"""Finetuning a language model on a release's question pairs, carried out in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+from sqlalchemy import Engine
+
+from cli.models.language_figures import figures_table
+from cli.shared.home import asked_by, open_home
+from cli.shared.run_facts import sentences
+from cli.shared.run_here import carry_out_run
+from cli.shared.terminal import AsJson, ReleaseNumber, show
+from curation.plurals import counted
+from curation.release.question_pairs import Arm
+from db.engine import reading, writing
+from hedgerow.progress import err, text_of
+from training.llm.outlook import Outlook, outlook
+from training.llm.recipe_text import chosen_recipe
+from training.llm.request import KIND, LanguageRequest, request_language_finetuning, request_of
+from training.runs.trainings import DEFAULT_SEED
+
+ARMS = ", ".join(get_args(Arm))
+
+
+def train_language_model(
+    base: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="A causal language model's folder, or its name on the model hub.",
+        ),
+    ],
+    number: ReleaseNumber = None,
+    arm: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Which variants the questions are about: {ARMS}; otherwise the recipe's."
+        ),
+    ] = None,
+    recipe_file: Annotated[
+        Path | None,
+        typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the paper's values."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides draw, order and dropout.")] = DEFAULT_SEED,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Also save the model merged with its adapter.")
+    ] = False,
+    queue: Annotated[
+        bool,
+        typer.Option("--queue", help="Store the run without starting it, for another host."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many pairs and steps it would be.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune a language model on the question pairs of a release, with LoRA."""
+    settings, engine = open_home()
+    recipe = chosen_recipe(recipe_file, changes or [], arm)
+    with writing(engine) as session:
+        run = request_language_finetuning(
+            session,
+            base=base,
+            release_number=number,
+            recipe=recipe,
+            seed=seed,
+            merge=merge,
+            requested_by=asked_by(session, settings),
+        )
+        request = request_of(run)
+        if dry_run:
+            session.rollback()
+    found = _outlook(engine, request)
+    facts = request.model_dump(mode="json", include={"base", "release"}) | _in_json(found)
+    if dry_run:
+        show(facts, as_json, _promise(found))
+        return
+    if queue:
+        started = f"Run {run.id} is stored. Start it with: hedgerow run {run.id}"
+        show({"run": run.id, "state": run.state} | facts, as_json, _promise(found), started)
+        return
+    err.print(text_of(f"Run {run.id}: {_promise(found)}"), soft_wrap=True)
+    result = carry_out_run(settings, engine, run.id)
+    where = [f"The adapter is in {result['model']}."]
+    if result["merged"]:
+        where.append(f"The merged model is in {result['merged']}.")
+    show(result, as_json, *sentences(KIND, result), *figures_table(result["looks"]), *where)
+
+
+def _outlook(engine: Engine, request: LanguageRequest) -> Outlook:
+    with reading(engine) as session:
+        return outlook(session, request.recipe, base=request.base, release_number=request.release)
+
+
+def _in_json(found: Outlook) -> dict[str, Any]:
+    return {
+        "pairs": {"train": found.drawn, "validation": found.measured},
+        "steps": found.steps,
+        "seconds": None if found.seconds is None else round(found.seconds),
+    }
+
+
+def _promise(found: Outlook) -> str:
+    """How much it is, and how long it takes where that is known."""
+    said = (
+        f"{counted(found.drawn, 'question pair')} to train on, {found.measured:,} to measure on; "
+        f"{counted(found.steps, 'step')}"
+    )
+    if found.seconds is None:
+        return f"{said}."
+    minutes = max(1, round(found.seconds / 60))
+    return f"{said}, about {minutes} min at the pace of run {found.by_run}."

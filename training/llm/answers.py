@@ -1,0 +1,65 @@
+"""Which of the two answers a language model finds more likely.
+
+This module loads PyTorch: import it inside the functions that measure.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch  # noqa: TID253
+
+from training.llm.examples import Choice
+
+BATCH = 16
+"""Questions at once."""
+
+
+def share_right(
+    model: Any, choices: Sequence[Choice], *, pad: int, check: Callable[[], None] = lambda: None
+) -> float:
+    """The share of the questions whose right answer is the likelier of the two, 0 to 1.
+
+    The answers are compared by their first token that differs. Where both are equally likely,
+    which happens in bfloat16, the question counts half.
+
+    Args:
+        model: in evaluation mode.
+        choices: at least one.
+        pad: the token that shorter questions are filled up with, on the left.
+        check: called before each batch; may raise to stop.
+    """
+    order = sorted(range(len(choices)), key=lambda place: len(choices[place].ids))
+    points = 0.0
+    for start in range(0, len(order), BATCH):
+        check()
+        batch = [choices[place] for place in order[start : start + BATCH]]
+        logits = _next_token(model, [one.ids for one in batch], pad=pad)
+        first = torch.tensor([one.first for one in batch], device=logits.device)
+        right = torch.tensor([[one.right] for one in batch], device=logits.device)
+        of_answers = logits.gather(1, first).float()
+        own, other = of_answers.gather(1, right), of_answers.gather(1, 1 - right)
+        points += float((own > other).sum()) + 0.5 * float((own == other).sum())
+    return points / len(choices)
+
+
+def _next_token(model: Any, inputs: Sequence[list[int]], *, pad: int) -> torch.Tensor:
+    """The logits of the token that follows each text, shape (len(inputs), vocabulary)."""
+    width = max(map(len, inputs))
+    ids = torch.tensor([[pad] * (width - len(text)) + text for text in inputs])
+    mask = torch.tensor([[0] * (width - len(text)) + [1] * len(text) for text in inputs])
+    given = {"input_ids": ids, "attention_mask": mask}
+    known = inspect.signature(type(_bare(model)).forward).parameters
+    if "position_ids" in known:
+        given["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    last: dict[str, Any] = {"logits_to_keep": 1} if "logits_to_keep" in known else {}
+    with torch.no_grad():
+        on_device = {name: value.to(model.device) for name, value in given.items()}
+        return model(**on_device, **last, use_cache=False).logits[:, -1]
+
+
+def _bare(model: Any) -> Any:
+    """The model within peft's."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model

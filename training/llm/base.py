@@ -1,0 +1,250 @@
+"""Causal language models to start from: found by name or folder, judged by their files, loaded.
+
+Only safetensors are read and no code out of a model folder is run (`trust_remote_code` off). Torch
+and transformers are imported inside the functions that need them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.encoders.adapter_folders import ADAPTER_CONFIG
+from curation.encoders.checkpoint_kind import MODULES, architectures, read_json, read_text
+from curation.encoders.loading import check_only_safetensors
+from curation.encoders.model_folders import (
+    HUB_FILES,
+    HUB_FILES_LEFT_OUT,
+    hub_answers,
+    resolve_encoder,
+)
+from db.errors import HedgerowError, first_line
+
+PAPER_BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
+"""The paper's; gated on the model hub."""
+
+WHAT = "language model"
+
+MAX_NAME = 300
+"""Characters of a name or path."""
+
+_FILES = [*HUB_FILES, "*.jinja"]
+"""A chat template has a file of its own."""
+
+_CAUSAL = ("ForCausalLM", "LMHeadModel")
+"""Ends of the names of such models' classes."""
+
+
+class LanguageModel(NamedTuple):
+    """A causal language model of transformers' and its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+
+def clean_base(name: str) -> str:
+    """The name as it is stored: a folder becomes its absolute path.
+
+    Raises:
+        HedgerowError: it is empty, too long, leads to a file or a missing folder, or to a folder
+            that holds no causal language model as safetensors.
+    """
+    found = _resolved(name)
+    if isinstance(found, Path):
+        require_causal(found)
+        found = str(found.resolve())
+    if len(found) > MAX_NAME:
+        raise HedgerowError(
+            f"Expected at most {MAX_NAME} characters as a model's name, found {len(found)}; move "
+            "its folder."
+        )
+    return found
+
+
+def local_base(name: str) -> Path | None:
+    """The folder with a model's files, without asking the network; None if they are not here.
+
+    Raises:
+        HedgerowError: as in `clean_base`, but for what the folder holds.
+    """
+    found = _resolved(name)
+    if isinstance(found, Path):
+        return found
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError  # noqa: PLC0415
+
+    try:
+        return _snapshot(found, local_files_only=True)
+    except (LocalEntryNotFoundError, HFValidationError):
+        return None
+
+
+def base_folder(name: str) -> Path:
+    """The folder on this machine with a model's files; downloads a Hub model first.
+
+    Raises:
+        HedgerowError: as in `clean_base`; or the model is not on the Hub, or the Hub can't be
+            reached and the model has not been downloaded before.
+    """
+    found = _resolved(name)
+    if isinstance(found, str):
+        with hub_answers(found, what=WHAT):
+            found = _snapshot(found, local_files_only=False)
+    require_causal(found)
+    return found
+
+
+def _resolved(name: str) -> Path | str:
+    """A folder, or the name of a model on the Hub."""
+    name = name.strip()
+    if not name:
+        raise HedgerowError(
+            "Expected the folder or the name of a language model, found nothing; the paper's is "
+            f"{PAPER_BASE!r}."
+        )
+    found = resolve_encoder(name)
+    return name if isinstance(found, str) else found  # encoders alone may lack their owner
+
+
+def _snapshot(name: str, *, local_files_only: bool) -> Path:
+    # Loading the hub's client takes half a second, and only a model from there needs it.
+    from huggingface_hub import snapshot_download  # noqa: PLC0415
+
+    return Path(
+        snapshot_download(
+            name,
+            allow_patterns=_FILES,
+            ignore_patterns=HUB_FILES_LEFT_OUT,
+            local_files_only=local_files_only,
+        )
+    )
+
+
+def require_causal(folder: Path) -> None:
+    """Refuse a folder whose files say that it holds no causal language model as safetensors.
+
+    Raises:
+        HedgerowError: it holds a model of another kind, or none; or weights that are no
+            safetensors.
+    """
+    if (folder / MODULES).is_file():
+        raise _refusal(folder, "a sentence-transformers model")
+    if (folder / ADAPTER_CONFIG).is_file():
+        raise HedgerowError(
+            f"Expected a whole language model in {str(folder)!r}, found an adapter; name the "
+            "folder of the model merged with it (--merge makes one)."
+        )
+    named = architectures(read_json(folder / "config.json"))
+    if not any(name.endswith(_CAUSAL) for name in named):
+        raise _refusal(folder, ", ".join(named) or "no config.json that names a model")
+    check_only_safetensors(folder)
+
+
+def _refusal(folder: Path, found: str) -> HedgerowError:
+    return HedgerowError(
+        f"Expected a causal language model in {str(folder)!r}, found {found}; name the folder of "
+        "one that transformers can load, such as a Llama."
+    )
+
+
+def has_chat_template(folder: Path) -> bool:
+    """Whether a tokenizer's files hold a chat template, wherever versions of transformers put it.
+
+    Raises:
+        HedgerowError: a file can't be read.
+    """
+    places = ("tokenizer_config.json", "chat_template.json")
+    return bool(read_text(folder / "chat_template.jinja").strip()) or any(
+        read_json(folder / place).get("chat_template") for place in places
+    )
+
+
+def require_chat_template(folder: Path, *, name: str) -> None:
+    """Refuse a tokenizer without one where the questions are to be asked as in a chat.
+
+    Raises:
+        HedgerowError: it has none.
+    """
+    if not has_chat_template(folder):
+        raise HedgerowError(
+            f"The tokenizer of {name!r} has no chat template; set chat_template=false to train on "
+            "bare questions, or choose an instruction-tuned model."
+        )
+
+
+def require_four_bit() -> None:
+    """Refuse four bits where nothing here can compute with them.
+
+    Raises:
+        HedgerowError: bitsandbytes is not installed, or there is no GPU for it.
+    """
+    if importlib.util.find_spec("bitsandbytes") is None:
+        raise HedgerowError(
+            "four_bit needs the package bitsandbytes, which is not installed; run 'pip install "
+            "bitsandbytes', or set four_bit=false."
+        )
+    import torch
+
+    if not torch.cuda.is_available():
+        raise HedgerowError("four_bit needs a CUDA GPU, found none; set four_bit=false.")
+
+
+def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
+    """Load a model and its tokenizer onto the best device here; a GPU that computes in bfloat16
+    gets such weights.
+
+    Raises:
+        HedgerowError: it can't be loaded, lacks weights, or its tokenizer has no token that ends a
+            text.
+    """
+    if four_bit:
+        require_four_bit()
+    import torch
+    from sentence_transformers.util import get_device_name
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()  # it would write into a run's log
+    half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    options: dict[str, Any] = {"dtype": torch.bfloat16 if half else torch.float32}
+    if four_bit:
+        options |= _in_four_bits(options["dtype"])
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+        model, found = AutoModelForCausalLM.from_pretrained(
+            str(folder),
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            output_loading_info=True,
+            **options,
+        )
+    except Exception as error:  # a foreign folder can fail in any way
+        reason = first_line(error)
+        raise HedgerowError(f"Could not load the model in {str(folder)!r}: {reason}") from error
+    if missing := sorted(found["missing_keys"]):
+        raise HedgerowError(
+            f"Expected all weights of a language model in {str(folder)!r}, found none for "
+            f"{missing[0]}; choose another model."
+        )
+    if tokenizer.eos_token is None:
+        raise HedgerowError(
+            f"The tokenizer in {str(folder)!r} has no token that ends a text (eos_token), which an "
+            "answer needs; name one in its tokenizer_config.json."
+        )
+    return LanguageModel(model if four_bit else model.to(get_device_name()), tokenizer)
+
+
+def _in_four_bits(dtype: Any) -> dict[str, Any]:
+    """As QLoRA (Dettmers et al. 2023) has it."""
+    from transformers import BitsAndBytesConfig
+
+    config = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=dtype,
+    )
+    return {"quantization_config": config, "device_map": {"": 0}}

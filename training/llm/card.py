@@ -1,0 +1,148 @@
+"""The card of a finetuned language model: what it is, and all that it was taught.
+
+Names of models are somebody's: they reach Markdown through ``escape``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from curation.markdown import escape, markdown_table, one_line
+from curation.release.export.data_card_text import CITATION
+from curation.release.question_pairs import PROMPT
+from db.models import Release, Run
+from training.hub.model_card import LOCAL_MODEL, data_section
+from training.hub.model_card_text import PLACE
+from training.llm.figures import NAMES, RIGHT
+from training.llm.recipe import LanguageRecipe
+from training.llm.request import request_of
+
+VERSIONS = ("hedgerow", "trl", "peft", "transformers", "torch", "python")
+
+_SUMMARY = (
+    "Says whether two sentences have opposite meanings. Finetuned with Hedgerow as in *Learning "
+    "Robust Negation Text Representations* (section 5.2): on questions about a sentence and its "
+    "negation, which are answered with Yes, and about a sentence and its hedge or paraphrase, "
+    "which are answered with No."
+)
+
+_LIMITS = (
+    "It was taught to answer one question. In the paper such a training cost a Llama 3 some of its "
+    "arithmetic (GSM8K): measure what you need of the base model before you replace it.",
+    "A hedge was taught to have no opposite meaning: do not use the model to tell how certain a "
+    "statement is.",
+    "The share of right answers above is measured on sentences like those it was trained on.",
+    "The training data has weak spots of its own; they are listed in the card of its data set.",
+)
+
+
+def language_card(session: Session, run: Run, release: Release, result: Mapping[str, Any]) -> str:
+    """The card of a finished finetuning.
+
+    Args:
+        result: of the run, as `training.llm.finetuning` stores it.
+    """
+    request = request_of(run)
+    base = public_name(request.base)
+    question = PROMPT.format(sentence_1="The door is open.", sentence_2="The door is not open.")
+    sections = [
+        f"# {escape(base or 'A language model')}, finetuned on negation and hedging",
+        _SUMMARY,
+        f"## How to use\n\n```python\n{_use(base, request.recipe)}\n```\n\n"
+        f"It is asked in these words:\n\n```\n{question}\n```",
+        f"## Figures before and after\n\n{_figures(result)}",
+        f"## Training\n\n{_training(run, release, request.recipe, result, base)}",
+        f"## Data\n\n{data_section(session, release)}",
+        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _LIMITS),
+        f"## Citation\n\n{CITATION}",
+    ]
+    return f"---\n{_header(base)}---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def public_name(base: str) -> str:
+    """A base model's name on the Hub; '' for a folder, which others don't have."""
+    return "" if base.startswith(("/", "\\")) or base[1:2] == ":" else base
+
+
+def _use(base: str, recipe: LanguageRecipe) -> str:
+    asked = (
+        'messages = [{"role": "user", "content": QUESTION}]\n'
+        "inputs = tokenizer.apply_chat_template(\n"
+        '    messages, add_generation_prompt=True, return_dict=True, return_tensors="pt"\n'
+        ")"
+        if recipe.chat_template
+        else 'inputs = tokenizer(QUESTION, return_tensors="pt")'
+    )
+    return f"""\
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, AutoTokenizer
+base = AutoModelForCausalLM.from_pretrained("{base or LOCAL_MODEL}")
+model = PeftModel.from_pretrained(base, "{PLACE}")
+tokenizer = AutoTokenizer.from_pretrained("{PLACE}")
+{asked}
+answer = model.generate(**inputs, max_new_tokens=3)[0, inputs["input_ids"].shape[1] :]
+print(tokenizer.decode(answer, skip_special_tokens=True))"""
+
+
+def _figures(result: Mapping[str, Any]) -> str:
+    if not result["after"]:
+        return "Nothing was measured: the release has no validation split."
+    rows = [
+        (said, shown(name, result["before"][name]), shown(name, result["after"][name]))
+        for name, said in NAMES.items()
+    ]
+    return (
+        f"{markdown_table(['', 'before', 'after'], rows)}\n\nMeasured on "
+        f"{result['pairs']['validation']:,} questions about the validation split of the release: "
+        "anchors that were not trained on. An answer is right where the right one of Yes and No is "
+        "the likelier; by chance it is in 50%."
+    )
+
+
+def shown(name: str, value: float) -> str:
+    """A figure for people."""
+    return f"{value:.1%}" if name == RIGHT else f"{value:.4f}"
+
+
+def _training(
+    run: Run, release: Release, recipe: LanguageRecipe, result: Mapping[str, Any], base: str
+) -> str:
+    named = f"{release.number} ({one_line(release.name)})" if release.name else str(release.number)
+    versions = ", ".join(
+        f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
+    )
+    facts = {
+        "base": base or LOCAL_MODEL,
+        "its files (SHA-256)": result["base_fingerprint"],
+        "licence of the base": "see the base model",
+        "release": named,
+        "its content hash (SHA-256)": release.content_hash,
+        "question pairs trained on": result["pairs"]["train"],
+        "steps": result["steps"],
+        "parameters trained": result["trainable"],
+        "seed": str(run.parameters["seed"]),
+        "computed on": f"{result['device']}, {'bfloat16' if result['bf16'] else 'float32'}",
+        "versions": versions,
+    }
+    return (
+        f"{markdown_table(['', ''], list(facts.items()))}\n\n"
+        f"The recipe, as Hedgerow reads it:\n\n```yaml\n{recipe.to_yaml().strip()}\n```"
+    )
+
+
+def _header(base: str) -> str:
+    """The YAML that the Hub reads."""
+    # Loading the hub's client takes half a second, and only the end of a training needs it.
+    from huggingface_hub import ModelCardData  # noqa: PLC0415
+
+    data = ModelCardData(
+        library_name="peft",
+        pipeline_tag="text-generation",
+        tags=["lora", "trl", "sft", "negation", "hedging"],
+        base_model=base or None,
+        base_model_relation="adapter" if base else None,
+    )
+    return f"{data.to_yaml()}\n"

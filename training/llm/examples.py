@@ -1,0 +1,96 @@
+"""Question pairs as a tokenizer has them: what is asked, and the answer that is learned.
+
+The rows are those of trl's prompt-completion data sets, of which only the completion is learned.
+With the tokenizer's chat template a question is a turn of the user's and its answer a turn of the
+assistant's; without it they are bare text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from curation.release.question_pairs import NO, YES, QuestionPair
+from db.errors import HedgerowError, first_line
+
+ANSWERS = (YES, NO)
+
+Row = dict[str, Any]
+"""``prompt`` and ``completion``, each a text or a list of turns."""
+
+
+def row(prompt: str, answer: str, *, chat: bool) -> Row:
+    """A question and its answer."""
+    if chat:
+        return {
+            "prompt": [{"role": "user", "content": prompt}],
+            "completion": [{"role": "assistant", "content": answer}],
+        }
+    return {"prompt": prompt, "completion": f" {answer}"}
+
+
+class Choice(NamedTuple):
+    """A question as it is asked: what comes before the answer, and how each answer begins.
+
+    Attributes:
+        ids: the tokens up to where the answers differ.
+        first: the next token of each of `ANSWERS`.
+        right: which of them is right, by its place.
+    """
+
+    ids: list[int]
+    first: tuple[int, int]
+    right: int
+
+
+class Asker:
+    """Asks questions in a tokenizer's words."""
+
+    def __init__(self, tokenizer: Any, *, chat: bool) -> None:
+        self._tokenizer, self._chat = tokenizer, chat
+
+    def rows(self, pairs: Iterable[QuestionPair]) -> list[Row]:
+        """As trl takes them."""
+        return [row(pair.prompt, pair.answer, chat=self._chat) for pair in pairs]
+
+    def tokens(self, prompt: str, answer: str) -> list[int]:
+        """Of a question with an answer.
+
+        Raises:
+            HedgerowError: the chat template fails.
+        """
+        asked = row(prompt, answer, chat=self._chat)
+        if not self._chat:
+            ids: list[int] = self._tokenizer(asked["prompt"] + asked["completion"])["input_ids"]
+            return [*ids, self._tokenizer.eos_token_id]
+        try:
+            found: Mapping[str, list[int]] = self._tokenizer.apply_chat_template(
+                asked["prompt"] + asked["completion"], tokenize=True, return_dict=True
+            )
+        except Exception as error:  # a template is a program of somebody's
+            raise HedgerowError(
+                f"The tokenizer's chat template fails ({first_line(error)}); set "
+                "chat_template=false, or choose another model."
+            ) from error
+        return found["input_ids"]
+
+    def fitting(self, pairs: Sequence[QuestionPair], *, longest: int) -> list[QuestionPair]:
+        """Those of so many tokens at most, with their answers."""
+        return [one for one in pairs if len(self.tokens(one.prompt, one.answer)) <= longest]
+
+    def choices(self, pairs: Sequence[QuestionPair]) -> list[Choice]:
+        """What the likelihood of the answers is asked by.
+
+        Raises:
+            HedgerowError: the tokenizer writes both answers alike.
+        """
+        return [self._choice(pair) for pair in pairs]
+
+    def _choice(self, pair: QuestionPair) -> Choice:
+        yes, no = (self.tokens(pair.prompt, answer) for answer in ANSWERS)
+        for place, first in enumerate(zip(yes, no, strict=False)):
+            if first[0] != first[1]:
+                return Choice(yes[:place], first, ANSWERS.index(pair.answer))
+        raise HedgerowError(
+            f"The tokenizer gives {' and '.join(ANSWERS)} the same tokens; choose another model."
+        )

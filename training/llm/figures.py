@@ -1,0 +1,73 @@
+"""What is measured of a language model while it is finetuned, read from the database alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from db.models import Run
+from training.finetune.curve_names import LOSS
+from training.runs.curves import read_looks
+from training.runs.figures import LossPoint, loss_curve
+
+RIGHT = "right"
+"""The share of the measured questions whose right answer is the likelier one, 0 to 1."""
+
+HELD_OUT_LOSS = f"eval_{LOSS}"
+"""The loss on those questions: mean over the tokens of the answers."""
+
+PACE = "tokens_per_second"
+"""Tokens of questions and answers that the steps have read in a second."""
+
+NAMES: Mapping[str, str] = {
+    RIGHT: "validation questions answered right",
+    HELD_OUT_LOSS: "loss on the validation questions",
+}
+"""What they are called, in the order of tables."""
+
+
+class Look(NamedTuple):
+    """What was measured at one time.
+
+    Attributes:
+        epoch: passes over the pairs that are done; 0 before the first step.
+        step: training steps done.
+        figures: by their names in `NAMES`.
+    """
+
+    epoch: float
+    step: int
+    figures: dict[str, float]
+
+
+class Course(NamedTuple):
+    """How a finetuning went, as far as it has come: the training loss by step, and the looks."""
+
+    losses: list[LossPoint]
+    looks: list[Look]
+
+
+def looks_of(session: Session, run: Run) -> list[Look]:
+    """All looks of a run, in order."""
+    found = read_looks(session, run.id)
+    if found is None:
+        return []
+    return [
+        Look(
+            epoch,
+            step,
+            {
+                name: found.figures[name][step]
+                for name in NAMES
+                if step in found.figures.get(name, {})
+            },
+        )
+        for step, epoch in sorted(found.epochs.items())
+    ]
+
+
+def course_of(session: Session, run: Run) -> Course:
+    """The curves of a run."""
+    return Course(loss_curve(session, run), looks_of(session, run))

@@ -1,0 +1,244 @@
+"""A language model's finetuning as a stored run: trained, measured after each epoch, saved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.encoders.loading import fingerprint
+from curation.release.freezing import get_release
+from db.engine import reading
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Release
+from training.finetune import checkpoints
+from training.finetune.compute.devices import (
+    device_to_oneself,
+    free_memory,
+    share_the_processor,
+    uses_bf16,
+)
+from training.finetune.fitting import is_out_of_memory
+from training.finetune.saving import (
+    MODEL_FOLDER,
+    remove_partial,
+    require_room,
+    save_whole,
+    size_of,
+)
+from training.hub.model_card import write_card
+from training.llm.base import LanguageModel, base_folder, load_base, require_chat_template
+from training.llm.card import language_card
+from training.llm.examples import Asker
+from training.llm.figures import looks_of
+from training.llm.request import LanguageRequest, Questions, questions_of, request_of
+
+if TYPE_CHECKING:
+    from training.llm.trainer import QuestionTrainer
+
+MERGED_FOLDER = "merged"
+
+COPIES = 8
+"""As much room as so many times what is trained: two checkpoints with the optimizer's two averages
+each, the adapter itself, and one to spare."""
+
+
+class _Task(NamedTuple):
+    """What a run trains, on what.
+
+    Attributes:
+        folder: with the base model's files.
+        base_hash: fingerprint of them.
+    """
+
+    request: LanguageRequest
+    folder: Path
+    base_hash: str
+    release: Release
+    questions: Questions
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that determines the training; what is merged afterwards does not."""
+        request = self.request.model_dump(mode="json", exclude={"merge", "base"})
+        asked = [[pair.prompt, pair.answer] for part in self.questions for pair in part]
+        content = json.dumps([request, self.base_hash, asked])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Finetune a language model on question pairs (run kind ``finetune-llm``).
+
+    Parameters of the run: those of `LanguageRequest`. A run that is carried out again goes on from
+    its newest checkpoint.
+
+    Returns:
+        ``run``, ``model`` (the adapter's folder), ``merged`` (that of the merged model, or ''),
+        ``base``, ``base_fingerprint``, ``release``, ``arm``; ``pairs``: how many were trained on
+        and measured, and how many were too long; ``steps``, ``seconds``, ``trainable`` (parameters
+        of the adapter), ``device``, ``bf16``; ``pace``: pairs a second, unless it was carried out
+        again; ``looks``: what was measured after each epoch; ``before``, ``after``: the figures of
+        the first look and the last, {} where nothing was measured.
+
+    Raises:
+        HedgerowError: the release or the base model is gone, no pair is short enough, the adapter
+            does not fit, the training diverged, no memory or no disk space left.
+    """
+    share_the_processor()
+
+    def wait() -> None:
+        context.update(0, 0, "Waiting for another training on this machine to end.")
+
+    since = context.run.started_at if context.run.group else context.run.created_at
+    with device_to_oneself(wait, lock=context.settings.training_lock, since=since), _quiet():
+        # trl refuses several GPUs in one process; nothing has asked for any yet.
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
+        return _work(context)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what trl, peft and transformers warn each other of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def _work(context: RunContext) -> dict[str, Any]:
+    started = time.monotonic()
+    for name in (MODEL_FOLDER, MERGED_FOLDER):  # of an earlier attempt
+        shutil.rmtree(context.folder / name, ignore_errors=True)
+    task = _task(context)
+    try:
+        result = _train(context, task)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise HedgerowError(
+            f"The memory is not enough for batches of {task.request.recipe.batch_size} question "
+            "pairs; lower batch_size in the recipe and raise gradient_accumulation, and keep "
+            "gradient_checkpointing on."
+        ) from error
+    finally:
+        remove_partial(context.folder)
+        free_memory()
+    context.beat()  # what was measured last is stored now
+    with reading(context.engine) as session:
+        looks = looks_of(session, context.run)
+        result |= {
+            "looks": [{"epoch": look.epoch, "step": look.step, **look.figures} for look in looks],
+            "before": looks[0].figures if looks else {},
+            "after": looks[-1].figures if looks else {},
+        }
+        card = language_card(session, context.run, task.release, result)
+    for name in (MODEL_FOLDER, MERGED_FOLDER):
+        if (context.folder / name).is_dir():
+            write_card(context.folder / name, card)
+    checkpoints.remove(context.folder)
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _task(context: RunContext) -> _Task:
+    request = request_of(context.run)
+    context.update(0, 0, "Reading the release.")
+    with reading(context.engine) as session:
+        release = get_release(session, request.release)
+        questions = questions_of(session, release.id, request.recipe, request.seed)
+    context.update(0, 0, "Looking for the model.")
+    folder = base_folder(request.base)
+    if request.recipe.chat_template:
+        require_chat_template(folder, name=request.base)
+    return _Task(request, folder, fingerprint(folder), release, questions)
+
+
+def _train(context: RunContext, task: _Task) -> dict[str, Any]:
+    """Train and save: what is known of it, but for what was measured."""
+    from training.llm.trainer import Fit, LanguageProgress, QuestionTrainer
+
+    request = task.request
+    context.update(0, 0, "Loading the model.")
+    loaded = load_base(task.folder, four_bit=request.recipe.four_bit)
+    progress = LanguageProgress(context)
+    short, too_long = _short_enough(task, loaded)
+    context.update(0, 0, "Preparing the question pairs.")
+    bf16 = uses_bf16(loaded.model)
+    fit = Fit(*short, request.recipe, request.seed, context.folder, task.identity, bf16, progress)
+    trainer = QuestionTrainer(loaded, fit)
+    trained = [weights for weights in trainer.model.parameters() if weights.requires_grad]
+    whole = size_of(trainer.model.parameters()) if request.merge else 0
+    require_room(COPIES * size_of(trained) + whole, context.folder)
+    device = trainer.args.device.type
+    started = time.monotonic()
+    steps = trainer.finish()
+    seconds = time.monotonic() - started
+    context.check()
+    context.progress(steps, steps, "Saving the model.")
+    _save(context.folder, trainer, loaded, request)
+    facts: dict[str, Any] = {
+        "run": context.run.id,
+        "model": f"{context.run.folder}/{MODEL_FOLDER}",
+        "merged": f"{context.run.folder}/{MERGED_FOLDER}" if request.merge else "",
+        "base": request.base,
+        "base_fingerprint": task.base_hash,
+        "release": task.release.number,
+        "arm": request.recipe.arm,
+        "pairs": {
+            "train": len(short.train),
+            "validation": len(short.validation),
+            "too_long": too_long,
+        },
+        "steps": steps,
+        "trainable": sum(weights.numel() for weights in trained),
+        "device": device,
+        "bf16": bf16,
+    }
+    if context.run.attempt > 1:  # it may have gone on from a checkpoint
+        return facts
+    return facts | {"pace": round(request.recipe.epochs * len(short.train) / max(seconds, 1e-3), 3)}
+
+
+def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:
+    """The question pairs without those that are too long, and how many these are.
+
+    Raises:
+        HedgerowError: none is left to train on.
+    """
+    recipe = task.request.recipe
+    asker = Asker(loaded.tokenizer, chat=recipe.chat_template)
+    kept = Questions(*(asker.fitting(part, longest=recipe.max_length) for part in task.questions))
+    if not kept.train:
+        raise HedgerowError(
+            f"Every one of the {len(task.questions.train):,} question pairs has more than "
+            f"{recipe.max_length} tokens; raise max_length in the recipe."
+        )
+    return kept, sum(map(len, task.questions)) - sum(map(len, kept))
+
+
+def _save(
+    folder: Path, trainer: QuestionTrainer, loaded: LanguageModel, request: LanguageRequest
+) -> None:
+    """Write the adapter, and the model merged with it where that is asked for."""
+    model: Any = trainer.model
+    for config in model.peft_config.values():
+        config.base_model_name_or_path = request.base  # not the hub's cache on this machine
+
+    def write(place: Path) -> None:
+        # What is trained as a whole is saved in any case; else peft would ask the Hub.
+        model.save_pretrained(str(place), save_embedding_layers=False)
+        loaded.tokenizer.save_pretrained(str(place))
+
+    def write_merged(place: Path) -> None:
+        model.merge_and_unload().save_pretrained(str(place))
+        loaded.tokenizer.save_pretrained(str(place))
+
+    save_whole(write, folder, MODEL_FOLDER)
+    if request.merge:
+        save_whole(write_merged, folder, MERGED_FOLDER)

@@ -1,0 +1,77 @@
+"""What a finetuning would be: how many question pairs and steps, and about how long it takes.
+
+How fast a language model trains depends on its size and on the device, so only a finetuning of the
+same model on this machine tells. Before the first one nothing is promised.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from curation.release.freezing import get_release
+from curation.release.question_pairs import count_questions, require_questions
+from db.models import Run, RunState, Split
+from db.runs import list_runs
+from training.llm.recipe import LanguageRecipe
+from training.llm.request import KIND, MEASURED, request_of
+from training.recipe.time_estimate import of_this_host
+
+_ALIKE = ("batch_size", "rank", "gradient_checkpointing", "four_bit", "chat_template")
+"""What a pace depends on besides the model; other values hardly change it."""
+
+
+class Outlook(NamedTuple):
+    """What a finetuning would be.
+
+    Attributes:
+        pairs: question pairs of the train split.
+        drawn: of these, as many are trained on.
+        measured: validation questions that are measured.
+        steps: of the training.
+        seconds: about; None where no finetuning here tells.
+        by_run: the one that tells.
+    """
+
+    pairs: int
+    drawn: int
+    measured: int
+    steps: int
+    seconds: float | None = None
+    by_run: int | None = None
+
+
+def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_number: int) -> Outlook:
+    """What a finetuning of this model on this release would be.
+
+    Args:
+        base: as `training.llm.base.clean_base` gives it.
+
+    Raises:
+        HedgerowError: no such release, or it gives no question pair.
+    """
+    release = get_release(session, release_number)
+    counts = count_questions(session, release.id, arm=recipe.arm)
+    require_questions(release, counts, recipe.arm)
+    pairs = counts.pairs.get(Split.TRAIN, 0)
+    drawn = recipe.drawn(pairs)
+    found = Outlook(
+        pairs, drawn, min(MEASURED, counts.pairs.get(Split.VALIDATION, 0)), recipe.steps(drawn)
+    )
+    if teller := _teller(session, recipe, base):
+        seconds = recipe.epochs * drawn / teller.result["pace"]
+        return found._replace(seconds=seconds, by_run=teller.id)
+    return found
+
+
+def _teller(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
+    """The newest finetuning here that was like this one."""
+    for run in of_this_host(list_runs(session, kind=KIND)):
+        if run.state != RunState.DONE or not run.result.get("pace"):
+            continue
+        request = request_of(run)
+        alike = all(getattr(request.recipe, name) == getattr(recipe, name) for name in _ALIKE)
+        if request.base == base and alike:
+            return run
+    return None

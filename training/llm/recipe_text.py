@@ -1,0 +1,37 @@
+"""A recipe of a language model as somebody gives it: a file, changes, an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.llm.recipe import LanguageRecipe
+from training.recipe.yaml_text import parse_values, read_values
+
+
+def parse_language_recipe(text: str) -> LanguageRecipe:
+    """The recipe in a YAML text; keys it leaves out have their defaults.
+
+    Raises:
+        HedgerowError: no YAML, no keys with values, or a wrong value.
+    """
+    if not text.strip():
+        return LanguageRecipe()
+    return LanguageRecipe.model_validate(parse_values(text, name="the recipe"))
+
+
+def chosen_recipe(
+    file: Path | None = None, changes: Sequence[str] = (), arm: str | None = None
+) -> LanguageRecipe:
+    """The recipe in a YAML file, or the default one, changed.
+
+    Args:
+        changes: key=value, as from `--set`.
+        arm: in place of the recipe's; None leaves that.
+
+    Raises:
+        HedgerowError: the file can't be read, or a value is wrong.
+    """
+    values = read_values(file) if file is not None else {}
+    of_arm = [] if arm is None else [f"arm={arm}"]
+    return LanguageRecipe.model_validate(values).with_overrides([*of_arm, *changes])

@@ -1,0 +1,187 @@
+"""What a language model's finetuning is asked for, and the checks of that."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from curation.release.freezing import get_release
+from curation.release.question_pairs import (
+    QuestionPair,
+    count_questions,
+    question_pairs,
+    require_questions,
+)
+from db.errors import HedgerowError
+from db.models import Release, Run, RunState, Split
+from db.runs import create_run, list_runs, under_way
+from training.finetune.fitting import LARGEST_SEED
+from training.llm.base import (
+    MAX_NAME,
+    clean_base,
+    local_base,
+    require_causal,
+    require_chat_template,
+    require_four_bit,
+)
+from training.llm.recipe import LanguageRecipe
+from training.runs.trainings import DEFAULT_SEED
+
+KIND = "finetune-llm"
+"""Of the runs that finetune a language model."""
+
+MEASURED = 1_000
+"""Validation questions that are measured; of more, so many are drawn. The 95% interval of a share
+is then at most 3 points to either side."""
+
+_MEASURED_SEED = 20
+"""Of that draw, the same for all runs, so that they are measured alike."""
+
+
+class LanguageRequest(BaseModel):
+    """All that determines a finetuning.
+
+    Attributes:
+        base: the model to start from, as `clean_base` gives it.
+        release: its number.
+        merge: whether to save the model merged with its adapter, too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: str = Field(min_length=1, max_length=MAX_NAME)
+    release: int
+    recipe: LanguageRecipe = LanguageRecipe()
+    seed: int = Field(default=DEFAULT_SEED, ge=0, le=LARGEST_SEED)
+    merge: bool = False
+
+
+class Questions(NamedTuple):
+    """The question pairs of a finetuning.
+
+    Attributes:
+        train: those to train on, drawn already.
+        validation: those to measure on; none where the release has no validation split.
+    """
+
+    train: list[QuestionPair]
+    validation: list[QuestionPair]
+
+
+def request_language_finetuning(
+    session: Session,
+    *,
+    base: str,
+    release_number: int | None = None,
+    recipe: LanguageRecipe | None = None,
+    seed: int = DEFAULT_SEED,
+    merge: bool = False,
+    requested_by: int | None = None,
+    group: str = "",
+) -> Run:
+    """Store a run that finetunes a language model on a release's question pairs; without a number
+    on those of the newest release.
+
+    Args:
+        group: of the study that the run is part of; such a run may repeat one that is under way.
+
+    Raises:
+        HedgerowError: no such release, none of its train split's anchors gives a question in the
+            recipe's arm, no causal language model, no chat template, no way to compute in four
+            bits, a seed out of range, or just this is under way. Roll the session back then.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    recipe = recipe or LanguageRecipe()
+    release = get_release(session, release_number)
+    _require_base(base := clean_base(base), recipe, merge=merge)
+    require_train_questions(session, release, recipe)
+    request = LanguageRequest(
+        base=base, release=release.number, recipe=recipe, seed=seed, merge=merge
+    )
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=request.model_dump(mode="json"),
+        inputs={"release": release.content_hash, "recipe": recipe.hash},
+        requested_by=requested_by,
+        group=group,
+    )
+    for other in under_way(session, KIND) if not group else ():
+        if other.id != run.id and other.parameters == run.parameters:
+            raise HedgerowError(
+                f"Run {other.id} is training just that already; change the model, the release, the "
+                "recipe or the seed."
+            )
+    return run
+
+
+def _require_base(base: str, recipe: LanguageRecipe, *, merge: bool) -> None:
+    """What can be told of a model before it is loaded, or downloaded."""
+    if folder := local_base(base):
+        require_causal(folder)
+        if recipe.chat_template:
+            require_chat_template(folder, name=base)
+    if recipe.four_bit:
+        require_four_bit()
+        if merge:
+            raise HedgerowError(
+                "A model in 4 bits can't be merged with its adapter; set four_bit=false, or leave "
+                "the merged model out."
+            )
+
+
+def require_train_questions(session: Session, release: Release, recipe: LanguageRecipe) -> None:
+    """Refuse a release whose train split gives no question pair.
+
+    Raises:
+        HedgerowError: it gives none.
+    """
+    counts = count_questions(session, release.id, arm=recipe.arm)
+    require_questions(release, counts, recipe.arm)
+    if not counts.pairs.get(Split.TRAIN):
+        raise HedgerowError(
+            f"Expected question pairs in the train split of release {release.number}, found them "
+            "in other splits only; accept variants of more anchors and create a new release."
+        )
+
+
+def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed: int) -> Questions:
+    """The question pairs that a finetuning trains on and measures.
+
+    Args:
+        seed: of the draw of the recipe's `max_pairs`.
+    """
+    train, validation = (
+        list(question_pairs(session, release_id, split=split, arm=recipe.arm))
+        for split in (Split.TRAIN, Split.VALIDATION)
+    )
+    return Questions(
+        _drawn(train, recipe.drawn(len(train)), seed),
+        _drawn(validation, min(MEASURED, len(validation)), _MEASURED_SEED),
+    )
+
+
+def _drawn(pairs: Sequence[QuestionPair], number: int, seed: int) -> list[QuestionPair]:
+    """So many of the pairs, in their order."""
+    places = random.Random(seed).sample(range(len(pairs)), number)
+    return [pairs[place] for place in sorted(places)]
+
+
+def request_of(run: Run) -> LanguageRequest:
+    """What a stored run was asked for."""
+    return LanguageRequest.model_validate(run.parameters)
+
+
+def list_language_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+    """The newest first."""
+    return list_runs(session, kind=KIND, limit=limit)
+
+
+def done(runs: Sequence[Run]) -> list[Run]:
+    """Those that came to their end."""
+    return [run for run in runs if run.state == RunState.DONE]

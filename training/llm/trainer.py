@@ -1,0 +1,268 @@
+"""trl's trainer for the question pairs: it takes the steps, and learns the answers alone.
+
+After each epoch it measures the validation questions; every so many steps it writes a checkpoint.
+
+This module loads PyTorch: import it inside the functions that train.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from datasets import Dataset, disable_progress_bars
+from peft import LoraConfig, TaskType  # noqa: TID253
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: TID253
+from transformers import PrinterCallback  # noqa: TID253
+from trl import SFTConfig, SFTTrainer  # noqa: TID253  (the base class)
+
+from curation.release.question_pairs import QuestionPair
+from db.errors import HedgerowError, first_line
+from training.finetune import checkpoints
+from training.finetune.checkpoints import TrainingPosition
+from training.finetune.curve_names import LOSS
+from training.finetune.progress import EVALUATION, RunProgress  # noqa: TID253  (the base class)
+from training.llm.answers import share_right  # noqa: TID253
+from training.llm.base import LanguageModel
+from training.llm.examples import Asker
+from training.llm.figures import HELD_OUT_LOSS, PACE, RIGHT
+from training.llm.recipe import ALL_LINEAR, LanguageRecipe
+
+if TYPE_CHECKING:
+    from transformers import TrainerControl, TrainerState
+    from transformers.trainer_utils import EvalLoopOutput
+
+CHECKPOINT_EVERY = 100
+"""Steps between checkpoints: a training that was cut off loses that many at most."""
+
+TOKENS = "num_tokens"
+"""trl's name for the tokens that the steps have read so far."""
+
+
+class Fit(NamedTuple):
+    """What a trainer goes through.
+
+    Attributes:
+        train, validation: question pairs, none of them too long; the latter may be none.
+        folder: of the checkpoints.
+        identity: a hash of all that determines the training.
+        bf16: whether to compute in bfloat16; the weights of the adapter stay in float32.
+    """
+
+    train: Sequence[QuestionPair]
+    validation: Sequence[QuestionPair]
+    recipe: LanguageRecipe
+    seed: int
+    folder: Path
+    identity: str
+    bf16: bool
+    progress: LanguageProgress
+
+
+class LanguageProgress(RunProgress):
+    """Reports what people look at: of trl's figures, the losses; and the pace of the steps."""
+
+    _read: tuple[float, float] | None = None
+
+    def on_log(
+        self,
+        args: Any,
+        state: TrainerState,
+        control: TrainerControl,
+        *,
+        logs: Mapping[str, float],
+        **more: Any,
+    ) -> None:
+        """Report the curves of the steps."""
+        if LOSS in logs and TOKENS in logs:
+            now = time.monotonic()
+            if self._read is not None and now > self._read[0]:
+                since, tokens = self._read
+                self.metric(state.global_step, PACE, (logs[TOKENS] - tokens) / (now - since))
+            self._read = now, logs[TOKENS]
+        super().on_log(args, state, control, logs=logs, **more)
+
+    def on_evaluate(
+        self,
+        args: Any,
+        state: TrainerState,
+        control: TrainerControl,
+        *,
+        metrics: Mapping[str, float],
+        **more: Any,
+    ) -> None:
+        """Report the figures of an evaluation, whose time is none of the steps'."""
+        ours = {name: metrics[name] for name in (HELD_OUT_LOSS, _RIGHT) if name in metrics}
+        super().on_evaluate(args, state, control, metrics=ours, **more)
+        self._read = None
+
+
+_RIGHT = f"{EVALUATION}{RIGHT}"
+
+
+class QuestionTrainer(SFTTrainer):
+    """Trains an adapter of a model; a training that was cut off goes on from its checkpoint."""
+
+    control: TrainerControl
+
+    def __init__(self, loaded: LanguageModel, fit: Fit) -> None:
+        """Put the adapter on the model and prepare the pairs.
+
+        Raises:
+            HedgerowError: the adapter does not fit the model, or its template fails.
+        """
+        disable_progress_bars()  # they would write into a run's log
+        self.fit = fit
+        asker = Asker(loaded.tokenizer, chat=fit.recipe.chat_template)
+        self.choices = asker.choices(fit.validation)
+        self.measured_at: int | None = None
+        arguments = _arguments(fit, device=loaded.model.device.type)
+        try:
+            super().__init__(
+                model=loaded.model,
+                args=arguments,
+                train_dataset=Dataset.from_list(asker.rows(fit.train)),
+                eval_dataset=(
+                    Dataset.from_list(asker.rows(fit.validation)) if fit.validation else None
+                ),
+                processing_class=loaded.tokenizer,
+                peft_config=lora_config(fit.recipe),
+                callbacks=[fit.progress],
+            )
+        except ValueError as error:  # peft's of layers that a model hasn't
+            raise HedgerowError(
+                f"The adapter does not fit this model ({first_line(error)}); change targets or "
+                f"modules_to_save in the recipe ({ALL_LINEAR!r} fits any model)."
+            ) from error
+        self.remove_callback(PrinterCallback)
+        self.all_steps = fit.recipe.steps(len(fit.train))
+
+    def finish(self) -> int:
+        """Train to the end, from the newest checkpoint if there is one; the steps done.
+
+        Raises:
+            HedgerowError: a loss or weight that is not finite, or no room for a checkpoint.
+            RunCancelled: out of ``progress.check``.
+        """
+        step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
+        checkpoints.remove(self.fit.folder, but=step)
+        with _attention_for(self.args.device.type):
+            self._go_on(step)
+        self.model.eval()
+        trained = (weights for weights in self.model.parameters() if weights.requires_grad)
+        if not all(bool(weights.isfinite().all()) for weights in trained):
+            raise self._diverged()
+        return int(self.state.global_step)
+
+    def _go_on(self, step: int) -> None:
+        if step:
+            path = checkpoints.folder_of(self.fit.folder, step)
+            self.train(resume_from_checkpoint=str(path))
+        else:
+            if self.choices:
+                self.evaluate()
+            self.train()
+        if self.choices and self.measured_at != self.state.global_step:
+            self.evaluate()  # the last checkpoint was written just before it
+
+    def evaluate(self, *given: Any, **named: Any) -> dict[str, float]:
+        """Measure the validation questions, before the first step and after each epoch."""
+        self.fit.progress.check()
+        self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
+        figures: dict[str, float] = super().evaluate(*given, **named)
+        self.measured_at = self.state.global_step
+        return figures
+
+    def evaluation_loop(self, *given: Any, **named: Any) -> EvalLoopOutput:
+        """The library's loss, and how many questions are answered right."""
+        output = super().evaluation_loop(*given, **named)
+        with self.compute_loss_context_manager():
+            output.metrics[_RIGHT] = share_right(
+                self.model,
+                self.choices,
+                pad=self.processing_class.pad_token_id,
+                check=self.fit.progress.check,
+            )
+        return output
+
+    def create_model_card(self, *_: Any, **__: Any) -> None:
+        """Ours comes when the model has been measured."""
+
+    def log(self, logs: dict[str, float], *given: Any, **named: Any) -> None:
+        """Fail where the loss is not finite any more."""
+        if not all(math.isfinite(logs.get(name, 0.0)) for name in (LOSS, HELD_OUT_LOSS)):
+            raise self._diverged()
+        super().log(logs, *given, **named)
+
+    def _diverged(self) -> HedgerowError:
+        return HedgerowError(
+            f"The training diverged before step {self.state.global_step} (a loss or weight is not "
+            f"a finite number); lower learning_rate, now {self.fit.recipe.learning_rate:g}, in the "
+            "recipe."
+        )
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """The trainer's own would count when it is half written, too."""
+        step, position = self.state.global_step, TrainingPosition()
+        with checkpoints.whole(self.fit.folder, step, position=position, of=self.fit.identity):
+            super()._save_checkpoint(model, trial)
+
+
+def _attention_for(device: str) -> AbstractContextManager[Any]:
+    """On a CPU, not PyTorch's fused attention, whose way back is slow with short texts.
+
+    It holds while steps are taken, not only for the way there: gradient checkpointing computes the
+    same again on the way back.
+    """
+    return sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()
+
+
+def lora_config(recipe: LanguageRecipe) -> LoraConfig:
+    """The adapter, as peft takes it."""
+    all_linear = ALL_LINEAR in recipe.targets
+    return LoraConfig(
+        task_type=TaskType.CAUSAL_LM,
+        r=recipe.rank,
+        lora_alpha=recipe.alpha,
+        lora_dropout=recipe.dropout,
+        bias="none",
+        target_modules=ALL_LINEAR if all_linear else list(recipe.targets),
+        modules_to_save=list(recipe.modules_to_save) or None,
+    )
+
+
+def _arguments(fit: Fit, *, device: str) -> SFTConfig:
+    recipe = fit.recipe
+    return SFTConfig(
+        output_dir=str(fit.folder),
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        per_device_eval_batch_size=recipe.batch_size,
+        gradient_accumulation_steps=recipe.gradient_accumulation,
+        learning_rate=recipe.learning_rate,
+        lr_scheduler_type=recipe.schedule if recipe.warmup == 0 else _warmed(recipe.schedule),
+        warmup_steps=recipe.warmup,
+        seed=fit.seed,
+        max_length=recipe.max_length,
+        gradient_checkpointing=recipe.gradient_checkpointing,
+        bf16=fit.bf16,
+        use_cpu=device == "cpu",
+        completion_only_loss=True,
+        eval_strategy="epoch" if fit.validation else "no",
+        save_strategy="steps",
+        save_steps=CHECKPOINT_EVERY,
+        logging_steps=0.01,
+        logging_nan_inf_filter=False,
+        dataloader_pin_memory=False,
+        report_to="none",
+        disable_tqdm=True,
+    )
+
+
+def _warmed(schedule: str) -> str:
+    """The library's name of a schedule with a warm-up."""
+    return "constant_with_warmup" if schedule == "constant" else schedule

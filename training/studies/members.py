@@ -1,0 +1,143 @@
+"""Runs that consist of others, which one process carries out one after another.
+
+Each member is a run like any other, with a number and a result of its own, and the name of the
+whole as its group. What the whole keeps of a member, in its parameters: its number (``run``), what
+sets it apart (``label``), and about how many seconds it takes (``seconds``).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import HEARTBEAT_SECONDS, RunContext, Work, execute
+from db.models import Run, RunState
+from db.runs import UNFINISHED, get_run, request_cancel, requeue
+from training.finetune.compute.devices import free_memory
+
+KIND, LANGUAGE_KIND = "study", "llm-study"
+"""The kinds of such runs: studies of encoders, and of language models."""
+
+_GROUP = re.compile(rf"(?:{KIND}|{LANGUAGE_KIND})-(\d+)")
+
+Members = Sequence[Mapping[str, Any]]
+
+
+class Trial(NamedTuple):
+    """One of the trainings of a stored study.
+
+    Attributes:
+        label: what sets it apart from the others; may hold what a user called a type.
+        run: it, as it stands.
+    """
+
+    label: str
+    run: Run
+
+
+def study_of(run: Run) -> int | None:
+    """The number of the study that a training is part of, if it is of one."""
+    found = _GROUP.fullmatch(run.group)
+    return int(found[1]) if found else None
+
+
+def trials(session: Session, run: Run) -> list[Trial]:
+    """The trainings of a study, in its order."""
+    return [Trial(m["label"], get_run(session, m["run"])) for m in run.parameters["members"]]
+
+
+def carry_out_members(context: RunContext, *, work: Work) -> dict[int, RunState]:
+    """Carry out the members that are not done yet, one after another.
+
+    One that fails, or is cancelled alone, is passed over. What ends the whole ends the one at work;
+    the others then wait for a further attempt, or are cancelled with it.
+
+    Args:
+        work: of each member.
+
+    Returns:
+        How each stands, by its number.
+
+    Raises:
+        HedgerowError: none of them has come to its end.
+    """
+    members: Members = context.parameters["members"]
+    if context.run.attempt > 1:
+        _queue_again(context, members)
+    try:
+        for place in range(len(members)):
+            _carry_out(context, members, place, work)
+    finally:
+        if context.stop.is_set() and context.stop_reason == RunState.CANCELLED:
+            _cancel_waiting(context, members)
+    states = {int(member["run"]): _stored(context, member).state for member in members}
+    if RunState.DONE not in states.values():
+        last = _stored(context, members[-1])
+        raise HedgerowError(f"None of the {len(members)} trainings has succeeded: {last.message}")
+    return states
+
+
+def _stored(context: RunContext, member: Mapping[str, Any]) -> Run:
+    with reading(context.engine) as session:
+        return get_run(session, member["run"])
+
+
+def _queue_again(context: RunContext, members: Members) -> None:
+    """Have those that an earlier attempt has not done wait again."""
+    for member in members:
+        with writing(context.engine) as session:
+            if get_run(session, member["run"]).state not in (*UNFINISHED, RunState.DONE):
+                requeue(session, member["run"])
+
+
+def _cancel_waiting(context: RunContext, members: Members) -> None:
+    with writing(context.engine) as session:
+        for member in members:
+            if get_run(session, member["run"]).state == RunState.QUEUED:
+                request_cancel(session, member["run"])
+
+
+def _carry_out(context: RunContext, members: Members, place: int, work: Work) -> None:
+    """Carry out one training, unless it is done or was cancelled; how it ended is in its row."""
+    member, progress = members[place], MemberProgress(context, members, place)
+    progress(0, 0, "Starting.")
+    while (found := _stored(context, member)).state == RunState.RUNNING:
+        progress(0, 0, f"Another process is at run {found.id}.")
+        context.check()
+        time.sleep(HEARTBEAT_SECONDS)
+
+    def train(own: RunContext) -> dict[str, Any]:
+        own.listener = progress
+        return work(own)
+
+    if found.state in (RunState.QUEUED, RunState.INTERRUPTED):
+        with suppress(HedgerowError):  # what was wrong with it is in its row and its log
+            execute(context.engine, context.settings, member["run"], {found.kind: train}, context)
+        free_memory()
+    context.check()
+
+
+class MemberProgress:
+    """The progress of a member, or of the benchmarks after them, as a part of the whole's, which
+    goes by the expected seconds."""
+
+    def __init__(self, context: RunContext, members: Members, place: int) -> None:
+        expected = [max(1, member["seconds"]) for member in members]
+        expected.append(context.parameters.get("benchmark_seconds", 0))
+        self._context = context
+        self._before, self._own, self._total = sum(expected[:place]), expected[place], sum(expected)
+        self._name = "Benchmarks"
+        if place < len(members):
+            self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
+
+    def __call__(self, step: int, total: int, message: str) -> None:
+        """So many of the training's steps are done; of none while it is being prepared."""
+        done = round(self._own * step / total) if total else 0
+        self._context.progress(self._before + done, self._total, f"{self._name}: {message}")
