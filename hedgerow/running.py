@@ -25,7 +25,7 @@ from training.runs.kinds import WORK
 
 FOLLOW_SECONDS = 0.5
 
-PATHS = ("model", "folder", "zip")
+PATHS = ("model", "merged", "folder", "zip")
 """Of a result: a path in the data folder, stored relative to it."""
 
 
