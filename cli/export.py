@@ -10,7 +10,7 @@ from cli.shared.options import one_of
 from cli.shared.terminal import AsJson, ReleaseNumber, show
 from curation.release.export.export_formats import format_names
 from db.named_files import resolved
-from hedgerow.releases import export
+from hedgerow.data.releases import export
 
 
 def export_release(

@@ -27,6 +27,7 @@ _IN_WORDS = {
 }
 
 _IN_PLAIN_WORDS = {
+    "extra_forbidden": "there is no such setting",
     "int_parsing": "it should be a whole number",
     "int_from_float": "it should be a whole number",
     "float_parsing": "it should be a number",

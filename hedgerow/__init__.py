@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from db.errors import HedgerowError as HedgerowError
-    from hedgerow.anchors import AnchorImport as AnchorImport
-    from hedgerow.benchmarks import Score as Score
-    from hedgerow.deciding import Decided as Decided
+    from hedgerow.data.anchors import AnchorImport as AnchorImport
+    from hedgerow.data.deciding import Decided as Decided
+    from hedgerow.data.releases import Release as Release
+    from hedgerow.models.benchmarks import Score as Score
+    from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
     from hedgerow.project import open as open
-    from hedgerow.releases import Release as Release
-    from hedgerow.trained import TrainedEncoder as TrainedEncoder
 
 __all__ = [
     "AnchorImport",
@@ -41,14 +41,14 @@ __all__ = [
 ]
 
 _PLACES = {
-    "AnchorImport": "hedgerow.anchors",
-    "Decided": "hedgerow.deciding",
+    "AnchorImport": "hedgerow.data.anchors",
+    "Decided": "hedgerow.data.deciding",
     "HedgerowError": "db.errors",
     "Project": "hedgerow.project",
-    "Release": "hedgerow.releases",
-    "Score": "hedgerow.benchmarks",
+    "Release": "hedgerow.data.releases",
+    "Score": "hedgerow.models.benchmarks",
     "ShadowedPackageError": "hedgerow.own_packages",
-    "TrainedEncoder": "hedgerow.trained",
+    "TrainedEncoder": "hedgerow.models.trained",
     "open": "hedgerow.project",
 }
 

@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any, Self
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.failures import shown_address
-from db.models import RunState, Split, Verdict
+from db.models import RunState
+from db.runs import get_run
 from db.settings import load_settings
-from hedgerow import asked, deciding
-from hedgerow.anchors import Anchors
-from hedgerow.deciding import ByRule, Decided, Undone
+from hedgerow import asked
+from hedgerow.data.anchors import Anchors
+from hedgerow.data.variants import Variants
 from hedgerow.home import Home, home_of
-from hedgerow.variants import Variants
+from hedgerow.modelling import Modelling
+from hedgerow.reviewing import Reviewing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hedgerow.benchmarks import Score
-    from hedgerow.releases import Release
-    from hedgerow.similarities import Model
-    from hedgerow.trained import TrainedEncoder
+    from hedgerow.data.releases import Release
 
 
 def open(
@@ -54,16 +53,21 @@ def open(
         address = os.fspath(place)
         if "://" in address:
             given["database_url"] = address
+        elif Path(address).is_file():
+            raise HedgerowError(
+                f"Expected the folder of a project or the address of a database, found the file "
+                f"{address}; open a folder, and add anchors from the file with anchors.add."
+            )
         else:
             given |= {"home": Path(address), "database_url": ""}
     return Project(home_of(load_settings(**given), create=create))
 
 
-class Project:
+class Project(Reviewing, Modelling):
     """A project, opened with `hedgerow.open`.
 
     Attributes:
-        anchors: call it to list anchors; `hedgerow.anchors.Anchors.add` adds some.
+        anchors: call it to list anchors; `hedgerow.data.anchors.Anchors.add` adds some.
         variants: call it to list variants.
     """
 
@@ -156,7 +160,8 @@ class Project:
                 ``concurrency=8`` or ``batch=True``.
 
         Returns:
-            What the run came to, with its number as ``run``; of a dry run anchors, calls, tokens,
+            What the run came to, with its number as ``run``; `failed_calls` says what is missing
+            and why. Of a dry run anchors, calls, tokens,
             cost and seconds, None while nothing is known.
 
         Raises:
@@ -169,8 +174,8 @@ class Project:
         >>> project.generate(provider="rules", types=["verbal"])["done"]
         1
         """
-        from hedgerow import generating
-        from hedgerow.running import carry_out
+        from hedgerow.data import generating
+        from hedgerow.runs.running import carry_out
 
         values = {
             "provider": provider,
@@ -194,6 +199,34 @@ class Project:
             return generating.cost_of(self._home, request, is_priced=is_priced).facts
         return carry_out(*self._home, generating.store_request(self._home, request))
 
+    def failed_calls(self, run: int) -> pd.DataFrame:
+        """The calls of a generation that failed, or whose answers lack a type that was asked for.
+
+        Args:
+            run: its number.
+
+        Returns:
+            A row a call: uid and text of the anchor, role, the types asked for, whether it failed
+            or is incomplete, and what was wrong with the last answer.
+
+        Raises:
+            HedgerowError: there is no such run.
+
+        >>> project = example_project()
+        >>> project.anchors.add(["The car goes fast."]).count
+        1
+        >>> done = project.generate(provider="rules", types=["affixal"])
+        >>> print(project.failed_calls(done["run"])["problem"].iloc[0])
+        no rule fits: affixal: no sure opposite is known
+        """
+        import pandas as pd
+
+        from curation.generation.lacking_calls import LackingCall, lacking_calls
+
+        with reading(self._home.engine) as session:
+            rows = lacking_calls(session, get_run(session, run).id)
+        return pd.DataFrame(rows, columns=list(LackingCall._fields))
+
     def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
         """Measure every variant that is not measured yet: distances, flags, cosine.
 
@@ -215,7 +248,7 @@ class Project:
         from curation.diagnostics.measuring import KIND as MEASURE
         from curation.encoders.registered import encoder_name
         from db.runs import ensure_run
-        from hedgerow.running import carry_out
+        from hedgerow.runs.running import carry_out
 
         settings, engine = self._home
         with reading(engine) as session:
@@ -229,175 +262,6 @@ class Project:
                 f"it, or cancel it with 'hedgerow runs cancel {run.id}'."
             )
         return carry_out(settings, engine, run.id)
-
-    def accept(self, uid: str, *, reviewer: str = "", note: str = "") -> Decided:
-        """Accept a variant as it stands.
-
-        Args:
-            uid: of the variant.
-            reviewer: who decides; otherwise the name that the project was opened with.
-            note: a remark, stored with the decision.
-
-        Raises:
-            HedgerowError: there is no such variant, or no name of a reviewer.
-
-        >>> project = example_project()
-        >>> uid = project.variants(status="pending")["uid"].iloc[0]
-        >>> project.accept(uid, reviewer="me").status
-        'accepted'
-        """
-        return deciding.accept(self._home, uid, reviewer, note)
-
-    def reject(self, uid: str, *, reason: str = "", reviewer: str = "", note: str = "") -> Decided:
-        """Reject a variant.
-
-        Args:
-            uid: of the variant.
-            reason: an id such as 'wrong_type'; without one 'other'.
-            reviewer, note: as in `accept`.
-
-        Raises:
-            HedgerowError: as in `accept`, or there is no such reason.
-
-        >>> project = example_project()
-        >>> uid = project.variants(status="pending")["uid"].iloc[0]
-        >>> project.reject(uid, reviewer="me", note="Nobody says so.").status
-        'rejected'
-        """
-        return deciding.reject(self._home, uid, reason, reviewer, note)
-
-    def edit(
-        self,
-        uid: str,
-        text: str | None = None,
-        *,
-        type: str | None = None,
-        cue: str | None = None,
-        reviewer: str = "",
-        note: str = "",
-    ) -> Decided:
-        """Replace a variant by a better wording, or give it its right type or cue.
-
-        Returns:
-            With the uid of the new variant as ``child``; that one is accepted.
-
-        Raises:
-            HedgerowError: as in `accept`, nothing is changed, or there is no such type.
-
-        >>> project = example_project()
-        >>> uid = project.variants(status="pending")["uid"].iloc[0]
-        >>> project.edit(uid, "The bridge isn't safe.", reviewer="me").status
-        'superseded'
-        """
-        return deciding.edit(self._home, uid, text, type, cue, reviewer, note)
-
-    def write(
-        self, anchor: str, type: str, text: str, *, cue: str | None = None, reviewer: str = ""
-    ) -> Decided:
-        """Add a variant of your own, accepted at once.
-
-        Args:
-            anchor: the uid of the anchor it is made for.
-            type: its variant type, such as 'verbal'; ``cue`` where the type has one.
-
-        Raises:
-            HedgerowError: there is no such anchor or type, or the text can't be a variant.
-
-        >>> project = example_project()
-        >>> anchor = project.anchors()["uid"].iloc[0]
-        >>> project.write(anchor, "verbal", "The bridge was never safe.", reviewer="me").status
-        'accepted'
-        """
-        return deciding.write(self._home, anchor, type, text, cue, reviewer)
-
-    def settle(
-        self, uid: str, verdict: str, *, reason: str = "", reviewer: str = "", note: str = ""
-    ) -> Decided:
-        """Settle a conflict: this verdict counts instead of those that contradict each other.
-
-        Args:
-            verdict: accept or reject.
-
-        Raises:
-            HedgerowError: as in `accept` and `reject`, or the variant is in no conflict.
-
-        >>> project = example_project()
-        >>> uid = project.variants(status="pending")["uid"].iloc[0]
-        >>> decided = project.accept(uid, reviewer="me")
-        >>> project.reject(uid, reviewer="you", note="Hardly.").in_conflict
-        True
-        >>> project.settle(uid, "accept", reviewer="me").status
-        'accepted'
-        """
-        if _verdict(verdict) is Verdict.ACCEPT:
-            if reason:
-                raise HedgerowError("Expected a reason with 'reject' only; give a note instead.")
-            return deciding.accept(self._home, uid, reviewer, note, settles=True)
-        return deciding.reject(self._home, uid, reason, reviewer, note, settles=True)
-
-    def decide_by_rule(
-        self,
-        rule: str,
-        verdict: str,
-        *,
-        reason: str = "",
-        note: str = "",
-        type: str | None = None,
-        reviewer: str = "",
-        dry_run: bool = False,
-    ) -> ByRule:
-        """Decide on every pending variant that a rule matches; one undo takes it back.
-
-        Args:
-            rule: such as 'levenshtein > 60', 'no flags' or 'source = NAME', joined by 'and'.
-            verdict: accept or reject.
-            type: only variants of this type.
-            dry_run: only count.
-
-        Raises:
-            HedgerowError: the rule can't be read, or as in `accept` and `reject`.
-
-        >>> project = example_project()
-        >>> measured = project.diagnose()
-        >>> project.decide_by_rule("levenshtein < 10", "accept", reviewer="me").matches.total
-        1
-        """
-        return deciding.decide_by_rule(
-            self._home,
-            rule,
-            _verdict(verdict),
-            reason=reason,
-            note=note,
-            types=() if type is None else (type,),
-            reviewer=reviewer,
-            dry_run=dry_run,
-        )
-
-    def note(self, uid: str, text: str, *, reviewer: str = "") -> int:
-        """Leave a note on a variant that decides nothing; how many it has now.
-
-        Raises:
-            HedgerowError: as in `accept`, or the note is empty.
-
-        >>> project = example_project()
-        >>> project.note(project.variants()["uid"].iloc[0], "As in the south.", reviewer="me")
-        1
-        """
-        return deciding.leave_note(self._home, uid, text, reviewer)
-
-    def undo(self, *, reviewer: str = "") -> Undone:
-        """Take back the last thing a reviewer did: a decision, a rule's, an edit or a note.
-
-        Raises:
-            HedgerowError: there is no such reviewer.
-
-        >>> project = example_project()
-        >>> uid = project.variants(status="pending")["uid"].iloc[0]
-        >>> decided = project.accept(uid, reviewer="me")
-        >>> project.undo(reviewer="me").number
-        1
-        """
-        return deciding.undo(self._home, reviewer)
 
     def release(
         self,
@@ -424,7 +288,7 @@ class Project:
         >>> example_project().release("first").number
         1
         """
-        from hedgerow.releases import make_release
+        from hedgerow.data.releases import make_release
 
         return make_release(
             self._home,
@@ -440,7 +304,7 @@ class Project:
         >>> example_project().releases()
         []
         """
-        from hedgerow.releases import releases
+        from hedgerow.data.releases import releases
 
         return releases(self._home)
 
@@ -455,154 +319,6 @@ class Project:
         >>> project.get_release(1).hash == release.hash
         True
         """
-        from hedgerow.releases import find_release
+        from hedgerow.data.releases import find_release
 
         return find_release(self._home, number)
-
-    def train(
-        self,
-        release: Release | int | None = None,
-        *,
-        preset: str | None = None,
-        recipe: str | Path | None = None,
-        seed: int | None = None,
-        **settings: Any,
-    ) -> TrainedEncoder:
-        """Finetune an encoder on a release and measure what that changed.
-
-        Args:
-            release: otherwise the newest, made of all sources if there is none.
-            preset: quick, standard, thorough or paper; otherwise the one that fits the release.
-            recipe: a YAML file in place of a preset.
-            seed: decides order and dropout; the same one unless named.
-            settings: changes of the recipe, such as ``max_steps=100`` or
-                ``base_encoder="my_encoder"`` (see docs/training.md).
-
-        Returns:
-            A `SentenceTransformer` with ``run``, ``folder`` and ``figures``.
-
-        Raises:
-            HedgerowError: too little to train on, a wrong setting, or the run ended early;
-                'hedgerow run ID' goes on with it.
-        """
-        from hedgerow.training import train
-
-        return train(
-            self._home,
-            _number(release),
-            preset=preset,
-            recipe=Path(recipe) if recipe else None,
-            settings=settings,
-            seed=_seed(seed),
-        )
-
-    def similarity(
-        self,
-        model: Model,
-        pairs: Iterable[Sequence[str]] | None = None,
-        *,
-        before: Model | None = None,
-    ) -> pd.DataFrame:
-        """How similar sentence pairs are to a model, and to another before it.
-
-        Args:
-            model: a loaded encoder, a folder, or a name.
-            pairs: of two sentences each, and a label if you like; otherwise those of the
-                HedgeTriple paper's Figure 1.
-            before: what to compare it with.
-
-        Returns:
-            anchor, text, label, series ('before' or 'after') and cosine in [-1, 1].
-
-        Raises:
-            HedgerowError: no such encoder, or something else than pairs.
-
-        >>> rows = example_project().similarity("all-MiniLM-L6-v2", [("It is on.", "It is on.")])
-        >>> rows["cosine"].round(2).tolist()
-        [1.0]
-        """
-        from hedgerow.similarities import similarities
-
-        return similarities(self._home, model, pairs, before)
-
-    def benchmark(
-        self,
-        model: TrainedEncoder | str | Path,
-        name: str,
-        *,
-        data: str | Path | None = None,
-        architecture: str = "",
-        query_prompt: str | None = None,
-        document_prompt: str | None = None,
-        release: Release | int | None = None,
-        split: str = "test",
-    ) -> Score:
-        """Measure a model with a benchmark, or with a task of mteb's or lm_eval's.
-
-        Args:
-            model: one that was trained here, a folder, or a name.
-            name: such as 'semantoneg' or 'nevir', see docs/benchmarks.md; or 'mteb:TASK'; or
-                'lm_eval:TASK' for a language model.
-            data: in the published format; otherwise what was named last, or the model hub's. For
-                'lm_eval:TASK', a folder with tasks of your own.
-            architecture: otherwise what the model's files say.
-            query_prompt, document_prompt: put before each; otherwise the model's own.
-            release, split: what 'hedgerow' measures on: the newest, and test, unless named.
-
-        Raises:
-            HedgerowError: no such model, benchmark or data, or the run ended early.
-        """
-        from hedgerow.benchmarks import measure
-
-        scores = measure(
-            self._home,
-            name,
-            _name_of(self._home, model),
-            data=Path(data) if data else None,
-            release=_number(release),
-            split=asked.split_of(split) or Split.TEST,
-            options={
-                "architecture": architecture,
-                "query_prompt": query_prompt,
-                "document_prompt": document_prompt,
-            },
-        )
-        return scores[0]
-
-
-def _number(release: Release | int | None) -> int | None:
-    if release is None or isinstance(release, int):
-        return release
-    number = getattr(release, "number", None)
-    if not isinstance(number, int):
-        raise HedgerowError(f"Expected a release or its number, found {release!r}.")
-    return number
-
-
-def _seed(given: int | None) -> int | None:
-    if given is not None and not isinstance(given, int):
-        raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
-    return given
-
-
-def _verdict(name: str) -> Verdict:
-    found = {"accept": Verdict.ACCEPT, "reject": Verdict.REJECT}.get(name)
-    if found is None:
-        raise HedgerowError(f"Expected accept or reject, found {name!r}.")
-    return found
-
-
-def _name_of(home: Home, model: TrainedEncoder | str | Path) -> str:
-    """The folder or name by which a run finds a model again."""
-    if isinstance(model, str | Path):
-        return str(model)
-    folder = getattr(model, "folder", None)
-    if folder is None:
-        raise HedgerowError(
-            f"Expected a model that was trained here, a folder or a name, found a "
-            f"{type(model).__name__} in memory; save it with save_pretrained and give its folder."
-        )
-    from curation.encoders.registered import encoder_name
-
-    with reading(home.engine) as session:
-        return encoder_name(session, home.settings, str(folder))

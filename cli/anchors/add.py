@@ -27,7 +27,7 @@ from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.anchors.importing.sample import LONG, SHORT, lengths
 from curation.plurals import counted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
-from hedgerow.anchors import add_file
+from hedgerow.data.anchors import add_file
 
 STANDARD_INPUT = "standard input"
 

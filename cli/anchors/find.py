@@ -8,7 +8,7 @@ from rich.table import Table
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
-from curation.anchors.lookup import AnchorFilter, FoundAnchor, find_anchors
+from curation.anchors.lookup import AnchorFilter, FoundAnchor, find_anchors, source_named
 from db.engine import reading
 from db.models import Split
 
@@ -39,6 +39,8 @@ def list_anchors(
     )
     _, engine = open_home()
     with reading(engine) as session:
+        if source:
+            source_named(session, source)
         page = find_anchors(session, wanted, limit=limit, offset=offset)
     rows = [(a.uid, a.text, a.source, a.genre, a.split.value, a.variants) for a in page.anchors]
     lines: list[str | Table] = [table_of(*TITLES, rows=rows)] if rows else []

@@ -29,7 +29,7 @@ from curation.plurals import counted
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.roles import ROLES
 from db.errors import HedgerowError
-from hedgerow.generating import Cost, cost_of, request_of, store_request
+from hedgerow.data.generating import Cost, cost_of, request_of, store_request
 
 TOLD = 8
 """Sources that a message names."""

@@ -8,7 +8,7 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
 from db.engine import reading
-from hedgerow.progress import progress_bar
+from hedgerow.runs.progress import progress_bar
 from training.hub.adapter_export import LARGEST, Written, source_in, source_of, write_adapter
 
 

@@ -31,7 +31,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
-from hedgerow.benchmarks import MTEB, named_data, request_for, tasks_folder
+from hedgerow.models.benchmarks import MTEB, named_data, request_for, tasks_folder
 from training.benchmarks.catalogue import benchmark_names
 from training.benchmarks.contamination import (
     bundled_texts_told,

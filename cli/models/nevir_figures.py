@@ -15,7 +15,7 @@ from curation.release.export.file_formats import csv_bytes
 from db.engine import reading
 from db.errors import HedgerowError
 from db.runs import get_run
-from hedgerow.running import located
+from hedgerow.runs.running import located
 from training.models.rankers import KIND
 from training.ranking.epochs import (
     NAMES,

@@ -17,7 +17,7 @@ from curation.validation import checked
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.progress import err, text_of
+from hedgerow.runs.progress import err, text_of
 from training.models.rankers import KIND
 from training.ranking.epochs import epochs_of
 from training.ranking.pairs import PUBLISHED, keep_pairs_of, keep_untested, kept_pairs

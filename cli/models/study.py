@@ -14,9 +14,9 @@ from cli.shared.terminal import AsJson, ReleaseNumber, show
 from db.engine import reading, writing
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.benchmarks import data_of
-from hedgerow.progress import err, text_of
-from hedgerow.running import located
+from hedgerow.models.benchmarks import data_of
+from hedgerow.runs.progress import err, text_of
+from hedgerow.runs.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.data.sources import DataChoice, kept_data, require_hub
 from training.benchmarks.results.queries import of_run

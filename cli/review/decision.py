@@ -7,7 +7,7 @@ import typer
 
 from cli.shared.terminal import show
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from hedgerow.deciding import Decided
+from hedgerow.data.deciding import Decided
 
 Uid = Annotated[str, typer.Argument(help="The variant's uid.")]
 

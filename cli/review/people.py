@@ -10,7 +10,7 @@ from cli.shared.terminal import AsJson, show
 from curation.review.people import merging
 from curation.review.people.reviewers import find_person, people, rename_person
 from db.engine import reading, writing
-from hedgerow.progress import err, text_of
+from hedgerow.runs.progress import err, text_of
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]
 

@@ -11,7 +11,7 @@ from curation.plurals import counted
 from db.models import Run
 from db.run_folders import log_file
 from db.settings import Settings
-from hedgerow.running import figures_so_far, located
+from hedgerow.runs.running import figures_so_far, located
 from training.recipe.plan import KIND as TRAIN
 from training.runs.kinds import calls_made, kind_of
 

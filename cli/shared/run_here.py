@@ -9,7 +9,7 @@ from db.engine import reading
 from db.errors import RunIncomplete
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.running import carry_out
+from hedgerow.runs.running import carry_out
 
 
 def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:

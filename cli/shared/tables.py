@@ -6,7 +6,7 @@ from typing import Literal
 from rich.table import Table
 
 from db.models import Status
-from hedgerow.progress import text_of
+from hedgerow.runs.progress import text_of
 
 NUMBERS = frozenset(
     {

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from cli.shared.faults import WrongUsage, fault
 from db.errors import HedgerowError, NothingToDo, RunEnded
-from hedgerow.progress import err, text_of
+from hedgerow.runs.progress import err, text_of
 
 LARGEST_NUMBER = 2**31 - 1
 """PostgreSQL's largest, of a run, a release, a version; a limit of more rows is none."""

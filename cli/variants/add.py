@@ -18,7 +18,7 @@ from curation.variants.importing.roles import (
     ColumnRoles,
 )
 from db.models import Verdict
-from hedgerow.variant_import import import_variants
+from hedgerow.data.variant_import import import_variants
 
 
 def variants_add(

@@ -11,7 +11,11 @@ from sqlmodel import col
 from curation.anchors.current_revision import current_wording
 from curation.project.search import SearchKind, matches
 from curation.review.people.reviewers import shown_name
+from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
+
+TOLD = 8
+"""Sources that a message names."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,24 @@ def source_ids(session: Session) -> dict[str, int]:
     """The number of each source of anchors by its name, in alphabetical order."""
     query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
     return dict(session.execute(query).all())
+
+
+def source_named(session: Session, name: str) -> int:
+    """The number of the source of anchors with this name, in any case where no other has it.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    known = source_ids(session)
+    found = known.get(name) or next(
+        (number for other, number in known.items() if other.lower() == name.lower()), None
+    )
+    if found is None:
+        told = ", ".join(list(known)[:TOLD]) + (", …" if len(known) > TOLD else "")
+        raise HedgerowError(
+            f"Expected a source of anchors ({told or 'there is none yet'}), found {name[:80]!r}."
+        )
+    return found
 
 
 def known_genres(session: Session) -> list[str]:

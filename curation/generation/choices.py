@@ -70,7 +70,7 @@ def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -
         if price_of(session, name) != Price():  # 0, if somebody has said so, is a price
             raise HedgerowError(
                 f"A cap in money needs a price, and run {run_id} was started without one for "
-                f"'{name}'; cap its calls with --max-calls."
+                f"'{name}'; cap the number of calls instead."
             )
 
 

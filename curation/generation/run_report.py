@@ -211,13 +211,6 @@ def _in_full(session: Session, call: ModelCall, text: str) -> ShownCall:
     )
 
 
-def has_failures(session: Session, run_id: int) -> bool:
-    """Whether a call of a run failed, or its answer lacked something."""
-    lacking = (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != "")
-    query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, lacking).limit(1)
-    return session.execute(query).first() is not None
-
-
 def is_measured(session: Session, run_id: int) -> bool:
     """Whether every variant of a run has its distances."""
     its = select(col(Diagnostic.variant_id)).where(col(Diagnostic.variant_id) == col(Variant.id))

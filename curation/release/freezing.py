@@ -192,8 +192,8 @@ def _write(session: Session, head: dict[str, Any], selection: Selection) -> int:
 def _nothing(selection: Selection, accepted: int) -> str:
     if not accepted:
         return (
-            "There is nothing to release: no variant is accepted; accept some on the Review page "
-            "or with 'hedgerow review accept'."
+            "There is nothing to release: no variant is accepted; accept some first, on the "
+            "Review page for example."
         )
     left_out = "in incomplete families" if selection.complete else "too far from their anchors"
     return (
@@ -388,7 +388,7 @@ def get_release(session: Session, number: int | None = None) -> Release:
         return release
     last = session.execute(select(func.max(Release.number))).scalar()
     if last is None:
-        raise NoSuchRelease("There is no release yet; make one with 'hedgerow release create'.")
+        raise NoSuchRelease("There is no release yet; make one first ('hedgerow release create').")
     raise NoSuchRelease(f"There is no release {number}; the newest has the number {last}.")
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.anchors.lookup import source_named
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import bulk_store_decisions
@@ -105,7 +106,12 @@ class SourceClause:
         its = (
             select(col(Anchor.id))
             .join(Source, col(Source.id) == Anchor.source_id)
-            .where(func.lower(col(Source.name)) == self.name.lower())
+            .where(
+                or_(
+                    col(Source.name) == self.name,  # SQLite lowers no letter with an accent
+                    func.lower(col(Source.name)) == self.name.lower(),
+                )
+            )
         )
         found = col(Variant.anchor_id).in_(its)
         return found if self.same else ~found
@@ -225,7 +231,7 @@ def find_matches(
     Raises:
         HedgerowError: as ``apply_rule``.
     """
-    _check_types(session, types)
+    _check_names(session, rule, types)
     query = _matching(session, rule, types, select(col(Variant.type_id), func.count()))
     by_type = dict(session.execute(query.group_by(col(Variant.type_id))).all())
     if reason is not None:
@@ -252,12 +258,12 @@ def apply_rule(
         types: as in `find_matches`.
 
     Raises:
-        HedgerowError: a type is unknown, or the reason of a rejection is, or is not one for all
-            types that match.
+        HedgerowError: a type or a source is unknown, or the reason of a rejection is, or is not
+            one for all types that match.
     """
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
-    _check_types(session, types)
+    _check_names(session, rule, types)
     unmeasured = _count_unmeasured(session, rule, types)
     wanted = select(col(Variant.id), col(Variant.version), col(Variant.type_id))
     query = _matching(session, rule, types, wanted).order_by(col(Variant.id))
@@ -285,7 +291,10 @@ def apply_rule(
     return Applied(Matches(dict(Counter(row[2] for row in found)), unmeasured), action_id)
 
 
-def _check_types(session: Session, types: Collection[str]) -> None:
+def _check_names(session: Session, rule: BulkRule, types: Collection[str]) -> None:
+    for clause in rule.clauses:
+        if isinstance(clause, SourceClause):
+            source_named(session, clause.name)
     for type_id in types:
         known_type(list_types(session), type_id)
 

@@ -53,7 +53,7 @@ def shown_to_settle(session: Session, uid: str) -> ShownCard:
     variant = find_variant(session, uid)
     if not contested(session, [variant]):
         raise HedgerowError(
-            f"Expected a variant in conflict, found {uid}, which is {variant.status}; decide on it "
-            "with 'hedgerow review accept' or 'reject'."
+            f"Expected a variant in conflict, found {uid}, which is {variant.status}; accept "
+            "or reject it without settling."
         )
     return shown(variant, settles=True)

@@ -24,7 +24,7 @@ from cli.shared.terminal import show
 from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
-from hedgerow.progress import progress_bar
+from hedgerow.runs.progress import progress_bar
 from tests.cli.support.commands import ask, complaint, ended, process, said
 from tests.support.checkout import ROOT
 from tests.support.factories import add_anchor
@@ -351,7 +351,7 @@ def test_the_bar_shows_a_share_and_leaves_counting_to_the_message(
     """A training's steps are a part of its run's, so that '1/120' would contradict its message."""
     shown = io.StringIO()
     monkeypatch.setattr(
-        "hedgerow.progress.err", Console(file=shown, force_terminal=True, width=100)
+        "hedgerow.runs.progress.err", Console(file=shown, force_terminal=True, width=100)
     )
     with progress_bar() as report:
         report(30, 120, "Training: step 1 of 3.")

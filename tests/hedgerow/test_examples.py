@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 
 import hedgerow
-from hedgerow.anchors import Anchors
-from hedgerow.variants import Variants
+from hedgerow.data.anchors import Anchors
+from hedgerow.data.variants import Variants
 from tests.hedgerow.conftest import Example
 
-MODULES = ("anchors", "project", "releases", "variants")
+MODULES = (
+    "data.anchors",
+    "data.releases",
+    "data.variants",
+    "modelling",
+    "project",
+    "reviewing",
+)
 
 IN_DOCS = {"train", "benchmark"}
 """Take a while; docs/python.md has their example, and its test runs it."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from sqlalchemy.engine import URL
 
 import hedgerow
-from hedgerow import progress
+from hedgerow.runs import progress
 from tests.hedgerow.conftest import Example
 from tests.support.databases import both_databases
 
@@ -168,3 +168,35 @@ def test_a_notebook_shows_a_bar_of_plain_text(monkeypatch: pytest.MonkeyPatch) -
     with progress.progress_bar() as report:
         report(1, 4, "Measuring.")
     assert cell.shown == ["", "━" * 8 + "─" * 22 + "  25% Measuring.", ""]
+
+
+def test_a_name_that_nothing_has_is_said(example_project: Example, tmp_path: Path) -> None:
+    project = example_project()
+    file = tmp_path / "claims.csv"
+    file.write_text("claim\nThe lamp is bright.\n")
+    for ask, said in (
+        (lambda: project.anchors(source="Cofee"), "source of anchors"),
+        (lambda: project.decide_by_rule("source = Cofee", "accept"), "source of anchors"),
+        (lambda: project.decide_by_rule("source != Cofee", "accept", dry_run=True), "'Cofee'"),
+        (lambda: project.generate(provider="rules", wait=5), "there is no such setting"),
+        (lambda: hedgerow.open(file), "found the file .*claims.csv"),
+    ):
+        with pytest.raises(hedgerow.HedgerowError, match=said):
+            ask()
+    assert len(project.variants(status="pending")) == 1
+
+
+def test_a_nameless_reviewer_is_asked_for_a_name(tmp_path: Path) -> None:
+    project = hedgerow.open(tmp_path / "new")
+    with pytest.raises(hedgerow.HedgerowError, match="reviewer's name, found none; name yourself"):
+        project.undo()
+
+
+def test_calls_that_brought_too_little_are_named(example_project: Example) -> None:
+    project = example_project()
+    project.anchors.add(["Ann sings.", "The road is long."])
+    done = project.generate(provider="rules", types=["verbal", "affixal"])
+    failed = project.failed_calls(done["run"]).set_index("anchor")
+    assert failed.loc["Ann sings.", "state"] == "incomplete"
+    assert "affixal: no sure opposite" in failed.loc["Ann sings.", "problem"]
+    assert done["missing"] == {"affixal": len(failed)}

@@ -97,7 +97,7 @@ def price_under(session: Session, model: str, cap: float | None) -> Price:
     if price is None and cap is not None:
         raise HedgerowError(
             f"A cap in money needs a price, and none is known for '{model}'; set it with 'hedgerow "
-            "prices set', or cap the calls with --max-calls."
+            "prices set' or in Settings, or cap the number of calls instead."
         )
     return price or Price()
 

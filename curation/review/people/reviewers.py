@@ -113,11 +113,11 @@ def find_reviewer(session: Session, name: str) -> Reviewer:
     Raises:
         HedgerowError: there is none.
     """
-    reviewer = get_reviewer(session, canonical(name))
+    reviewer = get_reviewer(session, _checked(name))
     if reviewer is None:
         raise HedgerowError(
-            f"There is no reviewer {name!r}; name one who has decided something with --reviewer or "
-            "HEDGEROW_REVIEWER."
+            f"There is no reviewer {name!r}; name one who has decided something (reviewer, or "
+            "HEDGEROW_REVIEWER)."
         )
     return reviewer
 
@@ -246,10 +246,12 @@ def is_by(session: Session, column: Any, reviewer_id: int) -> ColumnElement[bool
 
 
 def _checked(
-    name: str, *, else_do: str = "name yourself with --reviewer or HEDGEROW_REVIEWER"
+    name: str, *, else_do: str = "name yourself as the reviewer, or set HEDGEROW_REVIEWER"
 ) -> str:
     clean = canonical(name)
-    if not clean or len(clean) > MAX_NAME:
+    if not clean:
+        raise HedgerowError(f"Expected a reviewer's name, found none; {else_do}.")
+    if len(clean) > MAX_NAME:
         raise HedgerowError(
             f"Expected a reviewer's name of 1 to {MAX_NAME} characters, found {len(clean)}; "
             f"{else_do}."

@@ -100,7 +100,7 @@ def _check_reviewers(session: Session, staged: Staged, choices: Choices) -> None
     if not choices.reviewer:
         raise HedgerowError(
             f"{staged.facts.name} has {counted(nameless, 'verdict')} without a reviewer's name; "
-            "name the reviewer (--reviewer, HEDGEROW_REVIEWER, or the name under which you review)."
+            "name the reviewer, or set HEDGEROW_REVIEWER."
         )
     check_person(session, choices.reviewer)
 

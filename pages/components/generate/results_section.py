@@ -8,8 +8,9 @@ import streamlit as st
 from curation.generation.choices import is_trial
 from curation.generation.costs.spent import CostRow, cost_rows
 from curation.generation.duplicates import calls_by_state
+from curation.generation.lacking_calls import has_failures
 from curation.generation.request import Which
-from curation.generation.run_report import CueRow, cue_rows, has_failures, missing_types
+from curation.generation.run_report import CueRow, cue_rows, missing_types
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
 from db.models import CallState, Run, RunState

@@ -192,7 +192,7 @@ def test_a_source_and_a_version_are_named_as_people_call_them() -> None:
     asked = ["generate", "--model", "fake", "--dry-run"]
     assert ask(*asked, "--source", "test", "--prompt", "hedge=1")["anchors"] == 9
     sentence = complaint(*asked, "--source", "other")
-    assert "Expected a source of anchors (test), found other." in sentence
+    assert "Expected a source of anchors (test), found 'other'." in sentence
     assert "from 1 to 1, found 2" in complaint(*asked, "--prompt", "hedge=2")
     assert "found poem." in complaint(*asked, "--prompt", "poem=1")
 

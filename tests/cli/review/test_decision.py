@@ -14,7 +14,7 @@ from curation.project.opening import open_project
 from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
-from hedgerow.deciding import NO_REASON
+from hedgerow.data.deciding import NO_REASON
 from tests.cli.support.commands import ask, complaint, said
 
 RULE = ("review", "apply", "--rule", "levenshtein > 30 and no flags")

@@ -10,7 +10,7 @@ from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run
 from hedgerow.home import Home, asked_by
-from hedgerow.running import carry_out
+from hedgerow.runs.running import carry_out
 from training.recipe.inputs import with_full_paths
 from training.recipe.plan import plan
 from training.recipe.presets import fitting, named, reason, recipe_for
@@ -19,7 +19,7 @@ from training.recipe.yaml_text import read_recipe
 from training.runs.trainings import DEFAULT_SEED, request_training
 
 if TYPE_CHECKING:
-    from hedgerow.trained import TrainedEncoder
+    from hedgerow.models.trained import TrainedEncoder
 
 
 class Asked(NamedTuple):
@@ -98,6 +98,6 @@ def train(
         seed=DEFAULT_SEED if seed is None else seed,
     )
     result = carry_out(home.settings, home.engine, asked.run.id)
-    from hedgerow.trained import load_trained
+    from hedgerow.models.trained import load_trained
 
     return load_trained(result)

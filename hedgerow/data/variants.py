@@ -20,7 +20,7 @@ from hedgerow.home import Home
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hedgerow.variant_import import VariantImport
+    from hedgerow.data.variant_import import VariantImport
 
 
 class Variants:
@@ -112,7 +112,7 @@ class Variants:
         >>> project.variants.add(exported)
         <Added 1 anchor, 2 variants and 2 verdicts of 2 rows>
         """
-        from hedgerow.variant_import import import_variants
+        from hedgerow.data.variant_import import import_variants
 
         return import_variants(
             self._home,

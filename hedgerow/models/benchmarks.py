@@ -15,7 +15,7 @@ from db.models import Split
 from db.named_files import expanded
 from db.settings import Settings
 from hedgerow.home import Home, asked_by
-from hedgerow.running import carry_out
+from hedgerow.runs.running import carry_out
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import (
     DataChoice,

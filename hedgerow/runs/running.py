@@ -20,7 +20,7 @@ from db.execution import execute
 from db.models import CallState, Run, RunState
 from db.runs import get_run, last_metrics
 from db.settings import Settings
-from hedgerow.progress import Report, is_watched, progress_bar
+from hedgerow.runs.progress import Report, is_watched, progress_bar
 from training.runs.kinds import WORK
 
 FOLLOW_SECONDS = 0.5

@@ -26,7 +26,7 @@ from curation.anchors.importing.insert import (
 )
 from curation.anchors.importing.nli_texts import Originals, guess_columns, read_originals
 from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
-from curation.anchors.lookup import AnchorFilter, find_anchors
+from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
 from curation.plurals import counted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading, writing
@@ -130,6 +130,9 @@ class Anchors:
         Returns:
             A row an anchor: uid, text, source, genre, language, split, variants (how many).
 
+        Raises:
+            HedgerowError: there is no such source or split.
+
         >>> project = example_project()
         >>> list(project.anchors(search="bridge")["text"])
         ['The bridge is safe.']
@@ -145,6 +148,8 @@ class Anchors:
             without_variants=without_variants,
         )
         with reading(self._home.engine) as session:
+            if source:
+                source_named(session, source)
             found = find_anchors(session, wanted, limit=ALL, offset=0).anchors
         rows = [
             (a.uid, a.text, a.source, a.genre, a.language, a.split.value, a.variants) for a in found

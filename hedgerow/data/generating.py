@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.lookup import source_ids
+from curation.anchors.lookup import source_named
 from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import find_version, seed_prompts
@@ -23,9 +23,6 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import get_run
 from hedgerow.home import Home, asked_by
-
-TOLD = 8
-"""Sources that a message names."""
 
 
 class Cost(NamedTuple):
@@ -127,19 +124,11 @@ def _chosen(
                 f"'{type_id}' comes with imported anchors and is asked of nobody; name others."
             )
     if source:
-        selection = selection.model_copy(update={"source_id": _source(session, source)})
+        selection = selection.model_copy(update={"source_id": source_named(session, source)})
     chosen = dict(
         _version(session, request.roles, name, number) for name, number in prompts.items()
     )
     return request.model_copy(update={"selection": selection, "prompts": chosen})
-
-
-def _source(session: Session, name: str) -> int:
-    known = source_ids(session)
-    if name not in known:
-        told = ", ".join(list(known)[:TOLD]) + (", …" if len(known) > TOLD else "")
-        raise HedgerowError(f"Expected a source of anchors ({told}), found {name}.")
-    return known[name]
 
 
 def _version(session: Session, roles: Sequence[Role], name: str, number: int) -> tuple[Role, int]:

@@ -28,8 +28,8 @@ from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
-from hedgerow.progress import progress_bar
-from hedgerow.running import carry_out
+from hedgerow.runs.progress import progress_bar
+from hedgerow.runs.running import carry_out
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ def import_variants(
     language: str,
     dry_run: bool,
 ) -> VariantImport:
-    """See `hedgerow.variants.Variants.add`; the mapping as COLUMN=ROLE, verdicts as WORD=accept."""
+    """See `Variants.add` of `hedgerow.data.variants`; the mapping as COLUMN=ROLE, verdicts as
+    WORD=accept.
+    """
     meanings = parse_meanings(verdicts)
     with readable(file):
         parts = parts_of_path(file)

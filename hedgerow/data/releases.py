@@ -18,7 +18,7 @@ from db.models import Release as Row
 from db.models import Split
 from hedgerow.asked import split_of
 from hedgerow.home import Home, asked_by
-from hedgerow.progress import progress_bar
+from hedgerow.runs.progress import progress_bar
 from training.benchmarks.contamination import compare
 
 if TYPE_CHECKING:

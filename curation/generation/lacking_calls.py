@@ -1,0 +1,72 @@
+"""The calls of a run that failed, or whose answers lack a type that was asked for."""
+
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from db.models import Anchor, AnchorRevision, Answer, CallState, ModelCall
+
+
+class LackingCall(NamedTuple):
+    """A call that failed, or whose answer lacks something.
+
+    Attributes:
+        uid, anchor: of the anchor, in the wording that was asked about.
+        types: ids of the types that were asked for.
+        state: failed, or incomplete.
+        problem: of the last answer.
+    """
+
+    uid: str
+    anchor: str
+    role: str
+    types: list[str]
+    state: str
+    problem: str
+
+
+def lacking_calls(session: Session, run_id: int) -> list[LackingCall]:
+    """The calls of a run that failed or whose answers lack something, in the anchors' order."""
+    last = (
+        select(col(Answer.error))
+        .where(col(Answer.call_id) == col(ModelCall.id))
+        .order_by(col(Answer.id).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = (
+        select(
+            col(Anchor.uid),
+            col(AnchorRevision.text),
+            col(ModelCall.role),
+            col(ModelCall.type_ids),
+            col(ModelCall.state),
+            func.coalesce(last, col(ModelCall.problem)),
+        )
+        .join(Anchor, col(Anchor.id) == ModelCall.anchor_id)
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == ModelCall.anchor_id)
+            & (col(AnchorRevision.revision) == ModelCall.anchor_revision),
+        )
+        .where(col(ModelCall.run_id) == run_id, _lacking())
+        .order_by(col(ModelCall.anchor_id), col(ModelCall.id))
+    )
+    return [
+        LackingCall(
+            uid, anchor, role, types, "failed" if state is CallState.FAILED else "incomplete", said
+        )
+        for uid, anchor, role, types, state, said in session.execute(query)
+    ]
+
+
+def _lacking() -> ColumnElement[bool]:
+    return (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != "")
+
+
+def has_failures(session: Session, run_id: int) -> bool:
+    """Whether a call of a run failed, or its answer lacked something."""
+    query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, _lacking()).limit(1)
+    return session.execute(query).first() is not None

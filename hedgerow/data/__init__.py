@@ -1,0 +1,1 @@
+"""What a project holds: anchors, variants with their decisions, and releases."""

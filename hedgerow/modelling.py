@@ -1,0 +1,168 @@
+"""What is trained on a project's releases, and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Split
+from hedgerow import asked
+from hedgerow.home import Home
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hedgerow.data.releases import Release
+    from hedgerow.models.benchmarks import Score
+    from hedgerow.models.similarities import Model
+    from hedgerow.models.trained import TrainedEncoder
+
+
+class Modelling:
+    """The models of `hedgerow.Project`."""
+
+    _home: Home
+
+    def train(
+        self,
+        release: Release | int | None = None,
+        *,
+        preset: str | None = None,
+        recipe: str | Path | None = None,
+        seed: int | None = None,
+        **settings: Any,
+    ) -> TrainedEncoder:
+        """Finetune an encoder on a release and measure what that changed.
+
+        Args:
+            release: otherwise the newest, made of all sources if there is none.
+            preset: quick, standard, thorough or paper; otherwise the one that fits the release.
+            recipe: a YAML file in place of a preset.
+            seed: decides order and dropout; the same one unless named.
+            settings: changes of the recipe, such as ``max_steps=100`` or
+                ``base_encoder="my_encoder"`` (see docs/training.md).
+
+        Returns:
+            A `SentenceTransformer` with ``run``, ``folder`` and ``figures``.
+
+        Raises:
+            HedgerowError: too little to train on, a wrong setting, or the run ended early;
+                'hedgerow run ID' goes on with it.
+        """
+        from hedgerow.models.training import train
+
+        return train(
+            self._home,
+            _number(release),
+            preset=preset,
+            recipe=Path(recipe) if recipe else None,
+            settings=settings,
+            seed=_seed(seed),
+        )
+
+    def similarity(
+        self,
+        model: Model,
+        pairs: Iterable[Sequence[str]] | None = None,
+        *,
+        before: Model | None = None,
+    ) -> pd.DataFrame:
+        """How similar sentence pairs are to a model, and to another before it.
+
+        Args:
+            model: a loaded encoder, a folder, or a name.
+            pairs: of two sentences each, and a label if you like; otherwise those of the
+                HedgeTriple paper's Figure 1.
+            before: what to compare it with.
+
+        Returns:
+            anchor, text, label, series ('before' or 'after') and cosine in [-1, 1].
+
+        Raises:
+            HedgerowError: no such encoder, or something else than pairs.
+
+        >>> rows = example_project().similarity("all-MiniLM-L6-v2", [("It is on.", "It is on.")])
+        >>> rows["cosine"].round(2).tolist()
+        [1.0]
+        """
+        from hedgerow.models.similarities import similarities
+
+        return similarities(self._home, model, pairs, before)
+
+    def benchmark(
+        self,
+        model: TrainedEncoder | str | Path,
+        name: str,
+        *,
+        data: str | Path | None = None,
+        architecture: str = "",
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+        release: Release | int | None = None,
+        split: str = "test",
+    ) -> Score:
+        """Measure a model with a benchmark, or with a task of mteb's or lm_eval's.
+
+        Args:
+            model: one that was trained here, a folder, or a name.
+            name: such as 'semantoneg' or 'nevir', see docs/benchmarks.md; or 'mteb:TASK'; or
+                'lm_eval:TASK' for a language model.
+            data: in the published format; otherwise what was named last, or the model hub's. For
+                'lm_eval:TASK', a folder with tasks of your own.
+            architecture: otherwise what the model's files say.
+            query_prompt, document_prompt: put before each; otherwise the model's own.
+            release, split: what 'hedgerow' measures on: the newest, and test, unless named.
+
+        Raises:
+            HedgerowError: no such model, benchmark or data, or the run ended early.
+        """
+        from hedgerow.models.benchmarks import measure
+
+        scores = measure(
+            self._home,
+            name,
+            _name_of(self._home, model),
+            data=Path(data) if data else None,
+            release=_number(release),
+            split=asked.split_of(split) or Split.TEST,
+            options={
+                "architecture": architecture,
+                "query_prompt": query_prompt,
+                "document_prompt": document_prompt,
+            },
+        )
+        return scores[0]
+
+
+def _number(release: Release | int | None) -> int | None:
+    if release is None or isinstance(release, int):
+        return release
+    number = getattr(release, "number", None)
+    if not isinstance(number, int):
+        raise HedgerowError(f"Expected a release or its number, found {release!r}.")
+    return number
+
+
+def _seed(given: int | None) -> int | None:
+    if given is not None and not isinstance(given, int):
+        raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
+    return given
+
+
+def _name_of(home: Home, model: TrainedEncoder | str | Path) -> str:
+    """The folder or name by which a run finds a model again."""
+    if isinstance(model, str | Path):
+        return str(model)
+    folder = getattr(model, "folder", None)
+    if folder is None:
+        raise HedgerowError(
+            f"Expected a model that was trained here, a folder or a name, found a "
+            f"{type(model).__name__} in memory; save it with save_pretrained and give its folder."
+        )
+    from curation.encoders.registered import encoder_name
+
+    with reading(home.engine) as session:
+        return encoder_name(session, home.settings, str(folder))

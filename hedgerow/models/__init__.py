@@ -1,0 +1,1 @@
+"""What a project trains and measures."""

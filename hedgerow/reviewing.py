@@ -1,0 +1,191 @@
+"""What a reviewer does with a project's variants."""
+
+from __future__ import annotations
+
+from db.errors import HedgerowError
+from db.models import Verdict
+from hedgerow.data import deciding
+from hedgerow.data.deciding import ByRule, Decided, Undone
+from hedgerow.home import Home
+
+
+class Reviewing:
+    """The decisions of `hedgerow.Project`."""
+
+    _home: Home
+
+    def accept(self, uid: str, *, reviewer: str = "", note: str = "") -> Decided:
+        """Accept a variant as it stands.
+
+        Args:
+            uid: of the variant.
+            reviewer: who decides; otherwise the name that the project was opened with.
+            note: a remark, stored with the decision.
+
+        Raises:
+            HedgerowError: there is no such variant, or no name of a reviewer.
+
+        >>> project = example_project()
+        >>> uid = project.variants(status="pending")["uid"].iloc[0]
+        >>> project.accept(uid, reviewer="me").status
+        'accepted'
+        """
+        return deciding.accept(self._home, uid, reviewer, note)
+
+    def reject(self, uid: str, *, reason: str = "", reviewer: str = "", note: str = "") -> Decided:
+        """Reject a variant.
+
+        Args:
+            uid: of the variant.
+            reason: an id such as 'wrong_type'; without one 'other'.
+            reviewer, note: as in `accept`.
+
+        Raises:
+            HedgerowError: as in `accept`, or there is no such reason.
+
+        >>> project = example_project()
+        >>> uid = project.variants(status="pending")["uid"].iloc[0]
+        >>> project.reject(uid, reviewer="me", note="Nobody says so.").status
+        'rejected'
+        """
+        return deciding.reject(self._home, uid, reason, reviewer, note)
+
+    def edit(
+        self,
+        uid: str,
+        text: str | None = None,
+        *,
+        type: str | None = None,
+        cue: str | None = None,
+        reviewer: str = "",
+        note: str = "",
+    ) -> Decided:
+        """Replace a variant by a better wording, or give it its right type or cue.
+
+        Returns:
+            With the uid of the new variant as ``child``; that one is accepted.
+
+        Raises:
+            HedgerowError: as in `accept`, nothing is changed, or there is no such type.
+
+        >>> project = example_project()
+        >>> uid = project.variants(status="pending")["uid"].iloc[0]
+        >>> project.edit(uid, "The bridge isn't safe.", reviewer="me").status
+        'superseded'
+        """
+        return deciding.edit(self._home, uid, text, type, cue, reviewer, note)
+
+    def write(
+        self, anchor: str, type: str, text: str, *, cue: str | None = None, reviewer: str = ""
+    ) -> Decided:
+        """Add a variant of your own, accepted at once.
+
+        Args:
+            anchor: the uid of the anchor it is made for.
+            type: its variant type, such as 'verbal'; ``cue`` where the type has one.
+
+        Raises:
+            HedgerowError: there is no such anchor or type, or the text can't be a variant.
+
+        >>> project = example_project()
+        >>> anchor = project.anchors()["uid"].iloc[0]
+        >>> project.write(anchor, "verbal", "The bridge was never safe.", reviewer="me").status
+        'accepted'
+        """
+        return deciding.write(self._home, anchor, type, text, cue, reviewer)
+
+    def settle(
+        self, uid: str, verdict: str, *, reason: str = "", reviewer: str = "", note: str = ""
+    ) -> Decided:
+        """Settle a conflict: this verdict counts instead of those that contradict each other.
+
+        Args:
+            verdict: accept or reject.
+
+        Raises:
+            HedgerowError: as in `accept` and `reject`, or the variant is in no conflict.
+
+        >>> project = example_project()
+        >>> uid = project.variants(status="pending")["uid"].iloc[0]
+        >>> decided = project.accept(uid, reviewer="me")
+        >>> project.reject(uid, reviewer="you", note="Hardly.").in_conflict
+        True
+        >>> project.settle(uid, "accept", reviewer="me").status
+        'accepted'
+        """
+        if _verdict(verdict) is Verdict.ACCEPT:
+            if reason:
+                raise HedgerowError("Expected a reason with 'reject' only; give a note instead.")
+            return deciding.accept(self._home, uid, reviewer, note, settles=True)
+        return deciding.reject(self._home, uid, reason, reviewer, note, settles=True)
+
+    def decide_by_rule(
+        self,
+        rule: str,
+        verdict: str,
+        *,
+        reason: str = "",
+        note: str = "",
+        type: str | None = None,
+        reviewer: str = "",
+        dry_run: bool = False,
+    ) -> ByRule:
+        """Decide on every pending variant that a rule matches; one undo takes it back.
+
+        Args:
+            rule: such as 'levenshtein > 60', 'no flags' or 'source = NAME', joined by 'and'.
+            verdict: accept or reject.
+            type: only variants of this type.
+            dry_run: only count.
+
+        Raises:
+            HedgerowError: the rule can't be read, or as in `accept` and `reject`.
+
+        >>> project = example_project()
+        >>> measured = project.diagnose()
+        >>> project.decide_by_rule("levenshtein < 10", "accept", reviewer="me").matches.total
+        1
+        """
+        return deciding.decide_by_rule(
+            self._home,
+            rule,
+            _verdict(verdict),
+            reason=reason,
+            note=note,
+            types=() if type is None else (type,),
+            reviewer=reviewer,
+            dry_run=dry_run,
+        )
+
+    def note(self, uid: str, text: str, *, reviewer: str = "") -> int:
+        """Leave a note on a variant that decides nothing; how many it has now.
+
+        Raises:
+            HedgerowError: as in `accept`, or the note is empty.
+
+        >>> project = example_project()
+        >>> project.note(project.variants()["uid"].iloc[0], "As in the south.", reviewer="me")
+        1
+        """
+        return deciding.leave_note(self._home, uid, text, reviewer)
+
+    def undo(self, *, reviewer: str = "") -> Undone:
+        """Take back the last thing a reviewer did: a decision, a rule's, an edit or a note.
+
+        Raises:
+            HedgerowError: there is no such reviewer.
+
+        >>> project = example_project()
+        >>> uid = project.variants(status="pending")["uid"].iloc[0]
+        >>> decided = project.accept(uid, reviewer="me")
+        >>> project.undo(reviewer="me").number
+        1
+        """
+        return deciding.undo(self._home, reviewer)
+
+
+def _verdict(name: str) -> Verdict:
+    found = {"accept": Verdict.ACCEPT, "reject": Verdict.REJECT}.get(name)
+    if found is None:
+        raise HedgerowError(f"Expected accept or reject, found {name!r}.")
+    return found

@@ -1,0 +1,1 @@
+"""Long work, carried out in this process with its progress shown."""
