@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
+from curation.encoders import checkpoint_kind
 from curation.encoders.checkpoint_kind import MODULES, read_json
 from curation.encoders.model_folders import (
     DEFAULT_ENCODER,
@@ -63,6 +64,18 @@ def base_of(folder: Path) -> str:
     return base
 
 
+def writes_text(folder: Path) -> bool:
+    """Whether a folder holds a causal language model, or an adapter of one.
+
+    Raises:
+        HedgerowError: a configuration is damaged, or an adapter names no base.
+    """
+    base = base_folder(folder)
+    if base is None:
+        return read_json(folder / ADAPTER_CONFIG).get("task_type") == "CAUSAL_LM"
+    return checkpoint_kind.writes_text(base)
+
+
 def base_folder(folder: Path) -> Path | None:
     """The folder whose files say how a model is built: its own, or that of an adapter's base.
 
@@ -77,16 +90,24 @@ def merge_into(model: SentenceTransformer, folder: Path) -> None:
     Raises:
         HedgerowError: it is no plain LoRA adapter, is damaged, or does not fit the encoder.
     """
+    merge_into_transformer(getattr(model[0], "model", None), folder)
+
+
+def merge_into_transformer(transformer: Any, folder: Path) -> None:
+    """The same for a model of transformers' itself; None has no layers.
+
+    Raises:
+        HedgerowError: as `merge_into`.
+    """
     import torch
 
-    transformer = getattr(model[0], "model", None)
     layers = dict(transformer.named_modules()) if transformer is not None else {}
     scale = _scale(folder)
     for name, (down, up) in _matrices(folder).items():
         weight = getattr(layers.get(name), "weight", None)
         if weight is None or weight.shape != (up.shape[0], down.shape[1]):
             raise HedgerowError(
-                f"The adapter in {str(folder)!r} does not fit its base encoder: the layer {name!r} "
+                f"The adapter in {str(folder)!r} does not fit its base model: the layer {name!r} "
                 "is missing there or has another size."
             )
         with torch.no_grad():

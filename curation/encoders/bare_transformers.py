@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from curation.encoders.adapter_folders import base_of, is_adapter, merge_into_transformer
 from curation.encoders.loading import check_only_safetensors
 from curation.encoders.model_folders import encoder_folder
 from db.errors import HedgerowError, first_line
@@ -19,7 +20,8 @@ class BareTransformer(NamedTuple):
 def load_transformer(name: str, kind: str) -> BareTransformer:
     """Load a model of one of transformers' classes onto the best device here.
 
-    Only safetensors are read and no code out of a model folder is run.
+    Only safetensors are read and no code out of a model folder is run. A LoRA adapter is merged
+    into its base.
 
     Args:
         name: a folder, or a name on the Hub.
@@ -29,18 +31,31 @@ def load_transformer(name: str, kind: str) -> BareTransformer:
         HedgerowError: no such model, the Hub can't be reached, the weights are not safetensors, or
             they are not all there.
     """
-    folder = encoder_folder(name)
-    check_only_safetensors(folder)
+    folder = named = encoder_folder(name)
+    check_only_safetensors(named)
+    if is_adapter(named):
+        folder = encoder_folder(base_of(named))
+        check_only_safetensors(folder)
+    words = named if (named / "tokenizer_config.json").is_file() else folder
 
     import transformers
     from sentence_transformers.util import get_device_name
     from transformers.utils import logging as transformers_logging
 
+    device = get_device_name()
     transformers_logging.disable_progress_bar()  # it would write into a run's log
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            str(words), local_files_only=True, trust_remote_code=False
+        )
         model, found = getattr(transformers, kind).from_pretrained(
-            str(folder), local_files_only=True, use_safetensors=True, output_loading_info=True
+            str(folder),
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            output_loading_info=True,
+            # Processors without 16-bit arithmetic take many times as long with such weights.
+            dtype="auto" if device != "cpu" else "float32",
         )
     except Exception as error:  # a foreign folder can fail in any way
         reason = first_line(error)
@@ -50,4 +65,6 @@ def load_transformer(name: str, kind: str) -> BareTransformer:
             f"Expected all weights of a {kind} in {str(folder)!r}, found none for {missing[0]}; "
             "choose another model."
         )
-    return BareTransformer(model.to(get_device_name()).eval(), tokenizer)
+    if folder != named:
+        merge_into_transformer(model, named)
+    return BareTransformer(model.to(device).eval(), tokenizer)

@@ -92,6 +92,24 @@ def what_else(config: Any) -> str:
     return ""
 
 
+_WRITE_TEXT = ("ForCausalLM", "LMHeadModel")
+
+
+def writes_text(folder: Path) -> bool:
+    """Whether a folder holds a causal language model, as transformers saves it.
+
+    Raises:
+        HedgerowError: its configuration is damaged.
+    """
+    if (folder / MODULES).is_file():
+        return False
+    config = read_json(folder / "config.json")
+    return any(
+        name.endswith(_WRITE_TEXT) and not name.endswith((*_HEADS_OF_ENCODERS, "T5WithLMHeadModel"))
+        for name in architectures(config)
+    )
+
+
 def architectures(config: Any) -> list[str]:
     """The class names in a config.json, mostly one."""
     named = config.get("architectures") if isinstance(config, dict) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from curation.encoders.adapter_folders import (
     base_of,
     is_adapter,
     merge_into,
+    writes_text,
 )
 from curation.encoders.checkpoint_kind import (
     SENTENCE_TRANSFORMER,
@@ -59,6 +61,7 @@ FINGERPRINT_NAMES = frozenset(
     "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json "
     f"vocab.txt vocab.json merges.txt artifact.metadata {ADAPTER_CONFIG}".split()
 )
+CHAT_TEMPLATE = "chat_template.jinja"
 FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
 
 
@@ -188,7 +191,8 @@ def fingerprint(folder_or_name: Path | str) -> str:
     These are the weights (every *.safetensors), modules.json, the configuration of each module
     (pooling among them), prompts, and the tokenizer's files, each with its relative path. The
     model card and other notes don't count. Equal fingerprints give equal embeddings; the reverse
-    need not hold, since the files are compared byte by byte. Of an adapter, its base counts, too.
+    need not hold, since the files are compared byte by byte. Of an adapter, its base counts, too;
+    of a model that writes text, its chat template.
     A plug-in's encoder is known by its name and its loader's version.
 
     Raises:
@@ -197,10 +201,11 @@ def fingerprint(folder_or_name: Path | str) -> str:
     if is_plugged_in(str(folder_or_name)):
         return plugged_in_fingerprint(str(folder_or_name))
     folder = encoder_folder(str(folder_or_name))
+    names = FINGERPRINT_NAMES | ({CHAT_TEMPLATE} if writes_text(folder) else set())
     files = sorted(
         (path.relative_to(folder).as_posix(), path)
         for path in folder.rglob("*")
-        if path.is_file() and _decides_embeddings(path, folder=folder)
+        if path.is_file() and _is_counted(path, folder=folder, names=names)
     )
     if not any(name.endswith(".safetensors") for name, _ in files):
         raise HedgerowError(_no_safetensors(folder))
@@ -260,9 +265,9 @@ def _module_folders(folder: Path) -> list[Path]:
         raise HedgerowError(f"Expected a list of modules in {str(listing)!r}: {error}") from error
 
 
-def _decides_embeddings(path: Path, *, folder: Path) -> bool:
+def _is_counted(path: Path, *, folder: Path, names: Collection[str]) -> bool:
     hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and (path.name in FINGERPRINT_NAMES or path.suffix in FINGERPRINT_SUFFIXES)
+    return not hidden and (path.name in names or path.suffix in FINGERPRINT_SUFFIXES)
 
 
 def _sha256(path: Path) -> str:

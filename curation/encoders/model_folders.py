@@ -23,8 +23,8 @@ HUB_ORGANISATION = "sentence-transformers"
 """Whose model a Hub name without an owner means, as in sentence-transformers itself."""
 
 # What a model needs: configuration (that of the first ColBERTs is called artifact.metadata),
-# vocabulary, safetensors; never a pickle, never code.
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "artifact.metadata"]
+# vocabulary, chat template, safetensors; never a pickle, never code.
+HUB_FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.safetensors", "artifact.metadata"]
 HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
 
 

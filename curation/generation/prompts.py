@@ -1,10 +1,11 @@
-"""Prompts: the paper's two and a third, as versioned templates that a person may edit a copy of.
+"""Prompts: the paper's and others, as versioned templates that a person may edit a copy of.
 
 A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of what is asked for,
 one prompt line of the taxonomy each), and maybe ``{count}``; everything else is sent as it stands.
 One call asks for all types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of
 the paper for the first two). The prompt of a second opinion (``judge``) has places of its own
-(``PLACES``); what fills them is in ``judging.question``.
+(``PLACES``); what fills them is in ``judging.question``. So have the prompts that language models
+are measured with (``MEASURING``, section 5.2): benchmarks fill those.
 """
 
 import re
@@ -24,12 +25,21 @@ from db.columns import not_null
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, PromptVersion, Variant
 
-PromptName = Role | Literal["judge"]
+MeasuringName = Literal["relevance", "similarity", "paraphrase_choice"]
+PromptName = Role | Literal["judge"] | MeasuringName
 
 JUDGE: Literal["judge"] = "judge"
 """The prompt that asks for a second opinion on one variant."""
 
-PROMPTS: tuple[PromptName, ...] = (*ROLES, JUDGE)
+MEASURING: tuple[MeasuringName, ...] = ("relevance", "similarity", "paraphrase_choice")
+"""The prompts of benchmarks: which of two documents is more relevant to a query, how similar two
+sentences are, and which of three sentences means the same as another. HedgeTriple has the first
+two, in these words."""
+
+GENERATING: tuple[PromptName, ...] = (*ROLES, JUDGE)
+"""The prompts that variants are written and looked at with."""
+
+PROMPTS: tuple[PromptName, ...] = (*GENERATING, *MEASURING)
 """The prompts there are, each in at least one version."""
 
 MAX_TEMPLATE = 8000
@@ -43,9 +53,18 @@ _JUDGE_PLACES = {
     "{reasons}": "the list of reasons",
 }
 _ROLE_PLACES = {"{text}": "the anchor", "{types}": "the list of types"}
+_DOCUMENTS = {"{first}": "the first document", "{second}": "the second document"}
+_SENTENCES = {"{first}": "the first sentence", "{second}": "the second sentence"}
 PLACES: dict[PromptName, dict[str, str]] = {
     **dict.fromkeys(ROLES, _ROLE_PLACES),
     JUDGE: _JUDGE_PLACES,
+    "relevance": {**_DOCUMENTS, "{query}": "the query"},
+    "similarity": _SENTENCES,
+    "paraphrase_choice": {
+        **_SENTENCES,
+        "{third}": "the third sentence",
+        "{sentence}": "the sentence that one of them paraphrases",
+    },
 }
 """By prompt, what each place that its template must have is for."""
 
@@ -157,8 +176,9 @@ def find_version(session: Session, name: str, number: int | None) -> PromptVersi
     for row in versions:
         if number is None or row.version == number:
             return row
+    newest = versions[0].version if versions else 1
     raise HedgerowError(
-        f"Expected a version of the prompt {name} from 1 to {versions[0].version}, found {number}."
+        f"Expected a version of the prompt {name} from 1 to {newest}, found {number}."
     )
 
 

@@ -79,8 +79,9 @@ class BenchmarkResult(SQLModel, table=True):
     ``data_hash`` are the same.
 
     ``scoring`` says what else decides the scores: the similarity of a bi-encoder where it is not
-    the cosine ('dot'), and a digest of the prompts that somebody gave in place of the model's own
-    ('prompts 1a2b3c4d'; the summary has them in full). '' is the usual.
+    the cosine ('dot'), 'both orders' of a chat model, and a digest of the prompts that somebody
+    gave in place of the usual ones ('prompts 1a2b3c4d'; the summary has them in full). '' is the
+    usual.
 
     ``model`` is the name that was chosen, ``data`` says for people where the items came from.
     ``kind`` is 'negation' or 'general', ``score`` in points. ``file`` (relative to the data folder)

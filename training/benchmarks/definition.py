@@ -92,6 +92,7 @@ class Result:
         breakdowns: breakdown → its parts → their score and items.
         figures: further numbers of the paper's error analysis, by name.
         data_hash: SHA-256 of the items, whatever their order.
+        asked: of a language model, how it was asked, as `Prompted.report` gives it.
     """
 
     benchmark: str
@@ -106,6 +107,7 @@ class Result:
     breakdowns: Mapping[str, Mapping[str, PartScore]]
     figures: Mapping[str, float]
     data_hash: str
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -124,6 +126,7 @@ class Result:
             },
             "figures": dict(self.figures),
             "data_hash": self.data_hash,
+            "asked": dict(self.asked),
         }
 
 
@@ -141,6 +144,8 @@ class Benchmark(ABC, Generic[Item]):
         paper: where it comes from; '' for nowhere.
         metric: its name for people.
         chance: points of a model that guesses.
+        paraphrases: whether one candidate of each question says the same as its text, and the
+            others don't, so that a language model can be asked which.
         outcomes: what can become of an item, in the order of charts.
         expects: what the file must look like, as a message goes on after "expected".
     """
@@ -153,6 +158,7 @@ class Benchmark(ABC, Generic[Item]):
     kind: ClassVar[MetricKind] = "share"
     chance: ClassVar[float] = 0.0
     asks: ClassVar[Asks] = "similarity"
+    paraphrases: ClassVar[bool] = False
     outcomes: ClassVar[tuple[str, ...]]
     expects: ClassVar[str]
     hub: ClassVar[str] = ""

@@ -9,12 +9,19 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.generation.prompts import MeasuringName
 from curation.release.freezing import get_release
 from db.models import Split
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.definition import Benchmark
-from training.benchmarks.scorers.prompted.chat import distinct_prompts
+from training.benchmarks.scorers.prompted.orders import distinct_prompts
+from training.benchmarks.scorers.prompted.wording import (
+    Wording,
+    installed,
+    letters_of_words,
+    prompt_for,
+)
 from training.benchmarks.tasks.own_families import Hedgerow
 
 READ = 1_200
@@ -29,7 +36,9 @@ class Size(NamedTuple):
     Attributes:
         texts, letters: distinct texts, and their characters as far as an encoder reads them.
         pair_letters: characters of all distinct pairs that are compared, likewise.
-        prompts, prompt_letters: distinct ones that a chat model is asked, in full.
+        prompts, prompt_letters: distinct ones that a language model is asked, in full and in every
+            order, in the words that are installed.
+        prompt: which prompt that is.
     """
 
     items: int
@@ -39,6 +48,15 @@ class Size(NamedTuple):
     pair_letters: int
     prompts: int
     prompt_letters: int
+    prompt: MeasuringName
+
+    def letters_asked(self, wording: Wording) -> int:
+        """The characters of all prompts in other words."""
+        used, usual = (
+            letters_of_words(self.prompt, words.of(self.prompt).text)
+            for words in (wording, installed())
+        )
+        return self.prompt_letters + self.prompts * (used - usual)
 
 
 def size_of(data: Benchmark[Any]) -> Size:
@@ -46,7 +64,8 @@ def size_of(data: Benchmark[Any]) -> Size:
     questions = data.questions()
     texts = data.texts()
     pairs = {(text, other) for text, candidates in questions for other in candidates}
-    prompts = distinct_prompts(questions, asks=data.asks)
+    asks, paraphrases = data.asks, data.paraphrases
+    prompts = distinct_prompts(questions, asks=asks, paraphrases=paraphrases)
     return Size(
         items=len(data.items),
         questions=len(questions),
@@ -55,6 +74,7 @@ def size_of(data: Benchmark[Any]) -> Size:
         pair_letters=sum(min(READ, len(text) + len(other)) for text, other in pairs),
         prompts=len(prompts),
         prompt_letters=sum(map(len, prompts)),
+        prompt=prompt_for(questions, asks=asks, paraphrases=paraphrases),
     )
 
 

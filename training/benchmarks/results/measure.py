@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,10 @@ def measure(
     Raises:
         HedgerowError: the model gives no usable numbers, or the server of a chat model none at all.
     """
-    scores = scorer.answer(benchmark.questions(), asks=benchmark.asks, on_progress=on_progress)
+    give = scorer.choose if benchmark.paraphrases else scorer.answer
+    scores = give(benchmark.questions(), asks=benchmark.asks, on_progress=on_progress)
+    asked = scorer.report()
     beside = benchmark.asides() if scorer.compares_any else []
     aside = scorer.answer(beside, asks="similarity") if beside else []
-    return benchmark.evaluate(scores, np.concatenate(aside) if aside else ())
+    result = benchmark.evaluate(scores, np.concatenate(aside) if aside else ())
+    return replace(result, asked=asked)

@@ -64,7 +64,20 @@ class Scored:
     @property
     def title(self) -> str:
         """The model, for people: unique among models."""
-        return model_title(self.model, self.architecture, self.scoring, self.prompts)
+        return model_title(
+            self.model, self.architecture, self.scoring, self.prompts, self.asked.get("edited")
+        )
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """How a language model was asked, as `Prompted.report` gives it; of others empty."""
+        found: Mapping[str, Any] = self.summary.get("asked") or {}
+        return found
+
+    @property
+    def unanswered_share(self) -> float:
+        """Items without an answer, in points of all."""
+        return POINTS * self.unanswered / self.n if self.n else 0.0
 
     @property
     def prompts(self) -> Prompts:

@@ -23,6 +23,12 @@ from training.benchmarks.runs.measured_models import CHAT, ModelChoice, clean_mo
 from training.benchmarks.runs.paces import RunPace, pace_of, paces, units
 from training.benchmarks.scorers.architecture import architecture_of
 from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.scorers.prompted.wording import (
+    NEWEST_PROMPTS,
+    PromptVersions,
+    Wording,
+    wording_of,
+)
 from training.models.known import folder_of
 from training.models.size import weight_of
 
@@ -81,8 +87,18 @@ def plan_benchmarks(
     settings: Settings,
     models: Sequence[ModelChoice],
     data: Iterable[DataChoice],
+    *,
+    asked_with: PromptVersions = NEWEST_PROMPTS,
 ) -> BenchmarkPlan:
-    """What measuring these models with these benchmarks takes; mteb's tasks are not in it."""
+    """What measuring these models with these benchmarks takes; mteb's tasks are not in it.
+
+    Args:
+        asked_with: the versions of the prompts that language models are asked with.
+
+    Raises:
+        HedgerowError: there is no such version.
+    """
+    wording = wording_of(session, asked_with)
     sizes: list[Size] = []
     unknown = []
     for choice in data:
@@ -97,7 +113,7 @@ def plan_benchmarks(
         questions=sum(one.questions for one in sizes),
         texts=sum(one.texts for one in sizes),
         unknown=tuple(unknown),
-        models=tuple(_model(session, settings, model, sizes, earlier) for model in models),
+        models=tuple(_model(session, settings, model, sizes, earlier, wording) for model in models),
     )
 
 
@@ -114,13 +130,14 @@ def _model(
     choice: ModelChoice,
     sizes: Sequence[Size],
     earlier: Sequence[RunPace],
+    wording: Wording,
 ) -> ModelPlan:
     try:
         choice = clean_model(session, choice)
     except HedgerowError:  # the run will say it
         return ModelPlan(choice.name, None)
     if choice.architecture == CHAT:
-        return _chat(choice, sizes, earlier)
+        return _chat(choice, sizes, earlier, wording)
     if choice.takes == "nothing":
         return ModelPlan(choice.name, 0.0)
     architecture, weight = _here(session, settings, choice)
@@ -129,11 +146,13 @@ def _model(
     return ModelPlan(choice.name, LOADING + work / pace if pace else None)
 
 
-def _chat(choice: ModelChoice, sizes: Sequence[Size], earlier: Sequence[RunPace]) -> ModelPlan:
+def _chat(
+    choice: ModelChoice, sizes: Sequence[Size], earlier: Sequence[RunPace], wording: Wording
+) -> ModelPlan:
     prompts = sum(one.prompts for one in sizes)
     before = next((p for p in earlier if (p.model, p.architecture) == (choice.name, CHAT)), None)
     each = before.tokens_out / before.units if before else 0.0
-    tokens_in = sum(one.prompt_letters for one in sizes) / LETTERS_PER_TOKEN
+    tokens_in = sum(one.letters_asked(wording) for one in sizes) / LETTERS_PER_TOKEN
     tokens_out = prompts * (each or SHORTEST_ANSWER)
     cost = most = None
     if choice.price != Price():

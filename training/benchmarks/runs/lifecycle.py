@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.prompts import seed_prompts
 from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -39,6 +40,7 @@ from training.benchmarks.runs.measured_models import (
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
+from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
@@ -75,6 +77,7 @@ class BenchmarkRequest(BaseModel):
         language_tasks: of lm_eval's, for language models.
         tasks_folder: with definitions of those that are not in ``harness.names.KNOWN``.
         budget: for the chat models; where it is spent, the run pauses.
+        asked_with: the prompts of language models; a stored run names the version of each.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,6 +89,7 @@ class BenchmarkRequest(BaseModel):
     language_tasks: tuple[str, ...] = ()
     tasks_folder: str = Field(default="", max_length=1000)
     budget: Budget = Budget()
+    asked_with: PromptVersions = NEWEST_PROMPTS
 
     @property
     def folder_of_tasks(self) -> Path | None:
@@ -110,10 +114,13 @@ def request_benchmarks(
         HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
             then.
     """
+    request = checked_request(session, settings, request)
+    seed_prompts(session)
+    request = request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
     run = create_run(
         session,
         kind=KIND,
-        parameters=checked_request(session, settings, request).model_dump(mode="json"),
+        parameters=request.model_dump(mode="json"),
         requested_by=requested_by,
         group=group,
     )
@@ -276,7 +283,7 @@ class _Work:
     def _model(self, number: int, choice: ModelChoice) -> None:
         self._say(number, f"{choice.name}: looking for it.")
         with reading(self.context.engine) as session:
-            found = find_model(session, self.context.settings, choice)
+            found = find_model(session, self.context.settings, choice, self.request.asked_with)
         todo = [job for job in self.jobs if job.suits(found)]
         if len(todo) < len(self.jobs):
             self.left_out.append(found.title)

@@ -31,9 +31,17 @@ from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Spars
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer, Takes
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
+from training.benchmarks.scorers.prompted.causal import Causal
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
-from training.benchmarks.scorers.scoring import scoring_of, scoring_told
+from training.benchmarks.scorers.prompted.wording import (
+    NEWEST_PROMPTS,
+    PromptVersions,
+    Wording,
+    installed,
+    wording_of,
+)
+from training.benchmarks.scorers.scoring import PROMPTED, scoring_of, scoring_told
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 CHAT = Chat.architecture
@@ -131,6 +139,7 @@ class FoundModel(NamedTuple):
         hash: fingerprint of its files; '' where it has none here.
         place: as `load_scorer` takes it.
         folders: of its files; none where it has none here.
+        wording: what it is asked with if it is a language model.
     """
 
     choice: ModelChoice
@@ -140,20 +149,30 @@ class FoundModel(NamedTuple):
     hash: str = ""
     place: str = ""
     folders: tuple[Path, ...] = ()
+    wording: Wording = installed()
 
     @property
     def title(self) -> str:
         """For people."""
-        return model_title(self.name, self.architecture, self.scoring, self.choice.prompts)
+        edited = self.wording.edited if self.architecture in PROMPTED else None
+        return model_title(self.name, self.architecture, self.scoring, self.choice.prompts, edited)
 
 
 def model_title(
-    name: str, architecture: str, scoring: str = "", prompts: Prompts = OWN_PROMPTS
+    name: str,
+    architecture: str,
+    scoring: str = "",
+    prompts: Prompts = OWN_PROMPTS,
+    edited: Mapping[str, int | None] | None = None,
 ) -> str:
-    """How a result's model is called: with all that is not the usual about it."""
+    """How a result's model is called: with all that is not the usual about it.
+
+    Args:
+        edited: of what a language model was asked with, as `Wording.edited` gives it.
+    """
     usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
     notes = [] if usual else [architecture]
-    notes += scoring_told(scoring, prompts)
+    notes += scoring_told(scoring, prompts, edited)
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
@@ -211,16 +230,27 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
     return choice.model_copy(update={"name": name, "architecture": architecture})
 
 
-def find_model(session: Session, settings: Settings, choice: ModelChoice) -> FoundModel:
+def find_model(
+    session: Session,
+    settings: Settings,
+    choice: ModelChoice,
+    asked_with: PromptVersions = NEWEST_PROMPTS,
+) -> FoundModel:
     """What a choice, as `clean_model` gives it, means now; downloads a model of the hub.
+
+    Args:
+        asked_with: the versions of the prompts that language models are asked with.
 
     Raises:
         HedgerowError: its files are gone, have changed, or can't be downloaded.
     """
+    wording = wording_of(session, asked_with)
     if choice.takes != "model":
-        scoring = scoring_of(None, choice.architecture, choice.prompts)
+        scoring = scoring_of(None, choice.architecture, choice.prompts, wording)
         place = choice.name if choice.takes == "name" else ""
-        return FoundModel(choice, choice.name, choice.architecture, scoring, place=place)
+        return FoundModel(
+            choice, choice.name, choice.architecture, scoring, place=place, wording=wording
+        )
     places = [location_of(session, settings, part) for part in choice.parts]
     hashes = [place.checked() for place in places]
     named = [place.name for place in places if not is_plugged_in(place.name)]
@@ -230,10 +260,11 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
         choice,
         choice.name,
         architecture,
-        scoring_of(folders[0] if folders else None, architecture, choice.prompts),
+        scoring_of(folders[0] if folders else None, architecture, choice.prompts, wording),
         hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest(),
         JOINED_BY.join(place.name for place in places),
         folders,
+        wording,
     )
 
 
@@ -300,11 +331,14 @@ def scorer_of(
     if found.architecture == CHAT:
         model = chat_model(found.choice.request(), settings)
         if folder is None:
-            return Chat(model)
+            return Chat(model, wording=found.wording)
         account = Account(folder / ACCOUNT, found.choice.price, budget or Budget())
         memory = folder / f"answers-{_digest(found.choice)}.txt"
-        return Chat(model, memory=memory, account=account)
-    return load_scorer(found.place, found.architecture, prompts=found.choice.prompts)
+        return Chat(model, memory=memory, account=account, wording=found.wording)
+    scorer = load_scorer(found.place, found.architecture, prompts=found.choice.prompts)
+    if isinstance(scorer, Causal):
+        scorer.wording = found.wording
+    return scorer
 
 
 def _digest(choice: ModelChoice) -> str:

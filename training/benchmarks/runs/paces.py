@@ -15,6 +15,7 @@ from training.benchmarks.data.sizes import Size
 from training.benchmarks.runs.measured_models import CHAT
 from training.benchmarks.scorers.embedding_models import Cross
 from training.benchmarks.scorers.monot5 import MonoT5
+from training.benchmarks.scorers.prompted.causal import Causal
 from training.models.size import BUILT_IN_WEIGHT
 
 LETTERS_PER_SECOND = 20_000.0
@@ -58,6 +59,8 @@ def units(size: Size, architecture: str) -> float:
     """What a model's time is proportional to: characters that it reads, or prompts."""
     if architecture == CHAT:
         return size.prompts
+    if architecture == Causal.architecture:
+        return size.prompt_letters
     return size.pair_letters if architecture in READ_PAIRS else size.letters
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from curation.encoders.adapter_folders import base_folder
+from curation.encoders.adapter_folders import base_folder, writes_text
 from curation.encoders.checkpoint_kind import (
     MODULES,
     architectures,
@@ -35,6 +35,7 @@ from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.monot5 import T5, MonoT5
 from training.benchmarks.scorers.plugged_in import PluggedIn
+from training.benchmarks.scorers.prompted.causal import Causal
 from training.benchmarks.scorers.prompted.chat import Chat
 
 KINDS = {
@@ -51,6 +52,7 @@ _BUILT_IN: tuple[type[Scorer], ...] = (
     Sparse,
     LateInteraction,
     MonoT5,
+    Causal,
     Dpr,
     TfIdf,
     Random,
@@ -70,7 +72,7 @@ PLUG_INS = PlugInGroup(
 
 WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
 
-TOLD_BY_FILES = (*KINDS, MonoT5.architecture)
+TOLD_BY_FILES = (*KINDS, MonoT5.architecture, Causal.architecture)
 """What the files of one model can say that it is."""
 
 _OLD_COLBERT = "ColBERT"
@@ -211,8 +213,10 @@ def architecture_of(folder: Path) -> str:
 
     Raises:
         HedgerowError: they are damaged, or it is a transformer of no such kind, such as one that
-            writes text.
+            answers questions.
     """
+    if writes_text(folder):
+        return Causal.architecture
     folder = base_folder(folder) or folder
     kind = saved_as(folder)
     if kind == _OLD_COLBERT:

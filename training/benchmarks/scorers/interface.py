@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -114,6 +114,17 @@ class Scorer(ABC):
         ]
         scores = self.score(list(places), asks=asks, on_progress=on_progress)
         return [scores[row] for row in rows]
+
+    def choose(
+        self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
+    ) -> list[np.ndarray]:
+        """As `answer`, where one candidate of each question is right: a model that is asked in
+        words can pick it rather than score each by itself."""
+        return self.answer(questions, asks=asks, on_progress=on_progress)
+
+    def report(self) -> dict[str, Any]:
+        """What else is known of the answers that were given last; kept with the result."""
+        return {}
 
     def prompted(self, pairs: Sequence[Pair], asks: Asks) -> list[Pair]:
         """The pairs with `given_prompts`; those of sentences stay as they are."""

@@ -1,19 +1,26 @@
 """What decides a model's scores besides its files and its architecture, as results are told apart.
 
-That is the similarity of a bi-encoder, where it is not the cosine, and the prompts that somebody
-gave in place of the model's own.
+That is the similarity of a bi-encoder, where it is not the cosine, the prompts that somebody gave
+in place of the model's own, and of language models how they were asked, and with which words.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from curation.encoders.adapter_folders import base_folder
 from curation.encoders.checkpoint_kind import read_json
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts
+from training.benchmarks.scorers.prompted.causal import Causal
+from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.wording import Wording
+
+PROMPTED = (Chat.architecture, Causal.architecture)
+"""Architectures that are asked in words."""
 
 SIMILARITIES = {
     "dot": "dot product",
@@ -22,15 +29,21 @@ SIMILARITIES = {
 }
 """What sentence-transformers knows beside the cosine, in its words and in ours."""
 
+BOTH_ORDERS = "both orders"
+"""Of chat models. Earlier versions asked each question in one order; those results have no mark."""
+
 SHOWN = 60
 """Characters of a prompt in a model's title."""
 
 
-def scoring_of(folder: Path | None, architecture: str, prompts: Prompts) -> str:
+def scoring_of(
+    folder: Path | None, architecture: str, prompts: Prompts, wording: Wording | None = None
+) -> str:
     """The key that a result is stored with, at most 40 characters; '' for the usual.
 
     Args:
         folder: of the model; None where it has none here.
+        wording: what a language model is asked with.
 
     Raises:
         HedgerowError: its configuration is damaged.
@@ -42,14 +55,27 @@ def scoring_of(folder: Path | None, architecture: str, prompts: Prompts) -> str:
         parts += [name for name in SIMILARITIES if name == named]
     if prompts != OWN_PROMPTS:
         parts.append(f"prompts {_digest(prompts)}")
+    if architecture == Chat.architecture:
+        parts.append(BOTH_ORDERS)
+    if architecture in PROMPTED and wording is not None and wording.digest:
+        parts.append(f"prompts {wording.digest}")
     return ", ".join(parts)
 
 
-def scoring_told(scoring: str, prompts: Prompts) -> list[str]:
-    """The same for people: 'dot product', 'query prompt "query: "'."""
-    told = [SIMILARITIES[part] for part in scoring.split(", ") if part in SIMILARITIES]
+def scoring_told(
+    scoring: str, prompts: Prompts, edited: Mapping[str, int | None] | None = None
+) -> list[str]:
+    """The same for people: 'dot product', 'query prompt "query: "', 'relevance prompt 2'.
+
+    Args:
+        edited: as `Wording.edited` gives it.
+    """
+    known = SIMILARITIES | {BOTH_ORDERS: BOTH_ORDERS}
+    told = [known[part] for part in scoring.split(", ") if part in known]
     given = prompts._asdict().items()
-    return told + [f"{side} prompt {_quoted(text)}" for side, text in given if text is not None]
+    told += [f"{side} prompt {_quoted(text)}" for side, text in given if text is not None]
+    words = (edited or {}).items()
+    return told + [f"{name.replace('_', ' ')} prompt {version}" for name, version in words]
 
 
 def _quoted(prompt: str) -> str:

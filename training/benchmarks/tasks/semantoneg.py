@@ -53,6 +53,7 @@ class SemAntoNeg(Benchmark[Entry]):
     paper = "Vahtola et al., It Is Not Easy To Detect Paraphrases (BlackboxNLP 2022)"
     metric = "accuracy"
     chance = 100.0 / CANDIDATES
+    paraphrases = True
     outcomes = (*CHANGES, TIED, UNANSWERED)
     published_items = 3152
     expects = "SemAntoNeg as JSON Lines with input, sentences (three) and label"

@@ -111,7 +111,7 @@ def test_as_many_prompts_are_told_as_are_asked(
     model = PRICED.model_copy(update={"base_url": address})
     found = chats(planned(engine, settings, model, data=data))
     ran(engine, settings, model, benchmarks=data)
-    assert found.prompts == len(server.asked) == 4 + 18
+    assert found.prompts == len(server.asked) == 8 + 18
     assert found.tokens_in == sum(map(len, server.asked)) / LETTERS_PER_TOKEN
 
 

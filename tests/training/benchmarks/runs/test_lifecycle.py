@@ -230,13 +230,20 @@ def test_a_chat_model_is_asked_without_its_key_being_stored(
     engine: Engine, settings: Settings, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, server = serve_chat(key="sk-secret-key")
-    server.says = lambda prompt: "0.5"
+    server.says = lambda prompt: "1"
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-key")
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", address)
     chat = ModelChoice(name="some-llm", architecture="chat")
     ran(engine, Settings(), chat, benchmarks=(semantoneg(settings),))
     row = results(engine)["some-llm", "semantoneg"]
-    assert (row.title, row.ties, row.score) == ("some-llm (chat)", 6, 0.0)
+    assert (row.title, row.ties, row.score) == ("some-llm (chat, both orders)", 6, 0.0)
+    assert (row.scoring, row.unanswered) == ("both orders", 0)
+    assert (row.asked["prompt"], row.asked["version"], row.asked["edited"]) == (
+        "paraphrase_choice",
+        1,
+        {},
+    )
+    assert (row.asked["first_share"], row.asked["changed_share"]) == (100.0, 100.0)
     stored = run_of(engine, row.run_id)
     assert "secret" not in json.dumps([stored.parameters, stored.result, stored.message])
 
@@ -245,7 +252,7 @@ def test_a_chat_models_answers_are_not_paid_for_twice(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(delay=0.05)
-    server.says = lambda prompt: f"0.{len(prompt)}"
+    server.says = lambda prompt: "1"
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
     run = requested(engine, settings, chat, benchmarks=(semantoneg(settings),))
     with pytest.raises(HedgerowError, match="was cancelled"):
@@ -267,7 +274,7 @@ def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_on
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
-    server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
+    server.says = lambda prompt: str(1 + len(prompt) % 2)
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=PRICE)
     run = requested(
         engine,
@@ -301,7 +308,7 @@ def test_time_and_cost_of_a_result_are_those_of_all_attempts(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(delay=0.02)
-    server.says = lambda prompt: f"0.{len(prompt)}"
+    server.says = lambda prompt: "1"
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=PRICE)
     free = chat.model_copy(update={"name": "another-llm", "price": Price()})
     data = (semantoneg(settings),)
@@ -326,7 +333,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
     engine: Engine, settings: Settings, serve_chat: Serve, usage: Any
 ) -> None:
     address, server = serve_chat()
-    server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
+    server.says = lambda prompt: str(1 + len(prompt) % 2)
     server.reports = lambda usage_: usage
     price = Price(prompt=10_000.0, completion=10_000.0)
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=price)
@@ -345,7 +352,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
 
 def test_calls_are_capped_too(engine: Engine, settings: Settings, serve_chat: Serve) -> None:
     address, server = serve_chat()
-    server.says = lambda prompt: "0.5"
+    server.says = lambda prompt: "2"
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
     run = requested(
         engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(calls=7)
@@ -380,7 +387,7 @@ def test_which_tokens_find_each_other(
         ({"models": (ModelChoice(name="/nowhere"),), "suites": ("quick",)}, "no model folder"),
         (
             {"models": (ModelChoice(name="x", architecture="lstm"),), "suites": ("quick",)},
-            "Expected an architecture, found 'lstm'; there are bi-encoder, .*, monot5, dpr, tf-idf",
+            "Expected an architecture, found 'lstm'; there are bi-encoder, .*, causal-lm, dpr,",
         ),
         ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
     ],
@@ -408,8 +415,8 @@ def test_a_model_without_a_name_is_refused(architecture: str) -> None:
         ("T5ForConditionalGeneration", "bi-encoder", "found a monot5; choose that"),
         ("T5ForConditionalGeneration", "cross-encoder", "found a monot5; choose that"),
         ("T5Model", "", "found T5Model: a sequence-to-sequence"),
-        ("LlamaForCausalLM", "", "found LlamaForCausalLM: a causal language model"),
-        ("LlamaForCausalLM", "bi-encoder", "found LlamaForCausalLM"),
+        ("LlamaForCausalLM", "bi-encoder", "found a causal-lm; choose that"),
+        ("T5EncoderModel", "causal-lm", "found a bi-encoder; choose that"),
         ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
     ],
 )

@@ -1,26 +1,44 @@
-"""What a chat model's answer says: which of two documents it chose, or how alike two texts are."""
+"""What a chat model's answer says: which of several texts it chose, or how alike two texts are."""
 
 import math
 import re
+from functools import cache
+from typing import NamedTuple
 
-_CHOICE = re.compile(r"(?<![\w.])([12])(?!\w|\.\d)")
-_FIRST_CHOICE = re.compile(r"\W*(?:the |document |doc |option )*#?([12])(?!\w|\.\d)", re.IGNORECASE)
+_CALLED = r"(?:the |document |doc |option |sentence )*"
 _NUMBER = r"(?<![\w.])[-+−–]?(?:\d+(?:\.\d+)?|\.\d+)(?![\w%]|\.\d)"
 _FIRST_NUMBER = re.compile(rf"[\s*_`'\"(]*({_NUMBER})")
 _AFTER = r"\b(?:answer|score|similarity)\b[^\d+−–-]{0,40}?"
-_CHOICE_AFTER = re.compile(rf"{_AFTER}([12])(?!\w|\.\d)", re.IGNORECASE)
 _NUMBER_AFTER = re.compile(rf"{_AFTER}({_NUMBER})", re.IGNORECASE)
 
 
-def read_choice(raw: str) -> float | None:
-    """1 or 2, as an answer says: at its beginning, after 'answer', or as the only one it names.
+class _ChoicePatterns(NamedTuple):
+    """Where an answer names one of so many texts: first, after 'answer', anywhere."""
 
-    None where it names neither, or both.
+    first: re.Pattern[str]
+    after: re.Pattern[str]
+    anywhere: re.Pattern[str]
+
+
+@cache
+def _patterns(choices: int) -> _ChoicePatterns:
+    number = rf"([1-{choices}])(?!\w|\.\d)"
+    return _ChoicePatterns(
+        re.compile(rf"\W*{_CALLED}#?{number}", re.IGNORECASE),
+        re.compile(rf"{_AFTER}{number}", re.IGNORECASE),
+        re.compile(rf"(?<![\w.]){number}"),
+    )
+
+
+def read_choice(raw: str, *, choices: int = 2) -> float | None:
+    """A number from 1 to `choices`: at the beginning, after 'answer', or the only one in an answer.
+
+    None where it names none of them, or several.
     """
-    text = _plain(raw)
-    if begun := _FIRST_CHOICE.match(text):
+    text, patterns = _plain(raw), _patterns(choices)
+    if begun := patterns.first.match(text):
         return float(begun[1])
-    named = set(_CHOICE_AFTER.findall(text)) or set(_CHOICE.findall(text))
+    named = set(patterns.after.findall(text)) or set(patterns.anywhere.findall(text))
     return float(named.pop()) if len(named) == 1 else None
 
 

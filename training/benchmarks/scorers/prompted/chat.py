@@ -1,4 +1,4 @@
-"""Chat models, asked with the prompts of HedgeTriple (§5.2)."""
+"""Chat models behind a server, which write their answers (HedgeTriple, §5.2)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -18,23 +19,12 @@ from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import FIRST_WAIT, doubling
 from curation.generation.providers.chat.throttling import PASSING, Gate
 from db.errors import HedgerowError, RunPaused
-from training.benchmarks.definition import Asks, Question
-from training.benchmarks.scorers.interface import Pair, Progress, Scorer
+from training.benchmarks.scorers.interface import Progress
 from training.benchmarks.scorers.prompted.answers import read_choice, read_score
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.scorers.prompted.growing_file import Lines
-
-RELEVANCE = """Document 1: {first}
-Document 2: {second}
-Query: {query}
-Which document is more relevant to the query? Please choose 1 or 2.
-Answer:"""
-
-SIMILARITY = """Determine the similarity between the following two sentences (S1, S2). The score \
-should be ranging from -1.0 to 1.0, and can be a decimal.
-S1: {first}
-S2: {second}
-Score:"""
+from training.benchmarks.scorers.prompted.interface import Prompted
+from training.benchmarks.scorers.prompted.wording import Wording, installed
 
 ATTEMPTS = 5
 """Of a prompt, where the server stumbles; one that answers with something else is asked twice."""
@@ -52,11 +42,12 @@ Found = TypeVar("Found")
 
 
 @dataclass
-class Chat(Scorer):
-    """Asks which of two documents is more relevant, or how similar two sentences are.
+class Chat(Prompted):
+    """Asks for the number of a text, or for a similarity, and reads what the model writes.
 
-    Which document comes first is drawn by their texts, the same for both queries of a NevIR pair,
-    so that a model that always says '1' gains nothing. The paper does not say what it did.
+    Each choice is asked for in several orders, and a candidate's score is the share of the answers
+    that name it. Of two documents, two answers that disagree are a tie, so that a model that always
+    says '1' gains nothing. The paper does not say in which order it asked.
 
     Attributes:
         model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
@@ -73,6 +64,7 @@ class Chat(Scorer):
     first_wait: float = FIRST_WAIT
     memory: Path | None = None
     account: Account | None = None
+    wording: Wording = field(default_factory=installed)
     asked: int = 0
     prompts: int = 0
     unanswered: int = 0
@@ -89,43 +81,36 @@ class Chat(Scorer):
     architecture = "chat"
     takes = "name"
 
-    def score(
-        self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
-    ) -> np.ndarray:
-        """The similarity of each pair as the model states it, in [-1, 1]; NaN where it does not.
+    def rated(self, prompts: Sequence[str], *, on_progress: Progress | None = None) -> np.ndarray:
+        """The numbers that the model writes.
 
         Raises:
             HedgerowError: the server refuses the key, the model, or the prompts.
             RunPaused: the budget is spent, the server gives no answer, or the disk is full.
         """
-        prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
         return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
 
-    def answer(
-        self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
-    ) -> list[np.ndarray]:
-        """Of two documents the chosen one has 1, the other 0; else as in `score`."""
-        if not _chooses(questions, asks):
-            return super().answer(questions, asks=asks, on_progress=on_progress)
-        swapped = [_swapped(*question.candidates) for question in questions]
-        prompts = [_relevance(*both) for both in zip(questions, swapped, strict=True)]
-        found = self._asked(prompts, read_choice, on_progress)
-        return [
-            np.array([math.nan] * 2 if math.isnan(choice) else [1 - chosen, chosen], dtype=float)
-            for choice, other in zip(found, swapped, strict=True)
-            for chosen in [float((choice == 2) != other)]
-        ]
+    def chosen(
+        self, prompts: Sequence[str], choices: int, *, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """1 for the place that the model names, 0 for the others.
+
+        Raises:
+            HedgerowError, RunPaused: as `rated`.
+        """
+        read = partial(read_choice, choices=choices)
+        named = np.array(self._asked(prompts, read, on_progress), dtype=np.float64)[:, None]
+        one = (named == np.arange(1, choices + 1)).astype(np.float64)
+        return np.where(np.isnan(named), math.nan, one)
 
     def _asked(
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
     ) -> list[float]:
         """What was read of the answer to each prompt; NaN where there is nothing to read."""
-        different = list(dict.fromkeys(prompts))
-        found = asyncio.run(self._all(different, read, on_progress))
-        self.prompts += len(different)
+        found = asyncio.run(self._all(prompts, read, on_progress))
+        self.prompts += len(prompts)
         self.unanswered += sum(map(math.isnan, found))
-        answers = dict(zip(different, found, strict=True))
-        return [answers[prompt] for prompt in prompts]
+        return found
 
     async def _all(
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
@@ -271,26 +256,6 @@ class Chat(Scorer):
             )
 
 
-def distinct_prompts(questions: Sequence[Question], *, asks: Asks) -> list[str]:
-    """What `Chat` asks to answer these questions, each prompt once."""
-    if _chooses(questions, asks):
-        prompts = [_relevance(question, _swapped(*question.candidates)) for question in questions]
-    else:
-        pairs = ((text, other) for text, candidates in questions for other in candidates)
-        prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
-    return list(dict.fromkeys(prompts))
-
-
-def _chooses(questions: Sequence[Question], asks: Asks) -> bool:
-    """Whether the model picks one of two documents, rather than saying how alike texts are."""
-    return asks == "relevance" and all(len(question.candidates) == 2 for question in questions)
-
-
-def _relevance(question: Question, swapped: bool) -> str:
-    text, candidates = question
-    return RELEVANCE.format(query=text, first=candidates[swapped], second=candidates[not swapped])
-
-
 def _digest(prompt: str) -> str:
     return sha256(prompt.encode()).hexdigest()
 
@@ -304,10 +269,3 @@ async def _together(work: Sequence[Awaitable[Found]]) -> list[Found]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _swapped(first: str, second: str) -> bool:
-    """Whether the second document is shown first: drawn by both texts, whatever their order."""
-    low, high = sorted((first, second))
-    low_first = sha256(f"{low}\0{high}".encode()).digest()[0] % 2 == 0
-    return low_first != (first == low)

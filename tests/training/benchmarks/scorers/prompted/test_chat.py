@@ -16,13 +16,13 @@ from curation.generation.request import Budget, Price
 from db.errors import HedgerowError, RunPaused
 from tests.support.disks import disk_of
 from tests.support.generating import Serve
-from tests.training.benchmarks.support.samples import NEVIR, write_lines
+from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows, write_lines
 from training.benchmarks.definition import Question
 from training.benchmarks.results.measure import measure
-from training.benchmarks.scorers.prompted.answers import read_choice, read_score
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.tasks.nevir import NevIR
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 _RELEVANCE = re.compile(r"Document 1: (.*)\nDocument 2: (.*)\nQuery: (.*)\n")
 
@@ -52,25 +52,63 @@ def test_a_model_that_knows_gets_every_pair_right(serve_chat: Serve, nevir: NevI
     scorer = chat(address)
     result = measure(nevir, scorer)
     assert result.score == 100.0 and result.figures == {}, "no cosine of documents"
-    assert scorer.prompts == 4 and scorer.unanswered == 0
+    assert scorer.prompts == 8 and scorer.unanswered == 0, "each question in both orders"
+    assert (result.asked["first_share"], result.asked["changed_share"]) == (50.0, 0.0)
 
 
-def test_a_model_that_always_says_1_gains_nothing(serve_chat: Serve, nevir: NevIR) -> None:
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_a_model_that_always_says_the_same_number_gains_nothing(
+    serve_chat: Serve, nevir: NevIR, number: str
+) -> None:
     address, server = serve_chat()
-    server.says = lambda prompt: "1"
+    server.says = lambda prompt: number
     result = measure(nevir, chat(address))
-    assert result.score == 0.0 and result.outcomes["reversed"] == 0
+    assert (result.score, result.ties, result.outcomes["tied"]) == (0.0, 2, 2)
+    assert result.asked["changed_share"] == 100.0
+    assert result.asked["first_share"] == (100.0 if number == "1" else 0.0)
 
 
-def test_the_order_of_the_documents_is_drawn_by_their_texts(serve_chat: Serve) -> None:
+def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_is_none(serve_chat: Serve) -> None:
     address, server = serve_chat()
-    server.says = lambda prompt: "1"
+
+    def says(prompt: str) -> str:
+        shown = _RELEVANCE.search(prompt)
+        assert shown
+        if shown[3] == "unsure":
+            return "Both are." if shown[1] == "a" else "1"
+        return "1" if shown[3] == "first" or shown[1] == "a" else "2"
+
+    server.says = says
     scorer = chat(address)
-    questions = [Question("q", (f"document {n}", f"other {n}")) for n in range(20)]
-    first = [score[0] for score in scorer.answer(questions, asks="relevance")]
-    turned = [Question(q.text, q.candidates[::-1]) for q in questions]
-    assert [s[1] for s in scorer.answer(turned, asks="relevance")] == first
-    assert 0 < sum(first) < 20
+    questions = [Question(text, ("a", "b")) for text in ("knows", "first", "unsure")]
+    knows, first, unsure = scorer.answer(questions, asks="relevance")
+    assert knows.tolist() == [1.0, 0.0] and first.tolist() == [0.5, 0.5]
+    assert all(map(math.isnan, unsure))
+    report = scorer.report()
+    assert (report["prompts"], report["unanswered"], report["orders"]) == (6, 1, 2)
+    assert report["changed_share"] == 50.0, "of the two questions answered in both orders"
+
+
+def test_of_three_sentences_the_most_often_chosen_wins(serve_chat: Serve, tmp_path: Path) -> None:
+    data = SemAntoNeg.read(write_lines(tmp_path / "s.jsonl", semantoneg_rows()))
+    right = {item.input: item.sentences[item.label] for item in data.items}
+    address, server = serve_chat()
+
+    def knows(prompt: str) -> str:
+        *shown, text = re.findall(r"^(?:Sentence \d|Input): (.*)$", prompt, re.MULTILINE)
+        return f"Sentence {shown.index(right[text]) + 1}"
+
+    server.says = knows
+    result = measure(data, chat(address))
+    assert (result.score, result.asked["orders"], result.asked["prompts"]) == (100.0, 3, 18)
+    assert result.asked["first_share"] == pytest.approx(100 / 3, abs=0.01)
+    server.says = lambda prompt: "3"
+    result = measure(data, chat(address))
+    assert (result.score, result.ties, result.unanswered) == (0.0, 6, 0)
+    server.says = lambda prompt: "4"
+    result = measure(data, chat(address))
+    assert (result.unanswered, result.outcomes["unanswered"], result.score) == (6, 6, 0.0)
+    assert result.asked["first_share"] is None
 
 
 def test_sentences_are_scored_and_each_pair_is_asked_for_once(serve_chat: Serve) -> None:
@@ -93,7 +131,7 @@ def test_a_server_that_stumbles_is_asked_again(serve_chat: Serve, nevir: NevIR) 
         nevir.questions(), asks="relevance", on_progress=lambda done, _: seen.append(done)
     )
     assert nevir.evaluate(scores).score == 100.0
-    assert sum(server.asked.values()) > 4 and seen == [1, 2, 3, 4]
+    assert sum(server.asked.values()) > 8 and seen == list(range(1, 9))
 
 
 @pytest.mark.parametrize("number", [1, 12])
@@ -107,10 +145,10 @@ def test_a_constant_429_pauses_it_and_is_no_missing_answer(serve_chat: Serve) ->
     address, server = serve_chat(retry_after=0.001)
     server.always = lambda prompt: "rate limit"
     with pytest.raises(RunPaused, match="refused 5 calls in a row as too many"):
-        chat(address).answer([Question("q", ("a", "b"))], asks="relevance")
+        chat(address, at_once=1).answer([Question("q", ("a", "b"))], asks="relevance")
     server.retry_after = "Thu, 01 Jan 2099 00:00:00 GMT"
     with pytest.raises(RunPaused, match="asked again on 2098-12-31|on 2099-01-01"):
-        chat(address).answer([Question("q", ("a", "b"))], asks="relevance")
+        chat(address, at_once=1).answer([Question("q", ("a", "b"))], asks="relevance")
     assert sum(server.asked.values()) == 6
 
 
@@ -120,7 +158,7 @@ def test_a_prompt_that_a_server_always_fails_at_stays_unanswered(serve_chat: Ser
     server.says = lambda prompt: "1"
     scorer = chat(address)
     scorer.answer([Question(f"q{n}", ("a", "b")) for n in range(3)], asks="relevance")
-    assert (scorer.prompts, scorer.unanswered) == (3, 1)
+    assert (scorer.prompts, scorer.unanswered) == (6, 2)
 
 
 def test_a_server_that_refuses_every_prompt_ends_it_in_one_sentence(
@@ -176,50 +214,5 @@ def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
         after = scorer()
         assert after.account and after.account.ledger.calls == asked, "all are paid"
         after.answer(questions, asks="relevance")
-        assert set(server.asked.values()) == {1} and after.asked == 40 - asked
+        assert set(server.asked.values()) == {1} and after.asked == 80 - asked
         assert not list(elsewhere.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("raw", "choice"),
-    [
-        ("1", 1),
-        (" 2.", 2),
-        ("**2**", 2),
-        ("Document 1", 1),
-        ("Document 1 is better than 2.", 1),
-        ("The answer is 2, not 1.", 2),
-        ("Answer: 1", 1),
-        ("I choose document 2.", 2),
-        ("<think>1 or 2? 1.</think>\n2", 2),
-        ("Both 1 and 2 are.", None),
-        ("12", None),
-        ("", None),
-        ("1.5", None),
-        ("Neither.", None),
-    ],
-)
-def test_how_a_choice_is_read(raw: str, choice: float | None) -> None:
-    assert read_choice(raw) == choice
-
-
-@pytest.mark.parametrize(
-    ("raw", "score"),
-    [
-        ("0.8", 0.8),
-        ("-1.0", -1.0),
-        ("−0.5", -0.5),
-        (" .25", 0.25),
-        ("**0.3**", 0.3),
-        ("Score: 0.9 out of 1.0", 0.9),
-        ("The similarity score between S1 and S2 is -0.2.", -0.2),
-        ("On a scale from -1.0 to 1.0 I say 0.7", None),
-        ("1.5", None),
-        ("80%", None),
-        ("S1", None),
-        ("<think>0.1</think>0.6", 0.6),
-        ("", None),
-    ],
-)
-def test_how_a_score_is_read(raw: str, score: float | None) -> None:
-    assert read_score(raw) == score

@@ -1,0 +1,88 @@
+"""Causal language models on this machine, by how likely they find each answer to a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from curation.encoders.bare_transformers import BareTransformer, load_transformer
+from training.benchmarks.scorers.interface import Progress
+from training.benchmarks.scorers.prompted.answer_tokens import AnswerTokens
+from training.benchmarks.scorers.prompted.interface import Prompted
+from training.benchmarks.scorers.prompted.likelihoods import Likelihoods
+from training.benchmarks.scorers.prompted.wording import Wording, installed
+
+GRID = tuple(round(number / 10, 1) for number in range(-10, 11))
+"""The similarities that a model chooses from, as answers with one decimal: '-1.0' to '1.0'."""
+
+
+class Causal(Prompted):
+    """Compares how likely a model's answer begins with each of the possible ones.
+
+    Nothing is written or read, so that every answer is usable. A candidate's score is the mean over
+    all orders of the logarithm of how likely its number is, where there are only these numbers: a
+    liking for the first place is the same for every candidate and cancels out. A similarity is the
+    mean of `GRID`, each number as often as the model would say it if it said one of them. None of
+    these answers is the beginning of another, so that longer ones lose nothing.
+
+    A prompt goes through the model's chat template, where its tokenizer has one. One that is longer
+    than the model reads has no answer.
+
+    Attributes:
+        wording: the prompts.
+    """
+
+    architecture = "causal-lm"
+
+    def __init__(self, loaded: BareTransformer) -> None:
+        self.model, tokenizer = loaded
+        self.wording: Wording = installed()
+        self._tokens = AnswerTokens(tokenizer, self.model)
+        self._likelihoods = Likelihoods(self.model)
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The model of this name; an adapter is merged into its base."""
+        return cls(load_transformer(name, "AutoModelForCausalLM"))
+
+    def rated(self, prompts: Sequence[str], *, on_progress: Progress | None = None) -> np.ndarray:
+        """The expected similarity.
+
+        Raises:
+            HedgerowError: the chat template can't be used, or the model's weights are damaged.
+        """
+        found = self._logarithms(prompts, [f"{number:.1f}" for number in GRID], on_progress)
+        rated: np.ndarray = np.exp(_shares(found)) @ np.array(GRID)
+        return rated
+
+    def chosen(
+        self, prompts: Sequence[str], choices: int, *, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """The logarithm of how likely each number is, where there are only these.
+
+        Raises:
+            HedgerowError: as `rated`.
+        """
+        names = [str(number) for number in range(1, choices + 1)]
+        return _shares(self._logarithms(prompts, names, on_progress))
+
+    def _logarithms(
+        self, prompts: Sequence[str], answers: Sequence[str], on_progress: Progress | None
+    ) -> np.ndarray:
+        """Of how likely the model's answer begins with each of these, shape (prompts, answers)."""
+        asked = self._tokens.asked(prompts, answers)
+        spelled = self._likelihoods.of(asked, on_progress=on_progress)
+        found = np.full((len(prompts), len(answers)), np.nan)
+        for row, (one, values) in enumerate(zip(asked, spelled, strict=True)):
+            if values is not None:
+                found[row] = [np.logaddexp.reduce(values[list(way)]) for way in one.answers.ways]
+        return found
+
+
+def _shares(logarithms: np.ndarray) -> np.ndarray:
+    """Of each row the logarithms of the shares, which add up to 1."""
+    with np.errstate(invalid="ignore"):  # rows without an answer are NaN
+        shares: np.ndarray = logarithms - np.logaddexp.reduce(logarithms, axis=1, keepdims=True)
+    return shares

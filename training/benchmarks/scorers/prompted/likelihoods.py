@@ -1,0 +1,118 @@
+"""How likely a causal language model finds possible answers to prompts.
+
+Prompts of the same length and with the same answers are computed together, so that nothing is
+padded. Each is read once; the tokens of longer answers follow it in the model's memory of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from db.errors import HedgerowError
+from training.benchmarks.scorers.interface import Progress, finite
+from training.benchmarks.scorers.prompted.answer_tokens import Answers, AskedPrompt, Ids
+
+TOKENS = 8192
+"""In a batch, answers among them: of an 8B model, a few GB of memory."""
+
+
+class Likelihoods:
+    """Computes them with one model."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        # All logits of long prompts would fill the memory: some vocabularies have 200,000 tokens.
+        takes = inspect.signature(model.forward).parameters
+        self._last_alone = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
+
+    def of(
+        self, asked: Sequence[AskedPrompt], *, on_progress: Progress | None = None
+    ) -> list[np.ndarray | None]:
+        """For each prompt the logarithm of how likely each of ``answers.spelled`` is; None where
+        the prompt is too long.
+
+        Raises:
+            HedgerowError: the model gives something else than finite numbers.
+        """
+        found: list[np.ndarray | None] = [None] * len(asked)
+        done = sum(one.ids is None for one in asked)
+        for batch in _batches(asked):
+            prompts = [asked[number].ids or () for number in batch]
+            values = finite(self._batch(prompts, asked[batch[0]].answers))
+            for number, row in zip(batch, values, strict=True):
+                found[number] = row
+            done += len(batch)
+            if on_progress:
+                on_progress(done, len(asked))
+        return found
+
+    def _batch(self, prompts: Sequence[Ids], answers: Answers) -> np.ndarray:
+        """Shape (prompts, spelled answers); the prompts are of one length."""
+        import torch
+
+        paths = longest_beginnings(answers.spelled)
+        with torch.inference_mode():
+            read = self._model(
+                input_ids=self._tensor(prompts), use_cache=bool(paths), **self._last_alone
+            )
+            first = read.logits[:, -1:].float().log_softmax(-1)
+            after = self._after(read, paths, len(prompts)) if paths else None
+        # For each answer, where each of its tokens is foreseen.
+        columns = []
+        for ids in answers.spelled:
+            total = first[:, 0, ids[0]].double()
+            if len(ids) > 1 and after is not None:
+                path = next(n for n, path in enumerate(paths) if path[: len(ids) - 1] == ids[:-1])
+                for place, token in enumerate(ids[1:]):
+                    total = total + after[:, path, place, token].double()
+            columns.append(total.cpu().numpy())
+        return np.stack(columns, axis=1)
+
+    def _after(self, read: Any, paths: Sequence[Ids], prompts: int) -> Any:
+        """Logarithms after each token of each path, shape (prompts, paths, tokens, vocabulary)."""
+        longest = max(map(len, paths))
+        filled = [path + (0,) * (longest - len(path)) for path in paths]  # what follows is ignored
+        memory = getattr(read, "past_key_values", None)
+        if memory is None or not hasattr(memory, "batch_repeat_interleave"):
+            raise HedgerowError(
+                "Expected a transformer that remembers a prompt in a cache, found a "
+                f"{type(self._model).__name__}, which does not; choose another model."
+            )
+        memory.batch_repeat_interleave(len(paths))
+        logits = self._model(
+            input_ids=self._tensor(filled * prompts), past_key_values=memory, use_cache=True
+        ).logits
+        return logits.float().log_softmax(-1).unflatten(0, (prompts, len(paths)))
+
+    def _tensor(self, rows: Sequence[Ids]) -> Any:
+        import torch
+
+        return torch.tensor(rows, dtype=torch.long, device=self._model.device)
+
+
+def longest_beginnings(answers: Sequence[Ids]) -> list[Ids]:
+    """What a model must read after a prompt to foresee the last token of every answer."""
+    starts = {ids[:-1] for ids in answers if len(ids) > 1}
+    return sorted(
+        start
+        for start in starts
+        if not any(other != start and other[: len(start)] == start for other in starts)
+    )
+
+
+def _batches(asked: Sequence[AskedPrompt]) -> Iterator[list[int]]:
+    """Numbers of prompts that are computed together, the longest first."""
+    groups: dict[tuple[int, Answers], list[int]] = {}
+    for number, one in enumerate(asked):
+        if one.ids is not None:
+            groups.setdefault((len(one.ids), one.answers), []).append(number)
+    for (length, answers), numbers in sorted(groups.items(), key=lambda group: -group[0][0]):
+        paths = longest_beginnings(answers.spelled)
+        tokens = (length + max(map(len, paths), default=0)) * max(1, len(paths))
+        size = max(1, TOKENS // tokens)
+        for start in range(0, len(numbers), size):
+            yield numbers[start : start + size]

@@ -1,0 +1,119 @@
+"""Choices asked for in several orders: a liking for the first place shows, and gains nothing.
+
+With two candidates both orders are asked, with three the rotations: each candidate stands in each
+place once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from curation.generation.prompts import MeasuringName
+from training.benchmarks.definition import Asks, Question
+from training.benchmarks.scorers.prompted.wording import (
+    CHOICES,
+    Wording,
+    filled,
+    installed,
+    prompt_for,
+)
+
+POINTS = 100.0
+
+DECIMALS = 5
+"""Of a candidate's score: what differs by less does so by the rounding of 32-bit numbers, and what
+is the same in all orders must be a tie."""
+
+
+def orders(candidates: int) -> list[tuple[int, ...]]:
+    """The orders in which so many candidates are shown: their rotations."""
+    places = tuple(range(candidates))
+    return [places[start:] + places[:start] for start in places]
+
+
+def choice_prompts(
+    questions: Sequence[Question], name: MeasuringName, wording: Wording
+) -> list[str]:
+    """The prompts of all questions; of each question one after another in all orders."""
+    template = wording.of(name).text
+    return [
+        filled(name, template, text, tuple(candidates[place] for place in order))
+        for text, candidates in questions
+        for order in orders(CHOICES[name])
+    ]
+
+
+def pair_prompts(pairs: Sequence[tuple[str, str]], wording: Wording) -> list[str]:
+    """The prompts that ask how similar these sentences are."""
+    template = wording.similarity.text
+    return [filled("similarity", template, first, (second,)) for first, second in pairs]
+
+
+def distinct_prompts(
+    questions: Sequence[Question],
+    *,
+    asks: Asks,
+    paraphrases: bool = False,
+    wording: Wording | None = None,
+) -> list[str]:
+    """What a model is asked to answer these questions, each prompt once."""
+    wording = wording or installed()
+    name = prompt_for(questions, asks=asks, paraphrases=paraphrases)
+    if name == "similarity":
+        pairs = [(text, other) for text, candidates in questions for other in candidates]
+        return list(dict.fromkeys(pair_prompts(pairs, wording)))
+    return list(dict.fromkeys(choice_prompts(questions, name, wording)))
+
+
+class OrderBias(NamedTuple):
+    """How far a model's choices hang on the order; in points.
+
+    Attributes:
+        first: share of the answers that name the first place; 50 of two places, or 33 of three,
+            means no liking for it.
+        changed: share of the questions whose chosen candidate is not the same in all orders.
+    """
+
+    first: float
+    changed: float
+
+
+def combined(answers: np.ndarray, number: int) -> np.ndarray:
+    """By question the mean over its orders of what each candidate got.
+
+    Args:
+        answers: what the model gives each place in each prompt, as `choice_prompts` has them: shape
+            (questions * orders, places); a row of NaN where it gave nothing.
+
+    Returns:
+        shape (questions, candidates); NaN where one order has no answer.
+    """
+    found: np.ndarray = _by_candidate(answers, number).mean(axis=1)
+    return found.round(DECIMALS)
+
+
+def _by_candidate(answers: np.ndarray, number: int) -> np.ndarray:
+    """Shape (questions, orders, candidates): places turned back into candidates."""
+    shown = answers.reshape(-1, number, number)
+    found = np.empty_like(shown)
+    for row, order in enumerate(orders(number)):
+        found[:, row, list(order)] = shown[:, row]
+    return found
+
+
+def order_bias(answers: np.ndarray, number: int) -> OrderBias:
+    """The same rows, for how far they hang on the order; NaN where nothing is answered."""
+    given = np.isfinite(answers).all(axis=1)
+    places = answers[given].argmax(axis=1)
+    whole = given.reshape(-1, number).all(axis=1)
+    picks = _by_candidate(answers, number)[whole].argmax(axis=2)
+    changed = (picks != picks[:, :1]).any(axis=1)
+    return OrderBias(_share(places == 0), _share(changed))
+
+
+def _share(of: np.ndarray) -> float:
+    return POINTS * float(of.mean()) if len(of) else math.nan

@@ -1,0 +1,156 @@
+"""The prompts that language models are measured with, in the versions that somebody chose."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from curation.generation.prompts import (
+    MEASURING,
+    PLACES,
+    MeasuringName,
+    built_in,
+    find_version,
+    prompt_versions,
+    put_in,
+)
+from training.benchmarks.definition import Asks, Question
+
+CHOICES: dict[MeasuringName, int] = {"relevance": 2, "paraphrase_choice": 3}
+"""By prompt, how many texts the model chooses from; `similarity` asks for a number."""
+
+_POSITIONS = ("{first}", "{second}", "{third}")
+_TEXT: dict[MeasuringName, str] = {"relevance": "{query}", "paraphrase_choice": "{sentence}"}
+
+
+class PromptVersions(BaseModel):
+    """Which version of each prompt models are asked with; None for the newest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    relevance: int | None = Field(default=None, ge=1)
+    similarity: int | None = Field(default=None, ge=1)
+    paraphrase_choice: int | None = Field(default=None, ge=1)
+
+    def resolved(self, session: Session) -> Self:
+        """The same with the numbers of the newest versions in place of None.
+
+        Raises:
+            HedgerowError: there is no such version.
+        """
+        found = {name: _number(session, name, number) for name, number in self}
+        return self.model_copy(update=found)
+
+
+def _number(session: Session, name: str, number: int | None) -> int | None:
+    """None only where no version is stored yet: then the installed words are the first."""
+    known = next(one for one in MEASURING if one == name)
+    if number in (None, 1) and not prompt_versions(session, known):
+        return None
+    return find_version(session, name, number).version
+
+
+NEWEST_PROMPTS = PromptVersions()
+
+
+class Template(NamedTuple):
+    """A prompt; ``version`` is None where it comes from no project."""
+
+    text: str
+    version: int | None = None
+
+
+class Wording(NamedTuple):
+    """The templates that models are asked with."""
+
+    relevance: Template
+    similarity: Template
+    paraphrase_choice: Template
+
+    def of(self, name: MeasuringName) -> Template:
+        """The template of a prompt."""
+        found: Template = getattr(self, name)
+        return found
+
+    @property
+    def named(self) -> dict[MeasuringName, Template]:
+        """All of them by name."""
+        return {name: self.of(name) for name in MEASURING}
+
+    @property
+    def edited(self) -> dict[str, int | None]:
+        """By prompt, the version of what does not have the words that are installed."""
+        return {
+            name: template.version
+            for name, template in self.named.items()
+            if template.text != built_in(name)
+        }
+
+    @property
+    def digest(self) -> str:
+        """What results with edited prompts are known by; '' for the words that are installed."""
+        if not self.edited:
+            return ""
+        texts = "\0".join(f"{n}\0{t.text}" for n, t in self.named.items() if n in self.edited)
+        return hashlib.sha256(texts.encode()).hexdigest()[:8]
+
+
+@cache
+def installed() -> Wording:
+    """HedgeTriple's words, and for three sentences ours."""
+    return Wording(*(Template(built_in(name)) for name in MEASURING))
+
+
+def wording_of(session: Session, versions: PromptVersions) -> Wording:
+    """The templates that these versions mean; the installed ones where nothing is stored.
+
+    Raises:
+        HedgerowError: there is no such version.
+    """
+    numbers = versions.resolved(session).model_dump()
+    found = {
+        name: find_version(session, name, number)
+        for name, number in numbers.items()
+        if number is not None
+    }
+    stored = {name: Template(row.template, row.version) for name, row in found.items()}
+    return installed()._replace(**stored)
+
+
+def prompt_for(questions: Sequence[Question], *, asks: Asks, paraphrases: bool) -> MeasuringName:
+    """The prompt that these questions are put with.
+
+    Args:
+        paraphrases: as `Benchmark.paraphrases`.
+    """
+    counts = {len(question.candidates) for question in questions}
+    if asks == "relevance" and counts == {CHOICES["relevance"]}:
+        return "relevance"
+    if paraphrases and counts == {CHOICES["paraphrase_choice"]}:
+        return "paraphrase_choice"
+    return "similarity"
+
+
+def filled(name: MeasuringName, template: str, text: str, candidates: tuple[str, ...]) -> str:
+    """The prompt with these texts in their places.
+
+    Args:
+        text: what candidates are compared with: a query, or a sentence.
+        candidates: in the order that they are shown in; of `similarity` one.
+    """
+    values = dict(zip(_POSITIONS, candidates, strict=False))
+    if name == "similarity":
+        values = {"{first}": text, "{second}": candidates[0]}
+    else:
+        values[_TEXT[name]] = text
+    return put_in(template, values)
+
+
+def letters_of_words(name: MeasuringName, template: str) -> int:
+    """The characters of a template without its places, each of which it has once."""
+    return len(template) - sum(map(len, PLACES[name]))
