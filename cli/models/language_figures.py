@@ -15,7 +15,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import RunState
 from db.runs import get_run
-from hedgerow.running import located
+from hedgerow.runs.running import located
 from training.llm.card import shown
 from training.llm.figures import NAMES, looks_of
 from training.llm.request import KIND

@@ -16,7 +16,7 @@ from cli.shared.terminal import AsJson, ReleaseNumber, show
 from curation.plurals import counted
 from curation.release.question_pairs import Arm
 from db.engine import reading, writing
-from hedgerow.progress import err, text_of
+from hedgerow.runs.progress import err, text_of
 from training.llm.outlook import Outlook, outlook
 from training.llm.recipe_text import chosen_recipe
 from training.llm.request import KIND, LanguageRequest, request_language_finetuning, request_of

@@ -38,6 +38,7 @@ from training.benchmarks.runs.measured_models import (
     scorer_of,
 )
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
+from training.benchmarks.scorers.prompted.causal import Causal
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
@@ -182,8 +183,8 @@ def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelCho
         require_task(name, request.folder_of_tasks)
     if not any(may_do_language(model.architecture) for model in models):
         raise HedgerowError(
-            "Expected a language model with its files (architecture causal) for lm_eval's tasks, "
-            "found none; choose another model, or leave them out."
+            f"Expected a language model ({Causal.architecture}) for lm_eval's tasks, found none; "
+            "choose another model, or leave them out."
         )
 
 

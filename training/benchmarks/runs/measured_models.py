@@ -46,8 +46,6 @@ from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, locat
 
 CHAT = Chat.architecture
 
-CAUSAL = "causal"
-
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 """Architectures that need no model, and the names of their results."""
 
@@ -304,7 +302,7 @@ def may_do_language(architecture: str) -> bool:
     Args:
         architecture: '' where the model's files have yet to say it.
     """
-    return architecture in ("", CAUSAL)
+    return architecture in ("", Causal.architecture)
 
 
 ACCOUNT = "spent.txt"
@@ -367,9 +365,9 @@ def language_model(scorer: Scorer) -> tuple[Any, Any]:
     Raises:
         HedgerowError: the scorer has none.
     """
-    if scorer.architecture != CAUSAL:
+    if not isinstance(scorer, Causal):
         raise HedgerowError(
             f"Expected a language model for lm_eval's tasks, found {scorer.architecture}; choose "
             "another model, or leave them out."
         )
-    return scorer.model, scorer.tokenizer  # type: ignore[attr-defined]
+    return scorer.model, scorer.tokenizer

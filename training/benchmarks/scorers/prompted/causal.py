@@ -37,9 +37,9 @@ class Causal(Prompted):
     architecture = "causal-lm"
 
     def __init__(self, loaded: BareTransformer) -> None:
-        self.model, tokenizer = loaded
+        self.model, self.tokenizer = loaded
         self.wording: Wording = installed()
-        self._tokens = AnswerTokens(tokenizer, self.model)
+        self._tokens = AnswerTokens(self.tokenizer, self.model)
         self._likelihoods = Likelihoods(self.model)
 
     @classmethod
