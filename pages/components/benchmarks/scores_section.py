@@ -152,8 +152,8 @@ def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
     general = [column for column in found if column.kind == "general" and not column.benchmark]
     if not general:
         st.text(
-            "With a suite of mteb's tasks measured in full, this shows what a model understands of "
-            "negation against what it is good for elsewhere."
+            "With a suite of mteb's tasks or the three tasks of lm_eval measured in full, this "
+            "shows what a model understands of negation against what it is good for elsewhere."
         )
         return
     negation, title = _negation(found)
