@@ -59,10 +59,12 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "llm": Group(
-        "Finetune language models on question pairs, and see what came out.",
+        "Finetune language models on question pairs, see what came out, and measure them.",
         {
             "train": "cli.models.language_training:train_language_model",
             "show": "cli.models.language_figures:show_language_finetuning",
+            "study": "cli.models.language_study:compare_arms",
+            "evaluate": "cli.models.benchmark:run_benchmark",
         },
     ),
     "similarity": "cli.models.pair_similarity:similarity",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,7 @@ class Modelling:
         architecture: str = "",
         query_prompt: str | None = None,
         document_prompt: str | None = None,
+        prompts: Mapping[str, int] | None = None,
         release: Release | int | None = None,
         split: str = "test",
     ) -> Score:
@@ -114,6 +115,8 @@ class Modelling:
                 'lm_eval:TASK', a folder with tasks of your own.
             architecture: otherwise what the model's files say.
             query_prompt, document_prompt: put before each; otherwise the model's own.
+            prompts: of a language model, the version of each prompt by its name ('relevance',
+                'similarity', 'paraphrase_choice'); otherwise the newest.
             release, split: what 'hedgerow' measures on: the newest, and test, unless named.
 
         Raises:
@@ -128,6 +131,7 @@ class Modelling:
             data=Path(data) if data else None,
             release=_number(release),
             split=asked.split_of(split) or Split.TEST,
+            prompts=prompts,
             options={
                 "architecture": architecture,
                 "query_prompt": query_prompt,

@@ -12,6 +12,7 @@ from pages.components.generate import (
     trial_view,
 )
 from pages.components.generate.results_section import RESULTS
+from pages.components.shared.chat_models import prompt_editor
 from pages.components.shared.links import GENERATE_SECTION, SET_UP
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import frame, open_project
@@ -50,7 +51,7 @@ frame.begin(
     "Generate",
     "Have a language model, or rules, write variants of your anchors. You see the cost first.",
 )
-prompts_section.ensure()
+prompt_editor.ensure()
 section = frame.section(SECTIONS, key=GENERATE_SECTION)
 found, counts = _runs(), CachedCounts()
 match section:

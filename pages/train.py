@@ -4,6 +4,7 @@ from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
 from pages.components.train import kind_choice, live, own_pairs, section_choice
+from pages.components.train.language import section_choice as language_choice
 from pages.components.train.language import sections
 from pages.components.train.ranking import section as nevir
 from pages.components.train.results import runs_table, summary_section
@@ -55,7 +56,7 @@ frame.begin(
     "“not”.",
 )
 if kind_choice.choose() == kind_choice.LANGUAGE:
-    section_choice.leave_results()
-    sections.show()
+    if sections.show() != language_choice.RESULTS:
+        section_choice.leave_results()
 else:
     _encoder()

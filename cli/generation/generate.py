@@ -12,13 +12,15 @@ from cli.shared.options import (
     MaxTokens,
     ModelName,
     MoneyCap,
+    PromptNumbers,
     Timeout,
     as_option,
     one_of,
+    prompt_numbers,
 )
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
-from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.providers.installed import provider_names
 from curation.generation.request import (
     KIND,
@@ -78,14 +80,7 @@ def generate(
             "are written only if you name them."
         ),
     ] = "",
-    prompts: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--prompt",
-            metavar="NAME=N",
-            help="Version of a prompt, otherwise the newest; may be repeated.",
-        ),
-    ] = None,
+    prompts: PromptNumbers = None,
     seed: Annotated[int, typer.Option(help="Draws cues and sample.")] = 0,
     temperature: Annotated[
         float, typer.Option(min=0, max=2, help="How much the model's answers vary.")
@@ -135,7 +130,7 @@ def generate(
         home,
         values,
         source=source,
-        prompts=dict(map(_version, prompts or [])),
+        prompts=prompt_numbers(prompts, example="hedge=2"),
         called=as_option,
         needs_key=not dry_run,
     )
@@ -144,14 +139,6 @@ def generate(
         return
     result = carry_out_run(*home, store_request(home, request))
     show(result, as_json, *sentences(KIND, result))
-
-
-def _version(item: str) -> tuple[str, int]:
-    """The call and the number of the prompt's version in an option such as 'hedge=2'."""
-    name, _, number = item.partition("=")
-    if not number.isdecimal() or len(number) > MAX_DIGITS:
-        raise HedgerowError(f"Expected --prompt hedge=2 or the like, found {item[:80]}.")
-    return name, int(number)
 
 
 def _show_cost(cost: Cost, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from cli.models.score_rows import (
+    asked_lines,
     average_line,
     facts_by_model,
     is_average,
@@ -18,7 +19,7 @@ from cli.models.score_rows import (
 )
 from cli.models.several_models import PassedOver, carry_out, fitting_models, names_of_models
 from cli.shared.home import asked_by, open_home
-from cli.shared.options import CallCap, as_cap, as_option
+from cli.shared.options import CallCap, PromptNumbers, as_cap, as_option, prompt_numbers
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.prices import price_under, spent_by
@@ -49,6 +50,7 @@ from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
 from training.benchmarks.scorers.architecture import known_architectures
+from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -66,7 +68,7 @@ def run_benchmark(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="A model's folder or name; a chat model's name; of DPR, "
+            help="A model's folder or name, language models' as well; a chat model's name; of DPR, "
             "QUESTION_MODEL+CONTEXT_MODEL. Repeat it for several.",
         ),
     ] = None,
@@ -122,6 +124,7 @@ def run_benchmark(
         typer.Option(metavar="USD", help="Pause when a chat model has cost so much."),
     ] = None,
     max_calls: CallCap = None,
+    prompts: PromptNumbers = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -147,12 +150,13 @@ def run_benchmark(
     passed_over: list[PassedOver] = []
     if several:
         asked, passed_over = fitting_models(engine, settings, asked)
+    versions = chosen_versions(prompt_numbers(prompts, example="relevance=2"))
     caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
     with named_data(settings, name, data, dry_run=dry_run) as kept:
         request = request_for(
             settings, name, asked, kept, release, split, folder=tasks_folder(name, data)
         )
-        request = request.model_copy(update={"budget": caps})
+        request = request.model_copy(update={"budget": caps, "asked_with": versions})
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
         if dry_run:
             _show_plan(settings, engine, request, as_json)
@@ -179,6 +183,7 @@ def run_benchmark(
     found = facts_by_model(rows, unseen, suite=name if name.startswith((MTEB, LM_EVAL)) else "")
     result |= {"results": found} if several else found[0]
     lines = [*map(average_line, filter(is_average, found)), *unseen_lines(rows, unseen)]
+    lines += asked_lines(rows)
     if several:
         passed_over += problems
         result["passed_over"] = [one._asdict() for one in passed_over]
@@ -211,7 +216,9 @@ def _show_plan(
         data = [
             require_data(session, settings.data_folder, choice) for choice in request.benchmarks
         ]
-        plan = plan_benchmarks(session, settings, request.models, data)
+        plan = plan_benchmarks(
+            session, settings, request.models, data, asked_with=request.asked_with
+        )
     chats = [model.chats for model in plan.models if model.chats]
     seconds = [model.seconds for model in plan.models if model.seconds is not None]
     result: dict[str, Any] = {

@@ -22,17 +22,20 @@ from training.llm.recipe_text import chosen_recipe
 from training.llm.request import KIND, LanguageRequest, request_language_finetuning, request_of
 from training.runs.trainings import DEFAULT_SEED
 
+BaseModelName = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        metavar="MODEL",
+        help="A causal language model's folder, or its name on the model hub.",
+    ),
+]
+
 ARMS = ", ".join(get_args(Arm))
 
 
 def train_language_model(
-    base: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="A causal language model's folder, or its name on the model hub.",
-        ),
-    ],
+    base: BaseModelName,
     number: ReleaseNumber = None,
     arm: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cli.models.score_rows import facts, table, unseen_lines
+from cli.models.score_rows import asked_lines, facts, table, unseen_lines
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
@@ -51,7 +51,7 @@ def newest_scores(
         show(_facts(made, found), as_json, _table(made, found) if rows else NOTHING)
         return
     result = {"results": [facts(row, unseen) for row in rows]}
-    told = [table(rows), *unseen_lines(rows, unseen)] if rows else [NOTHING]
+    told = [table(rows), *unseen_lines(rows, unseen), *asked_lines(rows)] if rows else [NOTHING]
     show(result, as_json, *told)
 
 

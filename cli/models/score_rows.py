@@ -9,6 +9,7 @@ from rich.table import Table
 
 from cli.shared.tables import table_of
 from training.benchmarks.harness.names import LM_EVAL
+from training.benchmarks.results.asked_told import asked_told, unanswered_told
 from training.benchmarks.results.queries import ModelKey, Scored
 from training.benchmarks.results.unseen_antonyms import UnseenScore
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
@@ -29,6 +30,8 @@ def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:
         "interval": [interval.low, interval.high] if interval else None,
         "ties": row.ties,
         "unanswered": row.unanswered,
+        "unanswered_share": row.unanswered_share,
+        "asked": dict(row.asked) or None,
         "model": row.model,
         "architecture": row.architecture,
         "scoring": row.scoring,
@@ -94,6 +97,12 @@ def average_line(result: Mapping[str, Any]) -> str:
 def unseen_lines(rows: Sequence[Scored], unseen: Unseen) -> list[str]:
     """The second score of each result that has one, for people."""
     return [f"{row.title}: {unseen[row.id].told}" for row in rows if row.id in unseen]
+
+
+def asked_lines(rows: Sequence[Scored]) -> list[str]:
+    """How each language model was asked, and what it gave no answer to, for people."""
+    told = [(row, [asked_told(row.asked), unanswered_told(row)]) for row in rows]
+    return [" ".join([f"{row.title}:", *filter(None, said)]) for row, said in told if any(said)]
 
 
 def table(rows: list[Scored]) -> Table:

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from cli.shared.terminal import MAX_DIGITS
 from curation.generation.request import MAX_CONCURRENCY
 from curation.validation import FieldPath, field_of, in_words
+from db.errors import HedgerowError
 
 ModelName = Annotated[str, typer.Option(help="As the server calls it.")]
 
@@ -29,6 +31,31 @@ _OTHERWISE_CALLED = {
     "budget.calls": "--max-calls",
     "name": "--model",
 }
+
+
+PromptNumbers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompt",
+        metavar="NAME=N",
+        help="Version of a prompt, otherwise the newest; may be repeated.",
+    ),
+]
+
+
+def prompt_numbers(items: Sequence[str] | None, *, example: str) -> dict[str, int]:
+    """By prompt the number of its version, in options such as 'hedge=2'.
+
+    Raises:
+        HedgerowError: one looks otherwise.
+    """
+    found = {}
+    for item in items or []:
+        name, _, number = item.partition("=")
+        if not number.isdecimal() or len(number) > MAX_DIGITS:
+            raise HedgerowError(f"Expected --prompt {example} or the like, found {item[:80]}.")
+        found[name] = int(number)
+    return found
 
 
 def one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:

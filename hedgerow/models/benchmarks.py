@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.results.saved import read_result
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
+from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
@@ -52,6 +53,9 @@ class Score:
         n: items that it is taken over.
         interval: the 95% interval of the score; None where there is none.
         run: the number of the run; `figures` has the further figures of the benchmark.
+        unanswered: items without a usable answer.
+        asked: of a language model the prompt and its version, and how far its choices depend on
+            the order in which texts are shown; empty for other models.
     """
 
     benchmark: str
@@ -62,6 +66,8 @@ class Score:
     interval: tuple[float, float] | None
     run: int
     figures: Mapping[str, Any]
+    unanswered: int = 0
+    asked: Mapping[str, Any] = field(default_factory=dict)
     _file: Path | None = None
 
     def items(self) -> pd.DataFrame:
@@ -93,6 +99,8 @@ def score_of(row: Scored, data_folder: Path) -> Score:
         interval=(interval.low, interval.high) if interval else None,
         run=row.run_id,
         figures=row.summary.get("figures", {}),
+        unanswered=row.unanswered,
+        asked=row.asked,
         _file=data_folder / row.file if row.file else None,
     )
 
@@ -106,14 +114,21 @@ def measure(
     release: int | None,
     split: Split,
     options: Mapping[str, Any],
+    prompts: Mapping[str, int] | None = None,
     called: Any = in_words,
 ) -> list[Score]:
-    """Measure a model; of a suite of mteb's, a score a task, the first one first."""
+    """Measure a model; of a suite of mteb's, a score a task, the first one first.
+
+    Args:
+        prompts: by name the version that a language model is asked with; otherwise the newest.
+    """
     choice = chosen_model({"name": model, **options}, called=called)
+    versions = chosen_versions(prompts or {})
     with named_data(home.settings, name, data) as kept:
         request = request_for(
             home.settings, name, (choice,), kept, release, split, folder=tasks_folder(name, data)
         )
+        request = request.model_copy(update={"asked_with": versions})
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
     for wanted in request.benchmarks:
         require_hub(wanted)

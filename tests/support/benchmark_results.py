@@ -31,8 +31,10 @@ def add_result(
     *,
     hash_: str = "",
     data: str = "sample.jsonl",
+    architecture: str = BI,
+    scoring: str = "",
 ) -> Run:
-    """Store a result of a bi-encoder, and its items as a file."""
+    """Store a result of a model, and its items as a file."""
     run = create_run(
         session, kind=KIND, parameters={"models": [{"name": model}], "suites": ["quick"]}
     )
@@ -47,12 +49,15 @@ def add_result(
             benchmark=result.benchmark,
             model=model,
             model_hash=hash_,
-            architecture=BI,
+            architecture=architecture,
+            scoring=scoring,
             data=data,
             data_hash=result.data_hash,
             metric=result.metric,
             score=result.score,
             n=result.n,
+            ties=result.ties,
+            unanswered=result.unanswered,
             summary=result.summary | {"interval": interval(result)._asdict()},
             file=f"{folder.name}/rows.jsonl",
         )

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import Any
 
 import torch  # noqa: TID253
 
-from training.llm.examples import Choice
+from training.llm.examples import ANSWERS, Choice
+from training.llm.figures import RIGHT, RIGHT_OF
 
 BATCH = 16
 """Questions at once."""
 
 
-def share_right(
+def shares_right(
     model: Any, choices: Sequence[Choice], *, pad: int, check: Callable[[], None] = lambda: None
-) -> float:
-    """The share of the questions whose right answer is the likelier of the two, 0 to 1.
+) -> dict[str, float]:
+    """The share of the questions whose right answer is the likelier of the two, 0 to 1: of all
+    (`RIGHT`), and of those with either right answer (`RIGHT_OF`), if there are any.
 
     The answers are compared by their first token that differs. Where both are equally likely,
     which happens in bfloat16, the question counts half.
@@ -31,18 +34,25 @@ def share_right(
         pad: the token that shorter questions are filled up with, on the left.
         check: called before each batch; may raise to stop.
     """
-    order = sorted(range(len(choices)), key=lambda place: len(choices[place].ids))
-    points = 0.0
-    for start in range(0, len(order), BATCH):
+    by_length = sorted(choices, key=lambda one: len(one.ids))
+    points: dict[int, list[float]] = {place: [] for place in range(len(ANSWERS))}
+    for start in range(0, len(by_length), BATCH):
         check()
-        batch = [choices[place] for place in order[start : start + BATCH]]
+        batch = by_length[start : start + BATCH]
         logits = _next_token(model, [one.ids for one in batch], pad=pad)
         first = torch.tensor([one.first for one in batch], device=logits.device)
         right = torch.tensor([[one.right] for one in batch], device=logits.device)
         of_answers = logits.gather(1, first).float()
         own, other = of_answers.gather(1, right), of_answers.gather(1, 1 - right)
-        points += float((own > other).sum()) + 0.5 * float((own == other).sum())
-    return points / len(choices)
+        gained = (own > other).float() + 0.5 * (own == other).float()
+        for one, point in zip(batch, gained.flatten().tolist(), strict=True):
+            points[one.right].append(point)
+    every = [point for found in points.values() for point in found]
+    return {RIGHT: fmean(every)} | {
+        RIGHT_OF[answer]: fmean(points[place])
+        for place, answer in enumerate(ANSWERS)
+        if points[place]
+    }
 
 
 def _next_token(model: Any, inputs: Sequence[list[int]], *, pad: int) -> torch.Tensor:

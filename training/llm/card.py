@@ -16,7 +16,7 @@ from curation.release.question_pairs import PROMPT
 from db.models import Release, Run
 from training.hub.model_card import LOCAL_MODEL, data_section
 from training.hub.model_card_text import PLACE
-from training.llm.figures import NAMES, RIGHT
+from training.llm.figures import NAMES, SHARES
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_of
 
@@ -93,6 +93,7 @@ def _figures(result: Mapping[str, Any]) -> str:
     rows = [
         (said, shown(name, result["before"][name]), shown(name, result["after"][name]))
         for name, said in NAMES.items()
+        if name in result["after"]
     ]
     return (
         f"{markdown_table(['', 'before', 'after'], rows)}\n\nMeasured on "
@@ -104,7 +105,7 @@ def _figures(result: Mapping[str, Any]) -> str:
 
 def shown(name: str, value: float) -> str:
     """A figure for people."""
-    return f"{value:.1%}" if name == RIGHT else f"{value:.4f}"
+    return f"{value:.1%}" if name in SHARES else f"{value:.4f}"
 
 
 def _training(

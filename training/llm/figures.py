@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.release.question_pairs import NO, YES
 from db.models import Run
 from training.finetune.curve_names import LOSS
 from training.runs.curves import read_looks
@@ -14,6 +15,10 @@ from training.runs.figures import LossPoint, loss_curve
 
 RIGHT = "right"
 """The share of the measured questions whose right answer is the likelier one, 0 to 1."""
+
+RIGHT_OF: Mapping[str, str] = {YES: f"{RIGHT}:{YES}", NO: f"{RIGHT}:{NO}"}
+"""The same of the questions with either right answer: about a negation, and about a hedge or a
+paraphrase. A model that gives one answer to all has all of the one and none of the other."""
 
 HELD_OUT_LOSS = f"eval_{LOSS}"
 """The loss on those questions: mean over the tokens of the answers."""
@@ -23,6 +28,8 @@ PACE = "tokens_per_second"
 
 NAMES: Mapping[str, str] = {
     RIGHT: "validation questions answered right",
+    RIGHT_OF[YES]: "of those about negations (Yes)",
+    RIGHT_OF[NO]: "of those about hedges and paraphrases (No)",
     HELD_OUT_LOSS: "loss on the validation questions",
 }
 """What they are called, in the order of tables."""
@@ -47,6 +54,10 @@ class Course(NamedTuple):
 
     losses: list[LossPoint]
     looks: list[Look]
+
+
+SHARES = (RIGHT, *RIGHT_OF.values())
+"""The figures that people read as percentages."""
 
 
 def looks_of(session: Session, run: Run) -> list[Look]:

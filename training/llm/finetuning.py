@@ -39,6 +39,7 @@ from training.llm.base import LanguageModel, base_folder, load_base, require_cha
 from training.llm.card import language_card
 from training.llm.examples import Asker
 from training.llm.figures import looks_of
+from training.llm.recipe import LanguageRecipe
 from training.llm.request import LanguageRequest, Questions, questions_of, request_of
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def work(context: RunContext) -> dict[str, Any]:
         ``run``, ``model`` (the adapter's folder), ``merged`` (that of the merged model, or ''),
         ``base``, ``base_fingerprint``, ``release``, ``arm``; ``pairs``: how many were trained on
         and measured, and how many were too long; ``steps``, ``seconds``, ``trainable`` (parameters
-        of the adapter), ``device``, ``bf16``; ``pace``: pairs a second, unless it was carried out
-        again; ``looks``: what was measured after each epoch; ``before``, ``after``: the figures of
+        of the adapter), ``device``, ``bf16``; ``pace``, ``measuring_pace``: pairs that were trained on and measured
+        in a second, unless it was carried out again; ``looks``: what was measured after each epoch; ``before``, ``after``: the figures of
         the first look and the last, {} where nothing was measured.
 
     Raises:
@@ -202,7 +203,24 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
     }
     if context.run.attempt > 1:  # it may have gone on from a checkpoint
         return facts
-    return facts | {"pace": round(request.recipe.epochs * len(short.train) / max(seconds, 1e-3), 3)}
+    return facts | _paces(trainer, short, request.recipe, seconds)
+
+
+def _paces(
+    trainer: QuestionTrainer, questions: Questions, recipe: LanguageRecipe, seconds: float
+) -> dict[str, float]:
+    """How many pairs were trained on in a second, and how many measured.
+
+    Args:
+        seconds: that both took together.
+    """
+    measuring = trainer.measuring_seconds
+    trained = recipe.epochs * len(questions.train)
+    measured = trainer.measurings * len(questions.validation)
+    return {
+        "pace": round(trained / max(seconds - measuring, 1e-3), 3),
+        "measuring_pace": round(measured / max(measuring, 1e-3), 3),
+    }
 
 
 def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:

@@ -6,6 +6,7 @@ same model on this machine tells. Before the first one nothing is promised.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
@@ -56,11 +57,14 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
     require_questions(release, counts, recipe.arm)
     pairs = counts.pairs.get(Split.TRAIN, 0)
     drawn = recipe.drawn(pairs)
-    found = Outlook(
-        pairs, drawn, min(MEASURED, counts.pairs.get(Split.VALIDATION, 0)), recipe.steps(drawn)
-    )
+    measured = count_questions(session, release.id).pairs.get(Split.VALIDATION, 0)
+    found = Outlook(pairs, drawn, min(MEASURED, measured), recipe.steps(drawn))
     if teller := _teller(session, recipe, base):
-        seconds = recipe.epochs * drawn / teller.result["pace"]
+        paces = teller.result
+        seconds = recipe.epochs * drawn / paces["pace"]
+        if found.measured and paces["measuring_pace"]:
+            looks = math.ceil(recipe.epochs) + 1
+            seconds += looks * found.measured / paces["measuring_pace"]
         return found._replace(seconds=seconds, by_run=teller.id)
     return found
 
@@ -68,7 +72,7 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
 def _teller(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
     """The newest finetuning here that was like this one."""
     for run in of_this_host(list_runs(session, kind=KIND)):
-        if run.state != RunState.DONE or not run.result.get("pace"):
+        if run.state != RunState.DONE or not run.result.get("pace"):  # it went on from a checkpoint
             continue
         request = request_of(run)
         alike = all(getattr(request.recipe, name) == getattr(recipe, name) for name in _ALIKE)

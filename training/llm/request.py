@@ -153,13 +153,14 @@ def require_train_questions(session: Session, release: Release, recipe: Language
 def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed: int) -> Questions:
     """The question pairs that a finetuning trains on and measures.
 
+    Those that are measured are about all types, whatever the arm, so that the arms are measured
+    alike.
+
     Args:
         seed: of the draw of the recipe's `max_pairs`.
     """
-    train, validation = (
-        list(question_pairs(session, release_id, split=split, arm=recipe.arm))
-        for split in (Split.TRAIN, Split.VALIDATION)
-    )
+    train = list(question_pairs(session, release_id, split=Split.TRAIN, arm=recipe.arm))
+    validation = list(question_pairs(session, release_id, split=Split.VALIDATION))
     return Questions(
         _drawn(train, recipe.drawn(len(train)), seed),
         _drawn(validation, min(MEASURED, len(validation)), _MEASURED_SEED),

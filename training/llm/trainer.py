@@ -26,10 +26,10 @@ from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
 from training.finetune.curve_names import LOSS
 from training.finetune.progress import EVALUATION, RunProgress  # noqa: TID253  (the base class)
-from training.llm.answers import share_right  # noqa: TID253
+from training.llm.answers import shares_right  # noqa: TID253
 from training.llm.base import LanguageModel
 from training.llm.examples import Asker
-from training.llm.figures import HELD_OUT_LOSS, PACE, RIGHT
+from training.llm.figures import HELD_OUT_LOSS, PACE, SHARES
 from training.llm.recipe import ALL_LINEAR, LanguageRecipe
 
 if TYPE_CHECKING:
@@ -96,12 +96,13 @@ class LanguageProgress(RunProgress):
         **more: Any,
     ) -> None:
         """Report the figures of an evaluation, whose time is none of the steps'."""
-        ours = {name: metrics[name] for name in (HELD_OUT_LOSS, _RIGHT) if name in metrics}
+        ours = {name: metrics[name] for name in _OURS if name in metrics}
         super().on_evaluate(args, state, control, metrics=ours, **more)
         self._read = None
 
 
-_RIGHT = f"{EVALUATION}{RIGHT}"
+_OURS = (HELD_OUT_LOSS, *(f"{EVALUATION}{name}" for name in SHARES))
+"""Of the figures of an evaluation."""
 
 
 class QuestionTrainer(SFTTrainer):
@@ -120,6 +121,7 @@ class QuestionTrainer(SFTTrainer):
         asker = Asker(loaded.tokenizer, chat=fit.recipe.chat_template)
         self.choices = asker.choices(fit.validation)
         self.measured_at: int | None = None
+        self.measurings, self.measuring_seconds = 0, 0.0
         arguments = _arguments(fit, device=loaded.model.device.type)
         try:
             super().__init__(
@@ -173,20 +175,24 @@ class QuestionTrainer(SFTTrainer):
         """Measure the validation questions, before the first step and after each epoch."""
         self.fit.progress.check()
         self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
+        begun = time.monotonic()
         figures: dict[str, float] = super().evaluate(*given, **named)
         self.measured_at = self.state.global_step
+        self.measurings += 1
+        self.measuring_seconds += time.monotonic() - begun
         return figures
 
     def evaluation_loop(self, *given: Any, **named: Any) -> EvalLoopOutput:
         """The library's loss, and how many questions are answered right."""
         output = super().evaluation_loop(*given, **named)
         with self.compute_loss_context_manager():
-            output.metrics[_RIGHT] = share_right(
+            found = shares_right(
                 self.model,
                 self.choices,
                 pad=self.processing_class.pad_token_id,
                 check=self.fit.progress.check,
             )
+        output.metrics.update({f"{EVALUATION}{name}": share for name, share in found.items()})
         return output
 
     def create_model_card(self, *_: Any, **__: Any) -> None:

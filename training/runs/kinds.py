@@ -86,7 +86,7 @@ def _results(training: int | None) -> str:
 
 def _language_model_page(run: Run) -> str:
     """As of a training, on the side of the language models."""
-    shown = {} if run.state in UNFINISHED else {"part": "Results", "llm": run.id}
+    shown = {} if run.state in UNFINISHED else {"part": "Results", "run": run.id}
     return _page("train", kind="Language model", **shown)
 
 
@@ -322,6 +322,13 @@ KINDS = (
         address=_language_model_page,
         summary=_language_model,
         command="hedgerow llm show {run}",
+    ),
+    RunKind(
+        id="llm-study",
+        title="Compare language models by arm",
+        work="training.llm.study:work",
+        address=lambda run: _page("train", kind="Language model", part="Arms"),
+        summary=_study,
     ),
     RunKind(
         id="study",

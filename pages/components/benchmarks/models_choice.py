@@ -21,7 +21,8 @@ _KEY = "bench"
 
 _HELP = (
     "Models of this project, or any others: type the folder of a sentence-transformers model, or "
-    "its name on the model hub, and press Enter. Of DPR, type QUESTION_MODEL+CONTEXT_MODEL."
+    "its name on the model hub, and press Enter. A language model's folder, or that of its LoRA "
+    "adapter, works as well. Of DPR, type QUESTION_MODEL+CONTEXT_MODEL."
 )
 
 _PROMPT_HELP = (

@@ -13,7 +13,13 @@ from training.benchmarks.tasks.semantoneg import CHANGES, SemAntoNeg
 SECTION = "step"
 """Key of the choice of a section, and its name in the address."""
 
-RUN, SCORES, ITEMS, OVERLAP = SECTIONS = ("Run", "Scores", "Items", "Overlap")
+RUN, SCORES, ITEMS, OVERLAP, PROMPTS = SECTIONS = (
+    "Run",
+    "Scores",
+    "Items",
+    "Overlap",
+    "Prompts",
+)
 
 RIGHT_OUTCOME: Mapping[str, str] = {
     NevIR.id: CORRECT,

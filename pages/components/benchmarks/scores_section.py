@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.benchmarks import (
+    asked_table,
     objective_section,
     paired_difference,
     scatter_chart,
@@ -50,6 +51,7 @@ def draw() -> None:
     found = columns(shown, tasks=with_tasks)
     made = _with_published(lines(shown, trained_from=trained_from))
     score_table.draw(made, found, name="hedgerow-benchmarks", more=more)
+    asked_table.draw(shown)
     _unseen(shown)
     paired_difference.draw(shown, titles(found), trained_from)
     objective_section.draw(shown)

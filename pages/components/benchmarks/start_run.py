@@ -1,6 +1,6 @@
 """Running benchmarks: which models with which, what is under way, and what has ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -10,7 +10,7 @@ from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components.benchmarks import data_choice, general_choice, models_choice
+from pages.components.benchmarks import data_choice, general_choice, models_choice, prompt_choice
 from pages.components.benchmarks.general_choice import General
 from pages.components.benchmarks.names import SCORES, SECTION
 from pages.components.benchmarks.run_preview import promise
@@ -23,6 +23,7 @@ from training.benchmarks.harness.names import LM_EVAL, title_of
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.lifecycle import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
+from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general_names import require_tasks
 
 SHOWN_RUNS = 20
@@ -125,6 +126,7 @@ def _box(*, busy: bool) -> None:
     with st.container(border=True, key="bench-who"):
         st.header("Models", anchor=False)
         models, budget = models_choice.choose()
+        versions = prompt_choice.choose()
     st.header("Negation", anchor=False)
     data = data_choice.choose()
     with st.container(border=True, key="bench-general"):
@@ -139,9 +141,10 @@ def _box(*, busy: bool) -> None:
                 icon=":material/play_arrow:",
                 disabled=not models or not (data or general.any),
                 on_click=_start,
-                args=(models, data, general, budget),
+                args=(models, data, general, budget, versions),
             )
-            st.text(_promise(models, data, general, budget, busy=busy), width="stretch")
+            said = _promise(models, data, general, budget, versions, busy=busy)
+            st.text(said, width="stretch")
         error_messages.show_kept(_PROBLEM)
 
 
@@ -150,6 +153,7 @@ def _promise(
     data: Sequence[DataChoice],
     general: General,
     budget: Budget,
+    versions: Mapping[str, int],
     *,
     busy: bool,
 ) -> str:
@@ -160,14 +164,21 @@ def _promise(
         return "Tick at least one benchmark, or choose a suite or a task."
     try:
         chosen = [chosen_model(values) for values in models]
+        asked_with = chosen_versions(versions)
     except HedgerowError as error:
         return str(error)
-    plan = open_project.ask(plan_benchmarks, open_project.settings(), chosen, data)
+    plan = open_project.ask(
+        plan_benchmarks, open_project.settings(), chosen, data, asked_with=asked_with
+    )
     return promise(plan, benchmarks=len(data), general=general, budget=budget, busy=busy)
 
 
 def _start(
-    models: list[dict[str, Any]], data: list[DataChoice], general: General, budget: Budget
+    models: list[dict[str, Any]],
+    data: list[DataChoice],
+    general: General,
+    budget: Budget,
+    versions: Mapping[str, int],
 ) -> None:
     """Store the run and start its process; a problem is told beside the button."""
     with error_messages.kept_for(_PROBLEM):
@@ -180,6 +191,7 @@ def _start(
             language_tasks=general.language_tasks,
             tasks_folder=general.tasks_folder,
             budget=budget,
+            asked_with=chosen_versions(versions),
         )
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
         run = open_project.tell(

@@ -1,6 +1,6 @@
 """The sections of the train page, and the way to one of them with a run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -22,21 +22,29 @@ _CHOSEN, _WRITTEN = "train_run", "train_run_in_address"
 
 def show_run(run_id: int) -> None:
     """Go to the results of a run; for callbacks."""
-    st.session_state[_CHOSEN], st.session_state[SECTION] = run_id, RESULTS
+    st.session_state[SECTION] = RESULTS
+    remember(run_id)
 
 
-def choose_run(by_id: Mapping[int, Run]) -> Run:
+def remember(run_id: int) -> None:
+    """Have the results of this run shown wherever results are."""
+    st.session_state[_CHOSEN] = run_id
+
+
+def choose_run(by_id: Mapping[int, Run], *, named: Callable[[Run], str] | None = None) -> Run:
     """The run whose results are wanted: of the address, of this session, or the newest; rather one
     that came to its end.
 
     Args:
         by_id: at least one, the newest first.
+        named: what a run is called to choose by; a training of an encoder unless given.
     """
+    call = named or _named
     key = f"train-run-{max(by_id)}"  # anew where there are others to choose from
     wanted = _wanted(by_id)
     if st.session_state.get(key) != wanted:
         st.session_state[key] = wanted
-    names = {run_id: named(run) for run_id, run in by_id.items()}
+    names = {run_id: call(run) for run_id, run in by_id.items()}
     chosen: int = st.selectbox(
         "Results of",
         list(by_id),
@@ -85,7 +93,7 @@ def title(run: Run) -> str:
     return f"{recipe['base_encoder']} on release {run.parameters['release']}"
 
 
-def named(run: Run) -> str:
+def _named(run: Run) -> str:
     """A run with its number, what it trained, when, and how it stands."""
     when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"

@@ -90,6 +90,61 @@ def test_a_t5_is_measured_as_monot5(nevir: str, tmp_path: Path) -> None:
     assert (answer["architecture"], answer["n"], answer["unanswered"]) == ("monot5", 2, 0)
 
 
+def test_a_language_model_is_measured_by_its_folder(small_llama: Path, nevir: str) -> None:
+    asked = ["benchmark", "nevir", "--data", nevir, "--model", str(small_llama)]
+    answer = ask(*asked)
+    assert (answer["architecture"], answer["n"], answer["scoring"]) == ("causal-lm", 2, "")
+    assert (answer["unanswered"], answer["unanswered_share"]) == (0, 0.0)
+    told = answer["asked"]
+    assert (told["prompt"], told["version"], told["orders"], told["prompts"]) == (
+        "relevance",
+        1,
+        2,
+        8,
+    )
+    assert 0 <= told["first_share"] <= 100 and 0 <= told["changed_share"] <= 100
+    again = ask("llm", "evaluate", *asked[1:])
+    assert (again["score"], again["asked"]) == (answer["score"], told), "the same command"
+    assert ask(*asked, "--dry-run")["seconds"] > 0
+    shown = " ".join(said("benchmarks").split())
+    assert "Asked with the prompt relevance, version 1, in 2 orders:" in shown
+
+
+def test_a_prompt_of_ones_own_is_a_version_and_another_line(
+    small_llama: Path, nevir: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("{query}\n1: {first}\n2: {second}\nWhich one?")
+    assert ask("prompts", "add", "relevance", str(file))["version"] == 2
+    asked = ["benchmark", "nevir", "--data", nevir, "--model", str(small_llama)]
+    newest, first = ask(*asked), ask(*asked, "--prompt", "relevance=1")
+    assert (newest["asked"]["version"], first["asked"]["version"]) == (2, 1)
+    assert newest["scoring"].startswith("prompts ") and first["scoring"] == ""
+    assert len(ask("benchmarks")["results"]) == 2
+    listed = [row["prompt"] for row in ask("prompts", "list")["prompts"]]
+    assert listed.count("relevance") == 2 and listed.count("paraphrase_choice") == 1
+    told = complaint(*asked, "--prompt", "relevance")
+    assert "Expected --prompt relevance=2 or the like, found relevance." in told
+    assert "found 'hedge'" in complaint(*asked, "--prompt", "hedge=1")
+    assert "from 1 to 2, found 3" in complaint(*asked, "--prompt", "relevance=3")
+    encoder = ["benchmark", "nevir", "--data", nevir, "--model", DEFAULT_ENCODER]
+    assert "leave the versions out" in complaint(*encoder, "--prompt", "relevance=1")
+
+
+def test_what_is_no_causal_model_is_refused_in_one_sentence(
+    tiny_encoder: Path, small_llama: Path, nevir: str, tmp_path: Path
+) -> None:
+    asked = ["benchmark", "nevir", "--data", nevir, "--model"]
+    causal = ["--architecture", "causal-lm"]
+    told = complaint(*asked, str(tiny_encoder), *causal)
+    assert "Expected a causal-lm in" in told and "found a bi-encoder" in told
+    assert "Expected a model in" in complaint(*asked, str(tmp_path), *causal)
+    told = complaint(*asked, str(small_llama), "--query-prompt", "query: ")
+    assert "takes none" in told
+    dead = ["--architecture", "chat", "--base-url", "http://127.0.0.1:9/v1"]
+    assert "calls in a row got no answer" in complaint(*asked, "some-llm", *dead)
+
+
 def test_a_plug_in_is_in_the_help_and_measured(
     sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +152,7 @@ def test_a_plug_in_is_in_the_help_and_measured(
     install(monkeypatch, tmp_path / "theirs", group, code, words_in_common="WordsInCommon")
     install(monkeypatch, tmp_path / "broken", group, "import nothing_such", broken="Scorer")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    shown = " ".join(process("benchmark", "--help").stdout.split())
+    shown = " ".join(process("benchmark", "--help").stdout.split()).replace("- ", "-")
     assert "words-in-common" in shown and "broken" in shown
     asked = ["benchmark", "semantoneg", "--data", sample, "--architecture"]
     answer = ask(*asked, "words-in-common")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder, Run, RunState, Split
 from db.runs import list_runs
 from db.settings import load_settings
-from pages.components.benchmarks.names import ITEMS, OVERLAP, RUN, SCORES, SECTION
+from pages.components.benchmarks.names import ITEMS, OVERLAP, PROMPTS, RUN, SCORES, SECTION
 from tests.curation.support.families import add_family, add_plain_family
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.support.benchmark_results import add_result, add_suite
@@ -178,7 +179,7 @@ def chat(app_engine: Engine) -> AppTest:
 def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
-    assert "gpt-4o-mini gets 18 prompts, about 890 tokens in and 90 out, and costs" in told(chat)
+    assert "gpt-4o-mini gets 18 prompts, about 940 tokens in and 90 out, and costs" in told(chat)
     assert "if it answers in a word" in told(chat) and "pauses" not in told(chat)
     chat.number_input("generate-money").set_value(0.001).run()
     assert "the run pauses if it comes at $0.0010." in told(chat)
@@ -336,6 +337,64 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert "more published models" not in "".join(str(said.value) for said in test.caption)
     test.pills("bench-papers").set_value([]).run()
     assert "Published, not measured here" not in html(test)
+
+
+def asked(result: Result, **more: Any) -> Result:
+    """The result as of a language model."""
+    how = {"prompt": "paraphrase_choice", "version": 2, "orders": 3, "prompts": 18, "edited": {}}
+    return replace(result, asked=how | {"first_share": 61.1, "changed_share": 50.0} | more)
+
+
+def test_order_and_missing_answers_of_language_models_are_shown(
+    measured: Engine, tmp_path: Path
+) -> None:
+    assert not frames_of(page(SCORES), "Answers 1 (%)"), "encoders are asked nothing"
+    data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
+    scores = [[np.nan] * 3 if n < 2 else [0.1, 0.2, 0.9] for n in range(len(data.items))]
+    result = asked(data.evaluate([np.array(row) for row in scores]), edited={"relevance": 3})
+    with writing(measured) as session:
+        folder, kind = load_settings().data_folder, "chat"
+        add_result(session, folder, HOSTILE, result, architecture=kind, scoring="both orders")
+    table = frame_of(page(SCORES), "Model", "Answers 1 (%)").iloc[0]
+    assert table["Model"] == f"{HOSTILE} (chat, both orders, relevance prompt 3)"
+    assert table["Prompt"] == "Three sentences, version 2"
+    assert (table["Answers 1 (%)"], table["Changed (%)"]) == (61.1, 50.0)
+    assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
+    items = page(ITEMS)
+    items.selectbox("a").set_value(table["Model"]).run()
+    said = told(items)
+    assert "61.1% of the answers are 1 (33% shows no preference)" in said
+    assert "no usable answer to 2 of 6 items (33.3%): not right, and counted apart" in said
+
+
+def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
+    app_engine: Engine, started: list[int]
+) -> None:
+    test = page(PROMPTS)
+    assert "NevIR and ExcluIR: the model chooses a document. Both orders" in told(test)
+    assert "Document 2: The museum never opens on Monday." in test.code[0].value
+    template = next(box for box in test.text_area if "template" in str(box.key))
+    template.set_value(f"{HOSTILE} {{first}} {{second}}").run()
+    assert "Expected {query} once in the prompt, found it 0 times" in told(test)
+    key = template.key
+    test.text_area(key).set_value(f"{HOSTILE} {{first}} {{second}} {{query}}").run()
+    assert test.code[0].value.startswith(HOSTILE)
+    test.button("bench-save-prompt").click().run()
+    assert "Saved as version 2." in told(test) and not test.exception
+    test = uploaded(page(), "semantoneg", content())
+    test.selectbox("bench-version-of-relevance").set_value(1).run()
+    test.toggle("bench-chat").set_value(True).run()
+    test.text_input("generate-address").set_value("http://127.0.0.1:9/v1").run()
+    test.selectbox("generate-model").set_value("gpt-4o-mini").run()
+    test.button("bench-start").click().run()
+    assert not test.exception
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["asked_with"] == {
+        "relevance": 1,
+        "similarity": 1,
+        "paraphrase_choice": 1,
+    }
 
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:

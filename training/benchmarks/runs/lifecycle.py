@@ -32,6 +32,7 @@ from training.benchmarks.runs.measured_models import (
     ModelChoice,
     clean_model,
     find_model,
+    may_be_asked,
     may_do_general,
     may_do_language,
     require_fitting,
@@ -42,6 +43,7 @@ from training.benchmarks.scorers.prompted.causal import Causal
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
+from training.benchmarks.scorers.scoring import PROMPTED
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
 from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
@@ -116,8 +118,7 @@ def request_benchmarks(
             then.
     """
     request = checked_request(session, settings, request)
-    seed_prompts(session)
-    request = request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
+    request = _with_versions(session, settings, request)
     run = create_run(
         session,
         kind=KIND,
@@ -166,6 +167,25 @@ def checked_request(
     return request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
+
+
+def _with_versions(
+    session: Session, settings: Settings, request: BenchmarkRequest
+) -> BenchmarkRequest:
+    """The request with the number of the newest version where none is named.
+
+    Raises:
+        HedgerowError: there is no such version, or no model is asked with prompts.
+    """
+    if any(may_be_asked(session, settings, model) for model in request.models):
+        seed_prompts(session)
+        return request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
+    if request.asked_with != NEWEST_PROMPTS:
+        raise HedgerowError(
+            "Expected versions of prompts with language models only (architectures "
+            f"{' and '.join(PROMPTED)}), found none of those; leave the versions out."
+        )
+    return request
 
 
 def _require_own_prompts(models: Sequence[ModelChoice]) -> None:

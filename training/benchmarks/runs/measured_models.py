@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
+from curation.encoders.adapter_folders import writes_text
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.plugged_in import is_plugged_in
 from curation.generation.request import Budget, ModelRequest, Price
@@ -285,6 +286,21 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
             require_half(folder, number)
         elif choice.architecture in ("", *SCORERS):
             fitting(folder, choice.architecture, name=choice.name)
+
+
+def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> bool:
+    """Whether it is, or may turn out to be, a language model that is asked with prompts.
+
+    Args:
+        choice: as `clean_model` gives it.
+
+    Raises:
+        HedgerowError: its files are gone or damaged.
+    """
+    if choice.architecture or len(choice.parts) > 1 or is_plugged_in(choice.name):
+        return choice.architecture in PROMPTED
+    folder = folder_of(session, settings, choice.name)
+    return folder is None or writes_text(folder)
 
 
 def may_do_general(architecture: str, prompts: Prompts) -> bool:

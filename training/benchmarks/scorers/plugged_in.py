@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -47,8 +47,30 @@ class PluggedIn(Scorer):
         """
         if type(self._inner).answer is Scorer.answer:
             return super().answer(questions, asks=asks, on_progress=on_progress)
+        return self._given(self._inner.answer, questions, asks=asks, on_progress=on_progress)
+
+    def choose(
+        self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
+    ) -> list[np.ndarray]:
+        """As the plug-in's, where it has one of its own.
+
+        Raises:
+            HedgerowError: as in `score`.
+        """
+        if type(self._inner).choose is Scorer.choose:
+            return self.answer(questions, asks=asks, on_progress=on_progress)
+        return self._given(self._inner.choose, questions, asks=asks, on_progress=on_progress)
+
+    def _given(
+        self,
+        give: Callable[..., list[np.ndarray]],
+        questions: Sequence[Question],
+        *,
+        asks: Asks,
+        on_progress: Progress | None,
+    ) -> list[np.ndarray]:
         with failures_of(self.name):
-            found = list(self._inner.answer(questions, asks=asks, on_progress=on_progress))
+            found = list(give(questions, asks=asks, on_progress=on_progress))
         if len(found) != len(questions):
             raise self._wrong(f"{len(questions)} answers", f"{len(found)}")
         return [

@@ -1,15 +1,17 @@
-"""The sections of a language model: the next finetuning, and what came out of those before."""
+"""The sections of a language model: the next finetuning, what came out, and the arms compared."""
 
 from pages.components.shared.shell import frame
-
-SECTION = "part"
-"""Key of the choice of a section, and its name in the address."""
-
-TRAIN, RESULTS = SECTIONS = ("Train", "Results")
+from pages.components.train.language import arms_view, results_view, train_view
+from pages.components.train.language.section_choice import ARMS, RESULTS, SECTION, SECTIONS
 
 
-def show() -> None:
-    """The chosen section."""
-    match frame.section(SECTIONS, key=SECTION):
-        case _:
-            pass
+def show() -> str:
+    """Draw the chosen section; its name."""
+    section = frame.section(SECTIONS, key=SECTION)
+    if section == RESULTS:
+        results_view.show()
+    elif section == ARMS:
+        arms_view.show()
+    else:
+        train_view.show()
+    return section

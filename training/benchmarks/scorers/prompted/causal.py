@@ -23,9 +23,9 @@ class Causal(Prompted):
 
     Nothing is written or read, so that every answer is usable. A candidate's score is the mean over
     all orders of the logarithm of how likely its number is, where there are only these numbers: a
-    liking for the first place is the same for every candidate and cancels out. A similarity is the
-    mean of `GRID`, each number as often as the model would say it if it said one of them. None of
-    these answers is the beginning of another, so that longer ones lose nothing.
+    preference for the first place is the same for every candidate and cancels out. A similarity is
+    the mean of `GRID`, each number as often as the model would say it if it said one of them. None
+    of these answers is the beginning of another, so that longer ones lose nothing.
 
     A prompt goes through the model's chat template, where its tokenizer has one. One that is longer
     than the model reads has no answer.

@@ -1,4 +1,4 @@
-"""Choices asked for in several orders: a liking for the first place shows, and gains nothing.
+"""Choices asked for in several orders: a preference for a place shows, and gains nothing.
 
 With two candidates both orders are asked, with three the rotations: each candidate stands in each
 place once.
@@ -70,11 +70,11 @@ def distinct_prompts(
 
 
 class OrderBias(NamedTuple):
-    """How far a model's choices hang on the order; in points.
+    """How far a model's choices depend on the order; in points.
 
     Attributes:
         first: share of the answers that name the first place; 50 of two places, or 33 of three,
-            means no liking for it.
+            shows no preference for it.
         changed: share of the questions whose chosen candidate is not the same in all orders.
     """
 
@@ -106,7 +106,7 @@ def _by_candidate(answers: np.ndarray, number: int) -> np.ndarray:
 
 
 def order_bias(answers: np.ndarray, number: int) -> OrderBias:
-    """The same rows, for how far they hang on the order; NaN where nothing is answered."""
+    """The same rows, for how far they depend on the order; NaN where nothing is answered."""
     given = np.isfinite(answers).all(axis=1)
     places = answers[given].argmax(axis=1)
     whole = given.reshape(-1, number).all(axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, Self
 
@@ -19,6 +19,8 @@ from curation.generation.prompts import (
     prompt_versions,
     put_in,
 )
+from curation.validation import checked
+from db.errors import HedgerowError
 from training.benchmarks.definition import Asks, Question
 
 CHOICES: dict[MeasuringName, int] = {"relevance": 2, "paraphrase_choice": 3}
@@ -56,6 +58,20 @@ def _number(session: Session, name: str, number: int | None) -> int | None:
 
 
 NEWEST_PROMPTS = PromptVersions()
+
+
+def chosen_versions(numbers: Mapping[str, int]) -> PromptVersions:
+    """The versions that somebody asks for, by the names of the prompts.
+
+    Raises:
+        HedgerowError: there is no such prompt of benchmarks, or a number is no version's.
+    """
+    for name in numbers:
+        if name not in MEASURING:
+            raise HedgerowError(
+                f"Expected a prompt of benchmarks ({', '.join(MEASURING)}), found {name[:80]!r}."
+            )
+    return checked(PromptVersions, numbers)
 
 
 class Template(NamedTuple):

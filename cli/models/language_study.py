@@ -1,0 +1,107 @@
+"""The arms of the paper's Table 3 as a study, carried out in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.models.language_training import BaseModelName
+from cli.shared.home import asked_by, open_home
+from cli.shared.run_here import carry_out_run
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, ReleaseNumber, show
+from db.engine import reading, writing
+from db.settings import Settings
+from hedgerow.runs.progress import err, text_of
+from hedgerow.runs.running import located
+from training.llm.card import shown
+from training.llm.figures import NAMES, SHARES
+from training.llm.recipe_text import chosen_recipe
+from training.llm.study import ArmRow, arm_rows, request_language_study
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.members import trials
+
+MEASURED_ALIKE = (
+    "All are measured on the same validation questions, about negations and hedges of any type."
+)
+
+
+def compare_arms(
+    base: BaseModelName,
+    number: ReleaseNumber = None,
+    recipe_file: Annotated[
+        Path | None,
+        typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the paper's values."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all trainings.")] = DEFAULT_SEED,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune on all, on only negation and on only hedging, and compare (the paper's Table 3)."""
+    settings, engine = open_home()
+    recipe = chosen_recipe(recipe_file, changes or [])
+    with writing(engine) as session:
+        run = request_language_study(
+            session,
+            base=base,
+            release_number=number,
+            recipe=recipe,
+            seed=seed,
+            requested_by=asked_by(session, settings),
+        )
+    told = run.parameters["told"]
+    err.print(text_of(f"Run {run.id}: {len(run.parameters['members'])} trainings."), soft_wrap=True)
+    ended = carry_out_run(settings, engine, run.id)
+    with reading(engine) as session:
+        rows = arm_rows(trials(session, run))
+    table = table_of(
+        "run",
+        "training",
+        "state",
+        "pairs",
+        *(NAMES[name] for name in SHARES),
+        rows=(
+            (
+                row.run.id,
+                row.label,
+                row.run.state,
+                "–" if row.pairs is None else f"{row.pairs:,}",
+                *(_change(row, name) for name in SHARES),
+            )
+            for row in rows
+        ),
+    )
+    result = {
+        "run": run.id,
+        "state": ended["state"],
+        "base": run.parameters["base"],
+        "release": run.parameters["release"],
+        "seed": seed,
+        "members": [_as_json(settings, row) for row in rows],
+        "told": told,
+    }
+    show(result, as_json, table, MEASURED_ALIKE, *told)
+
+
+def _change(row: ArmRow, name: str) -> str:
+    """A figure before and after."""
+    if name not in row.after:
+        return "–"
+    return f"{shown(name, row.before[name])} → {shown(name, row.after[name])}"
+
+
+def _as_json(settings: Settings, row: ArmRow) -> dict[str, Any]:
+    kept = ("arm", "pairs", "steps", "before", "after", "model")
+    result = located(settings, row.run.result)
+    return {
+        "run": row.run.id,
+        "label": row.label,
+        "state": row.run.state.value,
+        "message": row.run.message,
+        **{key: result[key] for key in kept if key in result},
+    }

@@ -1,0 +1,56 @@
+"""How language models answered: their preference for a place, and missing answers."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.benchmarks.prompts_section import LABELS
+from training.benchmarks.catalogue import all_benchmarks
+from training.benchmarks.results.queries import Scored
+
+_HELP = {
+    "Answers 1 (%)": "Share of the answers that name the first place. Each text is shown in each "
+    "place, so that 50 of two places, or 33 of three, shows no preference for the first.",
+    "Changed (%)": "Share of the questions whose chosen text changes with the order.",
+    "Unanswered": "Items without a usable answer. They are not right, and are counted apart from "
+    "wrong ones.",
+}
+
+
+def draw(rows: Sequence[Scored]) -> None:
+    """A line for each result of a model that was asked with prompts; nothing without any."""
+    asked = [row for row in rows if row.asked]
+    if not asked:
+        return
+    titles = {entry.id: entry.title for entry in all_benchmarks()}
+    st.header("Language models: order and missing answers", anchor=False)
+    st.dataframe(
+        [
+            {
+                "Model": row.title,
+                "Benchmark": titles.get(row.benchmark, row.benchmark),
+                "Prompt": _prompt(row),
+                "Answers 1 (%)": _points(row.asked.get("first_share")),
+                "Changed (%)": _points(row.asked.get("changed_share")),
+                "Unanswered": row.unanswered,
+                "Unanswered (%)": _points(row.unanswered_share),
+            }
+            for row in asked
+        ],
+        hide_index=True,
+        key="bench-asked",
+        placeholder="–",
+        column_config={
+            name: st.column_config.NumberColumn(help=said) for name, said in _HELP.items()
+        },
+    )
+
+
+def _prompt(row: Scored) -> str:
+    label = next((said for name, said in LABELS.items() if name == row.asked["prompt"]), "")
+    version = row.asked["version"]
+    return f"{label}, version {version}" if version else label
+
+
+def _points(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

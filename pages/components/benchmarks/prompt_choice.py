@@ -1,0 +1,31 @@
+"""Choosing the versions of the prompts that language models are asked with."""
+
+import streamlit as st
+
+from curation.generation.prompts import MEASURING, prompt_ids
+from pages.components.benchmarks.prompts_section import LABELS
+from pages.components.shared.shell import open_project
+
+NEWEST = 0
+"""In place of a version; None would not be kept from one section to another."""
+
+
+def choose() -> dict[str, int]:
+    """Draw the boxes; gives the versions other than the newest, by prompt."""
+    with st.expander("Prompts for language models", icon=":material/chat:"):
+        st.text(
+            "For chat models, and for language models on this machine. Read and edit the prompts "
+            "in the section Prompts."
+        )
+        chosen = {}
+        for place, name in zip(st.columns(len(MEASURING)), MEASURING, strict=True):
+            version = place.selectbox(
+                LABELS[name],
+                [NEWEST, *open_project.ask(prompt_ids, name)],
+                format_func=lambda v: "Newest" if v == NEWEST else f"Version {v}",
+                key=f"bench-version-of-{name}",
+                persist_state="session",
+            )
+            if version != NEWEST:
+                chosen[str(name)] = int(version)
+    return chosen

@@ -1,0 +1,145 @@
+"""A prompt in its versions: choose one, read it, and edit a copy of it."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import streamlit as st
+
+from curation.generation.prompts import (
+    MAX_TEMPLATE,
+    PLACES,
+    PromptName,
+    checked_template,
+    needs_prompts,
+    prompt_versions,
+    save_draft,
+    seed_prompts,
+)
+from curation.review.people.reviewers import reviewer_name
+from db.errors import HedgerowError
+from db.models import PromptVersion
+from pages.components.shared.formatting import clock
+from pages.components.shared.shell import error_messages, open_project, signin
+
+
+def ensure() -> None:
+    """Have the prompts that are installed stored, so that there is one to choose."""
+    if open_project.ask(needs_prompts):
+        open_project.tell(seed_prompts)
+
+
+def choose(labels: Mapping[PromptName, str], *, place: str) -> tuple[PromptName, PromptVersion]:
+    """Draw the boxes for a prompt and its version.
+
+    Args:
+        labels: what the prompts to choose from are called.
+        place: begins the keys of the widgets.
+    """
+    first = next(iter(labels))
+    name = (
+        st.segmented_control(
+            "Prompt for",
+            list(labels),
+            default=first,
+            format_func=lambda name: labels[name],
+            key=f"{place}-prompt-of",
+            required=True,
+            persist_state="session",
+        )
+        or first
+    )
+    versions = {row.version: row for row in open_project.ask(prompt_versions, name)}
+    version = st.selectbox(
+        "Version",
+        list(versions),
+        format_func=lambda number: _named(versions[number]),
+        key=f"{place}-version-{name}-{len(versions)}",
+    )
+    return name, versions[version]
+
+
+def _named(row: PromptVersion) -> str:
+    origin = "as installed" if row.parent_id is None else "edited"
+    return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
+
+
+def author_of(chosen: PromptVersion) -> str:
+    """Who edited this version, in a sentence; '' where nobody did."""
+    if chosen.author_id is None:
+        return ""
+    return f"Edited by {open_project.ask(reviewer_name, chosen.author_id)}."
+
+
+def told(*, place: str) -> None:
+    """Draw what came of the last click on *Save the copy*."""
+    if said := st.session_state.pop(_told(place), ""):
+        st.text(said)
+
+
+def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
+    """The template in a box, whose edited copy becomes a version of its own; what it holds."""
+    key = f"{place}-template-{chosen.id}"
+    template = st.text_area(
+        "Template",
+        chosen.template,
+        height=260,
+        key=key,
+        max_chars=MAX_TEMPLATE,
+        persist_state="session",
+        help="Edit it and save the copy as the next version; this one stays. "
+        + " ".join(f"{where} is where {what} goes." for where, what in PLACES[name].items()),
+    )
+    edited = template.strip() != chosen.template
+    with st.container(horizontal=True):
+        st.button(
+            "Save the copy",
+            key=f"{place}-save-prompt",
+            type="primary",
+            disabled=not edited,
+            on_click=_save,
+            args=(chosen, key, place),
+        )
+        st.button(
+            "Take the changes back",
+            key=f"{place}-undo-prompt",
+            disabled=not edited,
+            on_click=_undo,
+            args=(chosen, key),
+        )
+    return template
+
+
+def usable(template: str, name: PromptName, *, place: str) -> str | None:
+    """The template as it can be stored; None, with the reason drawn, where it can't."""
+    try:
+        return checked_template(template, name)
+    except HedgerowError as error:
+        error_messages.show(str(error), key=f"{place}-preview")
+        return None
+
+
+def as_sent(filled: str) -> None:
+    """Draw a prompt with texts in its places."""
+    st.text("As it is sent")
+    st.code(filled, language=None, wrap_lines=True)
+
+
+def _save(chosen: PromptVersion, key: str, place: str) -> None:
+    """Store the draft; one that cannot be used yet stays, and the preview says why."""
+    author = signin.reviewer_id()
+    with suppress(HedgerowError):
+        saved = open_project.tell(save_draft, chosen, st.session_state[key], author_id=author)
+        st.session_state[_told(place)] = (
+            f"Saved as version {saved.version}."
+            if saved.is_newest
+            else f"That is version {saved.version} word for word, which can be chosen for a run."
+        )
+        st.session_state[key] = chosen.template
+
+
+def _undo(chosen: PromptVersion, key: str) -> None:
+    st.session_state[key] = chosen.template
+
+
+def _told(place: str) -> str:
+    return f"{place}_prompt_told"

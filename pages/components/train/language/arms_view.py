@@ -1,0 +1,110 @@
+"""The arms compared: all, only negation, only hedging (the paper's Table 3)."""
+
+from typing import Any
+
+import streamlit as st
+
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared.formatting import clock
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project
+from training.llm.figures import HELD_OUT_LOSS, NAMES, SHARES
+from training.llm.study import ArmRow, arm_rows, list_language_studies
+from training.studies.members import trials
+
+_PROBLEM = "llm_arms_problem"
+
+_IDEA = (
+    "What does either half of the data teach? A study finetunes the same model on all of the "
+    "paper's types, on only negation and on only hedging. All are measured on the same validation "
+    "questions, about negations and hedges of any type."
+)
+
+
+def show() -> None:
+    """The study under way, and what came out of the chosen one."""
+    st.text(_IDEA)
+    runs = open_project.ask(list_language_studies)
+    for run in runs:
+        if run.state in UNFINISHED:
+            progress_view.follow(run, title=_title(run), more=_states)
+    error_messages.show_kept(_PROBLEM)
+    if not runs:
+        st.text("No study yet: under Train, choose a model and “Compare the arms”.")
+        return
+    by_id = {run.id: run for run in runs}
+    chosen = by_id[
+        st.selectbox(
+            "Study",
+            list(by_id),
+            format_func=lambda key: _named(by_id[key]),
+            key=f"llm-study-{max(by_id)}",  # a new widget where there are others to choose from
+        )
+    ]
+    if chosen.state not in (*UNFINISHED, RunState.DONE):
+        progress_view.stopped(chosen, again=lambda: _again(chosen), label="Continue")
+    _table(chosen)
+
+
+def _title(run: Run) -> str:
+    return f"the arms of {run.parameters['base']} on release {run.parameters['release']}"
+
+
+def _named(run: Run) -> str:
+    when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
+    return f"Run {run.id}: {_title(run)}, {when}, {progress_view.STATES[run.state]}"
+
+
+def _states(run: Run) -> None:
+    """How each training of a study under way stands."""
+    st.text(
+        "\n".join(
+            f"{trial.label}: {progress_view.STATES[trial.run.state]} (run {trial.run.id})"
+            for trial in open_project.ask(trials, run)
+        )
+    )
+
+
+def _table(run: Run) -> None:
+    rows = arm_rows(open_project.ask(trials, run))
+    share = st.column_config.NumberColumn(format="percent")
+    heads = [head for name in SHARES for head in _heads(name)]
+    st.dataframe(
+        [_line(row) for row in rows],
+        hide_index=True,
+        key="llm-arms",
+        placeholder="–",
+        column_config=dict.fromkeys(heads, share),
+    )
+    for sentence in run.parameters["told"]:
+        st.text(sentence)
+
+
+def _line(row: ArmRow) -> dict[str, Any]:
+    figures = (*SHARES, HELD_OUT_LOSS)
+    values = zip(
+        (head for name in figures for head in _heads(name)),
+        (figure for name in figures for figure in (row.before.get(name), row.after.get(name))),
+        strict=True,
+    )
+    return {
+        "Training": row.label,
+        "Run": row.run.id,
+        "State": progress_view.STATES[row.run.state],
+        "Pairs": row.pairs,
+        "Steps": row.steps,
+        **dict(values),
+    }
+
+
+def _heads(name: str) -> tuple[str, str]:
+    said = NAMES[name]
+    said = said[0].upper() + said[1:]
+    return f"{said}, before", f"{said}, after"
+
+
+def _again(run: Run) -> None:
+    """Go on with a study that stopped; its trainings that are done stay."""
+    with error_messages.kept_for(_PROBLEM):
+        background.start_again(run)

@@ -1,0 +1,123 @@
+"""What was measured while a language model is finetuned: loss, and questions answered right."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from db.models import Run
+from pages.components.shared.charts import plot, save
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.shell import open_project
+from pages.components.train.results import curve_charts
+from training.llm.figures import HELD_OUT_LOSS, NAMES, RIGHT, RIGHT_OF, Look, course_of
+from training.runs.curves import CurvePoint
+from training.runs.figures import LossPoint
+
+FEW = 2
+"""Points that make a curve."""
+
+SERIES: Mapping[str, str] = {
+    RIGHT: "all questions",
+    **{name: NAMES[name].removeprefix("of those ") for name in RIGHT_OF.values()},
+}
+"""Of the chart of right answers."""
+
+TRAINING, VALIDATION = "training", "validation"
+
+_RIGHT_SAID = (
+    "Share of the validation questions whose right answer is the likelier of Yes and No; by chance "
+    "it is 50%. Epoch 0 is the base model."
+)
+
+_LOSS_SAID = "Mean over the tokens of the answers; the question itself is not learned."
+
+
+def live(run: Run) -> None:
+    """The curves so far of a run under way."""
+
+    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
+        dark = st.context.theme.type == "dark"
+        plot.chart(draw(dark=dark), alt=alt_text, key=f"live-llm-{name}-{run.id}")
+
+    _draw(run, panel)
+
+
+def show(run: Run) -> None:
+    """The curves of a run that has ended, to be saved."""
+
+    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
+        save.chart(draw, name=f"llm-{name}", alt_text=alt_text)
+
+    _draw(run, panel)
+
+
+def _draw(run: Run, panel: Callable[..., None]) -> None:
+    losses, looks = open_project.ask(course_of, run)
+    with st.container(horizontal=True, key=f"llm-curves-{run.id}"):
+        if len(looks) >= FEW:
+            with st.container():
+                st.markdown("**Answered right**")
+                panel(partial(right, looks), "right", "Questions answered right by epoch")
+                st.caption(_RIGHT_SAID)
+        if len(losses) >= FEW:
+            with st.container():
+                st.markdown("**Loss**")
+                steps = _steps_an_epoch(looks)
+                panel(partial(loss, losses, looks, steps), "loss", "Loss by epoch")
+                st.caption(_LOSS_SAID)
+    if len(looks) < FEW:
+        st.caption(
+            "The validation questions are measured before the training and after each epoch."
+        )
+
+
+def _steps_an_epoch(looks: Sequence[Look]) -> float:
+    """Steps of an epoch; 0 before the first look after the beginning."""
+    return next((look.step / look.epoch for look in reversed(looks) if look.epoch), 0.0)
+
+
+def right(looks: Sequence[Look], *, dark: bool) -> alt.LayerChart:
+    """Shares of right answers by epoch."""
+    colours = palette(dark=dark)
+    points = [
+        CurvePoint(look.epoch, look.step, said, look.figures[name])
+        for look in looks
+        for name, said in SERIES.items()
+        if name in look.figures
+    ]
+    return curve_charts.lines(
+        points,
+        names=list(SERIES.values()),
+        colours=[colours.after, colours.before, colours.good],
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
+        format_=".1%",
+    )
+
+
+def loss(
+    losses: Sequence[LossPoint], looks: Sequence[Look], steps: float, *, dark: bool
+) -> alt.Chart | alt.LayerChart:
+    """The losses of the training and of the validation questions.
+
+    Args:
+        steps: of an epoch; 0 where nobody knows yet: the training's alone, by step.
+    """
+    if not steps:
+        return curve_charts.loss(losses, dark=dark)
+    colours = palette(dark=dark)
+    points = [CurvePoint(one.step / steps, one.step, TRAINING, one.loss) for one in losses]
+    points += [
+        CurvePoint(look.epoch, look.step, VALIDATION, look.figures[HELD_OUT_LOSS])
+        for look in looks
+        if HELD_OUT_LOSS in look.figures
+    ]
+    return curve_charts.lines(
+        points,
+        names=[TRAINING, VALIDATION],
+        colours=[colours.before, colours.after],
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
+        format_=".4f",
+    )

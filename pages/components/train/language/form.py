@@ -1,0 +1,153 @@
+"""Asking for a language model's finetuning."""
+
+from typing import Any
+
+import streamlit as st
+
+from curation.plurals import counted
+from db.errors import HedgerowError
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.train.language import recipe_fields
+from pages.components.train.language.arms import MEANINGS
+from training.llm.base import PAPER_BASE, clean_base
+from training.llm.outlook import Outlook, outlook
+from training.llm.recipe import LanguageRecipe
+from training.llm.request import (
+    list_language_finetunings,
+    request_language_finetuning,
+    request_of,
+)
+from training.llm.study import request_language_study
+
+PLANNED_SECONDS = 60.0
+"""How long an estimate is kept: the pairs of a large release take a second to count."""
+
+_BASE, _RELEASE, _MERGE, _PROBLEM = "llm-base", "llm-release", "llm-merge", "llm_problem"
+
+_BASE_HELP = (
+    "Type the folder of a causal language model, or its name on the model hub, and press Enter. "
+    "Its weights must be safetensors."
+)
+
+_MERGE_HELP = (
+    "Saves the whole model with the adapter added to its weights, next to the adapter. It takes as "
+    "much room as the base model."
+)
+
+
+def box(numbers: list[int], *, busy: bool) -> None:
+    """The model, the release, the recipe and the buttons.
+
+    Args:
+        numbers: of the releases, at least one, the newest first.
+        busy: whether a finetuning is under way, for which another one waits.
+    """
+    with st.container(border=True, key="llm-start-box"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.selectbox(
+                "Model to start from",
+                _bases(),
+                key=_BASE,
+                accept_new_options=True,
+                help=_BASE_HELP,
+                persist_state="session",
+                width=460,
+            )
+            st.selectbox("Release", numbers, key=_RELEASE, persist_state="session", width=120)
+            recipe_fields.arm()
+        st.caption(MEANINGS[st.session_state[recipe_fields.ARM]])
+        with st.expander("Recipe and seed", icon=":material/tune:", key="llm-settings"):
+            recipe_fields.draw()
+        st.toggle(
+            "Save the merged model, too", key=_MERGE, persist_state="session", help=_MERGE_HELP
+        )
+        said, able = _promise(busy=busy)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _button("Finetune", "llm-start", _start, able=able, icon="model_training", primary=True)
+            _button("Compare the arms", "llm-start-arms", _start_arms, able=able, icon="science")
+            st.text(said, width="stretch")
+        error_messages.show_kept(_PROBLEM)
+
+
+def _button(
+    label: str, key: str, start: Any, *, able: bool, icon: str, primary: bool = False
+) -> None:
+    st.button(
+        label,
+        key=key,
+        type="primary" if primary else "secondary",
+        icon=f":material/{icon}:",
+        disabled=not able,
+        on_click=start,
+        help=None
+        if primary
+        else "Finetunes on all of the paper's types, on only negation and on only hedging, one "
+        "after another, by the same recipe (the paper's Table 3).",
+    )
+
+
+def _bases() -> list[str]:
+    """Models of earlier finetunings, and the paper's."""
+    earlier = [request_of(run).base for run in open_project.ask(list_language_finetunings)]
+    return list(dict.fromkeys([*earlier, PAPER_BASE]))
+
+
+def _promise(*, busy: bool) -> tuple[str, bool]:
+    """What a click will do, or why it can't; and whether it can."""
+    try:
+        recipe, base = recipe_fields.recipe(), clean_base(st.session_state[_BASE] or "")
+        found = _outlook(recipe.model_dump_json(), base, st.session_state[_RELEASE])
+    except HedgerowError as error:
+        return str(error), False
+    drawn = "" if found.drawn == found.pairs else f", drawn from {found.pairs:,}"
+    wait = " It waits until the training under way has ended." if busy else ""
+    return (
+        f"{counted(found.drawn, 'question pair')} to train on{drawn}, {found.measured:,} to "
+        f"measure on before it and after each epoch. {_duration(found)}{wait}"
+    ), True
+
+
+def _duration(found: Outlook) -> str:
+    steps = counted(found.steps, "step")
+    if found.seconds is None:
+        return f"{steps}; how long they take shows once this model has been finetuned here."
+    took = progress_view.duration(found.seconds)
+    return f"{steps}, {took} at the pace of run {found.by_run}."
+
+
+@st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
+def _outlook(recipe: str, base: str, release_number: int) -> Outlook:
+    return open_project.ask(
+        outlook,
+        LanguageRecipe.model_validate_json(recipe),
+        base=base,
+        release_number=release_number,
+    )
+
+
+def _asked() -> dict[str, Any]:
+    """What the boxes hold now: the page may not have been drawn since the last was changed."""
+    state = st.session_state
+    return {
+        "base": state[_BASE] or "",
+        "release_number": state[_RELEASE],
+        "recipe": recipe_fields.recipe(),
+        "seed": int(state[recipe_fields.SEED]),
+        "requested_by": signin.reviewer_id(),
+    }
+
+
+def _start() -> None:
+    """Store the run and start its process; a problem is told below the buttons."""
+    with error_messages.kept_for(_PROBLEM):
+        merge = bool(st.session_state.get(_MERGE))
+        run = open_project.tell(request_language_finetuning, merge=merge, **_asked())
+        background.start_process_of(run)
+
+
+def _start_arms() -> None:
+    """The same for a training of each arm."""
+    with error_messages.kept_for(_PROBLEM):
+        run = open_project.tell(request_language_study, **_asked())
+        background.start_process_of(run)

@@ -1,0 +1,104 @@
+"""The fields of a language model's recipe: one for each of its keys."""
+
+from typing import Any, get_args
+
+import streamlit as st
+
+from curation.validation import checked
+from pages.components.train.language.arms import LABELS
+from training.finetune.fitting import LARGEST_SEED
+from training.llm.recipe import LanguageRecipe, Schedule
+from training.runs.trainings import DEFAULT_SEED
+
+ARM = "llm-arm"
+
+_DEFAULT = LanguageRecipe()
+
+_LISTS = ("targets", "modules_to_save")
+"""Names separated by commas."""
+
+SEED = "llm-seed"
+
+
+def meaning(name: str) -> str:
+    """What a key of the recipe means."""
+    return (LanguageRecipe.model_fields[name].description or "").replace("\n", " ")
+
+
+def draw() -> None:
+    """All but the arm, which stands with the model."""
+    with st.container(horizontal=True, key="llm-fields-steps"):
+        st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **_shared("epochs"))
+        st.number_input("Pairs at most", 2, placeholder="all", **_shared("max_pairs"))
+        st.number_input("Batch size", 1, 4096, **_shared("batch_size"))
+        st.number_input("Batches a step", 1, 4096, **_shared("gradient_accumulation"))
+        st.number_input("Longest pair (tokens)", 8, 131_072, **_shared("max_length"))
+    with st.container(horizontal=True, key="llm-fields-rate"):
+        st.number_input(
+            "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **_shared("learning_rate")
+        )
+        st.selectbox("Schedule", get_args(Schedule), **_shared("schedule"))
+        st.number_input("Warm-up", 0.0, 0.99, step=0.01, format="%g", **_shared("warmup"))
+        st.number_input(
+            "Seed",
+            0,
+            LARGEST_SEED,
+            DEFAULT_SEED,
+            key=SEED,
+            persist_state="session",
+            help="Decides the draw and order of the pairs, and the dropout.",
+        )
+    with st.container(horizontal=True, key="llm-fields-adapter"):
+        st.number_input("Rank", 1, 1024, **_shared("rank"))
+        st.number_input("Alpha", 1, 4096, **_shared("alpha"))
+        st.number_input("Dropout", 0.0, 0.99, step=0.01, format="%g", **_shared("dropout"))
+    st.text_input("Layers that are changed", **_shared("targets"))
+    st.text_input("Modules trained as a whole", placeholder="none", **_shared("modules_to_save"))
+    with st.container(horizontal=True, key="llm-fields-ways"):
+        st.toggle("Gradient checkpointing", **_shared("gradient_checkpointing"))
+        st.toggle("4 bits", **_shared("four_bit"))
+        st.toggle("Chat template", **_shared("chat_template"))
+
+
+def _shared(name: str) -> dict[str, Any]:
+    value = getattr(_DEFAULT, name)
+    return {
+        "value" if name != "schedule" else "index": _shown(name, value),
+        "key": _key(name),
+        "persist_state": "session",
+        "help": meaning(name),
+    }
+
+
+def _shown(name: str, value: Any) -> Any:
+    if name in _LISTS:
+        return ",".join(value)
+    return get_args(Schedule).index(value) if name == "schedule" else value
+
+
+def arm() -> None:
+    """The choice of the arm."""
+    st.selectbox(
+        "Questions about",
+        list(LABELS),
+        format_func=lambda name: LABELS[name],
+        key=ARM,
+        persist_state="session",
+        help=meaning("arm"),
+    )
+
+
+def recipe() -> LanguageRecipe:
+    """The recipe as the boxes have it now.
+
+    Raises:
+        HedgerowError: a value is wrong.
+    """
+    state = st.session_state
+    given = {name: state[_key(name)] for name in LanguageRecipe.model_fields if _key(name) in state}
+    return checked(LanguageRecipe, given | {"arm": state[ARM]})
+
+
+def _key(name: str) -> str:
+    """Of the box for a field."""
+    return f"llm-recipe-{name}"

@@ -1,0 +1,110 @@
+"""What came out of the finetunings of language models: one in full, and all as a table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.plurals import counted
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared.formatting import clock
+from pages.components.shared.runs import progress_view
+from pages.components.shared.shell import open_project
+from pages.components.train.language import curves_view, section_choice, train_view
+from pages.components.train.language.arms import LABELS
+from pages.components.train.section_choice import choose_run
+from training.llm.card import shown
+from training.llm.figures import NAMES, RIGHT
+from training.llm.request import list_language_finetunings, request_of
+
+
+def show() -> None:
+    """The chosen run, then all of them."""
+    runs = open_project.ask(list_language_finetunings)
+    ended = [run for run in runs if run.state not in UNFINISHED]
+    if not ended:
+        st.text("No finetuning of a language model has ended yet; start one under Train.")
+        return
+    run = choose_run({run.id: run for run in ended}, named=section_choice.named)
+    if run.state == RunState.DONE:
+        _outcome(run)
+    else:
+        train_view.stopped(run)
+    st.header("While it trained", anchor=False)
+    curves_view.show(run)
+    _model(run)
+    progress_view.log(run)
+    _all([run for run in ended if run.state == RunState.DONE])
+
+
+def _outcome(run: Run) -> None:
+    result, pairs = run.result, run.result["pairs"]
+    left = f" ({counted(pairs['too_long'], 'pair')} too long)" if pairs["too_long"] else ""
+    st.text(
+        f"Finetuned on {counted(pairs['train'], 'question pair')}{left} of release "
+        f"{result['release']} in {counted(result['steps'], 'step')}; with all measuring it took "
+        f"{progress_view.duration(result['seconds'])} on {result['device']}. It now answers "
+        f"{train_view.outcome(run).removeprefix('it answers ')}"
+        if result["after"]
+        else f"Finetuned on {counted(pairs['train'], 'question pair')}; {train_view.outcome(run)}"
+    )
+    if result["after"]:
+        st.dataframe(
+            [
+                {
+                    "Figure": said[0].upper() + said[1:],
+                    "Before": shown(name, result["before"][name]),
+                    "After": shown(name, result["after"][name]),
+                }
+                for name, said in NAMES.items()
+                if name in result["after"]
+            ],
+            hide_index=True,
+            key="llm-figures",
+        )
+
+
+def _model(run: Run) -> None:
+    """Where the adapter is, and what it was made by."""
+    folder = open_project.settings().data_folder
+    if run.state == RunState.DONE:
+        st.header("The model", anchor=False)
+        st.text("The adapter:")
+        st.code(str(folder / run.result["model"]), language=None)
+        if run.result["merged"]:
+            st.text("The model merged with it:")
+            st.code(str(folder / run.result["merged"]), language=None)
+    with st.expander("Recipe", icon=":material/tune:"):
+        st.code(request_of(run).recipe.to_yaml(), language="yaml")
+
+
+def _all(done: Sequence[Run]) -> None:
+    """Every finished run, the newest first."""
+    if len(done) < 2:
+        return
+    st.header("All of them", anchor=False)
+    share = st.column_config.NumberColumn(format="percent")
+    st.dataframe(
+        [_line(run) for run in done],
+        hide_index=True,
+        key="llm-runs",
+        column_config={"Right before": share, "Right after": share},
+    )
+
+
+def _line(run: Run) -> dict[str, Any]:
+    request, result = request_of(run), run.result
+    return {
+        "Run": run.id,
+        "When": clock.local(run.created_at).replace(tzinfo=None),
+        "Base": request.base,
+        "Release": request.release,
+        "Questions about": LABELS[request.recipe.arm],
+        "Pairs": result["pairs"]["train"],
+        "Epochs": request.recipe.epochs,
+        "Steps": result["steps"],
+        "Right before": result["before"].get(RIGHT),
+        "Right after": result["after"].get(RIGHT),
+        "Minutes": round(result["seconds"] / 60, 1),
+    }

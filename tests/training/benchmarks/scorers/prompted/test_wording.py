@@ -1,0 +1,151 @@
+"""The words that models are asked with: the paper's, in versions, with texts put in as they are."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from curation.generation.prompts import MEASURING, built_in, find_version, save_copy, seed_prompts
+from db.engine import create_engine, reading, writing
+from db.errors import HedgerowError
+from tests.support.databases import Copies
+from training.benchmarks.definition import Question
+from training.benchmarks.scorers.prompted.orders import (
+    choice_prompts,
+    combined,
+    distinct_prompts,
+    order_bias,
+    orders,
+)
+from training.benchmarks.scorers.prompted.wording import (
+    NEWEST_PROMPTS,
+    PromptVersions,
+    chosen_versions,
+    filled,
+    installed,
+    letters_of_words,
+    prompt_for,
+    wording_of,
+)
+
+
+@pytest.fixture
+def engine(home: Path, copies: Copies) -> Engine:
+    return create_engine(copies.migrated(home / "hedgerow.db"))
+
+
+def test_the_papers_words() -> None:
+    assert filled("relevance", installed().relevance.text, "q", ("doc 1", "doc 2")) == (
+        "Document 1: doc 1\nDocument 2: doc 2\nQuery: q\n"
+        "Which document is more relevant to the query? Please choose 1 or 2.\nAnswer:"
+    )
+    assert filled("similarity", installed().similarity.text, "one", ("two",)) == (
+        "Determine the similarity between the following two sentences (S1, S2). The score should "
+        "be ranging from -1.0 to 1.0, and can be a decimal.\nS1: one\nS2: two\nScore:"
+    )
+
+
+def test_the_installed_words_stay_as_stored_results_have_them() -> None:
+    """Results with these words have no mark of their own: new words need one (`scoring_of`)."""
+    texts = "\n\n".join(built_in(name) for name in MEASURING)
+    assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "c7695296ae7a1a9d"
+    assert installed().digest == "" and installed().edited == {}
+
+
+def test_places_in_texts_are_text() -> None:
+    hostile = "Say {second} and {query} and {0} and %s."
+    text = filled("relevance", installed().relevance.text, hostile, (hostile, "b"))
+    assert text.count(hostile) == 2
+
+
+@given(st.lists(st.text(max_size=9), min_size=4, max_size=4))
+def test_the_letters_of_a_prompt_are_those_of_its_words_and_texts(texts: list[str]) -> None:
+    text, *candidates = texts
+    for name, number in (("relevance", 2), ("paraphrase_choice", 3)):
+        template = built_in(name)  # type: ignore[arg-type]
+        shown = tuple(candidates[:number])
+        whole = filled(name, template, text, shown)  # type: ignore[arg-type]
+        words = letters_of_words(name, template)  # type: ignore[arg-type]
+        assert len(whole) == words + len(text) + sum(map(len, shown))
+
+
+def test_each_candidate_stands_in_each_place_once() -> None:
+    assert orders(2) == [(0, 1), (1, 0)]
+    assert orders(3) == [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
+    prompts = choice_prompts([Question("q", ("a", "b", "c"))], "paraphrase_choice", installed())
+    shown = [line for prompt in prompts for line in prompt.splitlines()[:3]]
+    assert sorted(shown) == [f"Sentence {n}: {text}" for n in (1, 2, 3) for text in "abc"]
+
+
+@given(st.lists(st.permutations(range(3)), min_size=1, max_size=6), st.data())
+def test_what_a_candidate_gets_does_not_depend_on_its_place(
+    preferences: list[list[int]], data: st.DataObject
+) -> None:
+    """A model that adds a constant to each place ranks candidates as without it."""
+    import numpy as np
+
+    places = data.draw(st.lists(st.floats(-5, 5), min_size=3, max_size=3))
+    answers = [
+        [preference[candidate] + places[place] for place, candidate in enumerate(order)]
+        for preference in preferences
+        for order in orders(3)
+    ]
+    found = combined(np.array(answers, dtype=float), 3)
+    assert found.argsort(axis=1).tolist() == [
+        np.argsort(preference).tolist() for preference in preferences
+    ]
+    fair = [[preference[c] for c in order] for preference in preferences for order in orders(3)]
+    assert order_bias(np.array(fair, dtype=float), 3).changed == 0.0
+
+
+def test_which_prompt_questions_are_put_with() -> None:
+    two, three = [Question("q", ("a", "b"))], [Question("q", ("a", "b", "c"))]
+    assert prompt_for(two, asks="relevance", paraphrases=False) == "relevance"
+    assert prompt_for(three, asks="similarity", paraphrases=True) == "paraphrase_choice"
+    for questions, asks, paraphrases in (
+        (two, "similarity", True),
+        (three, "relevance", False),
+        (three, "similarity", False),
+        ([*two, *three], "relevance", True),
+    ):
+        found = prompt_for(questions, asks=asks, paraphrases=paraphrases)  # type: ignore[arg-type]
+        assert found == "similarity"
+    assert len(distinct_prompts(two * 2, asks="relevance")) == 2
+
+
+def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None:
+    with reading(engine) as session:
+        assert wording_of(session, NEWEST_PROMPTS) == installed(), "before any is stored"
+        assert wording_of(session, PromptVersions(relevance=1)) == installed()
+        with pytest.raises(HedgerowError, match="prompt relevance from 1 to 1, found 2"):
+            wording_of(session, PromptVersions(relevance=2))
+    with writing(engine) as session:
+        seed_prompts(session)
+        first = find_version(session, "similarity", None)
+        save_copy(session, first, "{first} / {second}: alike?", author_id=None)
+    with reading(engine) as session:
+        newest = wording_of(session, NEWEST_PROMPTS)
+        assert newest.similarity == ("{first} / {second}: alike?", 2)
+        assert newest.edited == {"similarity": 2} and len(newest.digest) == 8
+        older = wording_of(session, PromptVersions(similarity=1))
+        assert (older.similarity.version, older.edited, older.digest) == (1, {}, "")
+        assert NEWEST_PROMPTS.resolved(session) == PromptVersions(
+            relevance=1, similarity=2, paraphrase_choice=1
+        )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"hedge": 1}, r"Expected a prompt of benchmarks \(relevance, similarity, paraphrase_cho"),
+        ({"relevance": 0}, "relevance"),
+    ],
+)
+def test_what_is_no_version(numbers: dict[str, int], said: str) -> None:
+    with pytest.raises(HedgerowError, match=said):
+        chosen_versions(numbers)

@@ -1,0 +1,35 @@
+"""How language models were asked, and what their choices depend on, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from curation.plurals import counted
+from training.benchmarks.results.metrics import POINTS
+from training.benchmarks.results.queries import Scored
+
+
+def unanswered_told(row: Scored) -> str:
+    """How many items have no usable answer; '' where all have one."""
+    if not row.unanswered:
+        return ""
+    items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
+    return f"It gave no usable answer to {items}: not right, and counted apart from wrong answers."
+
+
+def asked_told(asked: Mapping[str, Any]) -> str:
+    """The prompt and its version, and of choices how far they depend on the order; '' of others."""
+    if not asked:
+        return ""
+    name = str(asked["prompt"]).replace("_", " ")
+    version = f", version {asked['version']}" if asked["version"] else ""
+    said = f"Asked with the prompt {name}{version}"
+    first, changed = asked.get("first_share"), asked.get("changed_share")
+    if first is None or changed is None:
+        return f"{said}."
+    return (
+        f"{said}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 ("
+        f"{POINTS / asked['orders']:.0f}% shows no preference), and {changed:.1f}% of the choices "
+        "change with the order."
+    )

@@ -1,0 +1,144 @@
+"""The arms of the paper's Table 3 as a study (run kind ``llm-study``): all, only negation, only
+hedging, trained one after another and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from curation.release.freezing import get_release
+from curation.release.question_pairs import Arm
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Run
+from db.runs import create_run, list_runs, parts_of, under_way
+from training.llm import finetuning
+from training.llm.outlook import outlook
+from training.llm.recipe import LanguageRecipe
+from training.llm.request import request_language_finetuning, request_of, require_train_questions
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.members import LANGUAGE_KIND as KIND
+from training.studies.members import Trial, carry_out_members
+
+ARMS: Mapping[str, Arm] = MappingProxyType(
+    {"All": "paper", "Only negation": "negation", "Only hedging": "hedging"}
+)
+"""What each training is called, and its arm."""
+
+
+class ArmRow(NamedTuple):
+    """What a training of a study came to.
+
+    Attributes:
+        label: one of `ARMS`.
+        pairs: question pairs that it was trained on; None before it has ended.
+        before, after: of its figures (`training.llm.figures`); {} until it has ended.
+    """
+
+    label: str
+    run: Run
+    pairs: int | None
+    steps: int | None
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+
+
+def request_language_study(
+    session: Session,
+    *,
+    base: str,
+    release_number: int | None = None,
+    recipe: LanguageRecipe | None = None,
+    seed: int = DEFAULT_SEED,
+    requested_by: int | None = None,
+) -> Run:
+    """Store a study with a training of each arm that the release has question pairs for.
+
+    Args:
+        recipe: of all trainings but for the arm.
+
+    Raises:
+        HedgerowError: another such study is under way, there are pairs for fewer than two arms, or
+            as in `request_language_finetuning`. Roll the session back then.
+    """
+    for other in under_way(session, KIND):
+        raise HedgerowError(f"Run {other.id} is such a study already; wait for its end.")
+    release = get_release(session, release_number)
+    recipes = {
+        label: (recipe or LanguageRecipe()).model_copy(update={"arm": arm})
+        for label, arm in ARMS.items()
+    }
+    left_out = {}
+    for label, one in recipes.items():
+        try:
+            require_train_questions(session, release, one)
+        except HedgerowError as error:
+            left_out[label] = str(error)
+    if len(recipes) - len(left_out) < 2:
+        raise HedgerowError(f"There is too little to compare. {next(iter(left_out.values()))}")
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters={
+            "release": release.number,
+            "told": [f"Left out: {label}. {why}" for label, why in left_out.items()],
+        },
+        requested_by=requested_by,
+    )
+    members = []
+    for label, one in recipes.items():
+        if label in left_out:
+            continue
+        child = request_language_finetuning(
+            session,
+            base=base,
+            release_number=release.number,
+            recipe=one,
+            seed=seed,
+            requested_by=requested_by,
+            group=parts_of(run),
+        )
+        members.append({"run": child.id, "label": label, "seconds": _seconds(session, child)})
+    run.parameters = run.parameters | {"base": request_of(child).base, "members": members}
+    session.flush()
+    return run
+
+
+def _seconds(session: Session, run: Run) -> int:
+    """About how long a training takes; as many as it has steps where nobody knows."""
+    request = request_of(run)
+    found = outlook(session, request.recipe, base=request.base, release_number=request.release)
+    return round(found.seconds or found.steps)
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Carry out the trainings that are not done yet, one after another (run kind ``llm-study``).
+
+    Raises:
+        HedgerowError: none of them has come to its end.
+    """
+    states = carry_out_members(context, work=finetuning.work)
+    return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}
+
+
+def list_language_studies(session: Session, *, limit: int = 100) -> list[Run]:
+    """The newest first."""
+    return list_runs(session, kind=KIND, limit=limit)
+
+
+def arm_rows(trials: list[Trial]) -> list[ArmRow]:
+    """The trainings of a study, in its order."""
+    return [
+        ArmRow(
+            label,
+            run,
+            run.result.get("pairs", {}).get("train"),
+            run.result.get("steps"),
+            run.result.get("before", {}),
+            run.result.get("after", {}),
+        )
+        for label, run in trials
+    ]
