@@ -26,6 +26,9 @@ PAPER_BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 
 WHAT = "language model"
 
+LOOK_UP_SECONDS = 10
+"""How long the Hub may take to say what a model is."""
+
 MAX_NAME = 300
 """Characters of a name or path."""
 
@@ -120,6 +123,35 @@ def _snapshot(name: str, *, local_files_only: bool) -> Path:
     )
 
 
+def check_base(name: str, *, chat_template: bool) -> None:
+    """Refuse what is known to be no model to start from, without loading or downloading it.
+
+    Args:
+        name: as `clean_base` gives it.
+        chat_template: whether its tokenizer has to have one.
+
+    Raises:
+        HedgerowError: as in `require_causal` and `require_chat_template`; or a model that is not
+            here, nor on the Hub, or the Hub can't be reached.
+    """
+    if folder := local_base(name):
+        require_causal(folder)
+        if chat_template:
+            require_chat_template(folder, name=name)
+        return
+    from huggingface_hub import HfApi  # noqa: PLC0415
+
+    with hub_answers(name, what=WHAT):
+        found = HfApi().model_info(name, timeout=LOOK_UP_SECONDS)
+    files = [file.rfilename for file in found.siblings or []]
+    if not any(file.endswith(".safetensors") for file in files):
+        raise HedgerowError(
+            f"Expected model weights as *.safetensors in {name!r}, found none; choose a model "
+            "saved as safetensors."
+        )
+    _require_class(name, found.config)
+
+
 def require_causal(folder: Path) -> None:
     """Refuse a folder whose files say that it holds no causal language model as safetensors.
 
@@ -134,15 +166,19 @@ def require_causal(folder: Path) -> None:
             f"Expected a whole language model in {str(folder)!r}, found an adapter; name the "
             "folder of the model merged with it (--merge makes one)."
         )
-    named = architectures(read_json(folder / "config.json"))
-    if not any(name.endswith(_CAUSAL) for name in named):
-        raise _refusal(folder, ", ".join(named) or "no config.json that names a model")
+    _require_class(folder, read_json(folder / "config.json"))
     check_only_safetensors(folder)
 
 
-def _refusal(folder: Path, found: str) -> HedgerowError:
+def _require_class(place: Path | str, config: Any) -> None:
+    named = architectures(config)
+    if not any(name.endswith(_CAUSAL) for name in named):
+        raise _refusal(place, ", ".join(named) or "no config.json that names a model")
+
+
+def _refusal(place: Path | str, found: str) -> HedgerowError:
     return HedgerowError(
-        f"Expected a causal language model in {str(folder)!r}, found {found}; name the folder of "
+        f"Expected a causal language model in {str(place)!r}, found {found}; name the folder of "
         "one that transformers can load, such as a Llama."
     )
 

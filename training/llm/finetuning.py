@@ -85,9 +85,10 @@ def work(context: RunContext) -> dict[str, Any]:
         ``run``, ``model`` (the adapter's folder), ``merged`` (that of the merged model, or ''),
         ``base``, ``base_fingerprint``, ``release``, ``arm``; ``pairs``: how many were trained on
         and measured, and how many were too long; ``steps``, ``seconds``, ``trainable`` (parameters
-        of the adapter), ``device``, ``bf16``; ``pace``, ``measuring_pace``: pairs that were trained on and measured
-        in a second, unless it was carried out again; ``looks``: what was measured after each epoch; ``before``, ``after``: the figures of
-        the first look and the last, {} where nothing was measured.
+        of the adapter), ``device``, ``bf16``; ``pace``, ``measuring_pace``: pairs that were trained
+        on and measured in a second, unless it was carried out again; ``looks``: what was measured
+        after each epoch; ``before``, ``after``: the figures of the first look and the last, {}
+        where nothing was measured.
 
     Raises:
         HedgerowError: the release or the base model is gone, no pair is short enough, the adapter

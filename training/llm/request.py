@@ -20,14 +20,7 @@ from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import create_run, list_runs, under_way
 from training.finetune.fitting import LARGEST_SEED
-from training.llm.base import (
-    MAX_NAME,
-    clean_base,
-    local_base,
-    require_causal,
-    require_chat_template,
-    require_four_bit,
-)
+from training.llm.base import MAX_NAME, check_base, clean_base, require_four_bit
 from training.llm.recipe import LanguageRecipe
 from training.runs.trainings import DEFAULT_SEED
 
@@ -91,8 +84,9 @@ def request_language_finetuning(
 
     Raises:
         HedgerowError: no such release, none of its train split's anchors gives a question in the
-            recipe's arm, no causal language model, no chat template, no way to compute in four
-            bits, a seed out of range, or just this is under way. Roll the session back then.
+            recipe's arm, no causal language model here or on the Hub, no chat template, no way to
+            compute in four bits, a seed out of range, or just this is under way. Roll the session
+            back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -122,10 +116,7 @@ def request_language_finetuning(
 
 def _require_base(base: str, recipe: LanguageRecipe, *, merge: bool) -> None:
     """What can be told of a model before it is loaded, or downloaded."""
-    if folder := local_base(base):
-        require_causal(folder)
-        if recipe.chat_template:
-            require_chat_template(folder, name=base)
+    check_base(base, chat_template=recipe.chat_template)
     if recipe.four_bit:
         require_four_bit()
         if merge:
