@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from importlib import import_module
@@ -23,7 +24,11 @@ def reported(on_progress: Progress) -> Iterator[None]:
     def bar(items: Iterable[Any] | None = None, *, total: int = 0, **_: Any) -> _Bar:
         return _Bar(items, total, on_progress)
 
+    logger = logging.getLogger("lm_eval")
+    level = logger.level
     with ExitStack() as stack:
+        logger.setLevel(logging.ERROR)  # it says a line a subject of MMLU
+        stack.callback(logger.setLevel, level)
         for name in MODULES:
             stack.enter_context(patch.object(import_module(name), "tqdm", bar))
         stack.enter_context(redirect_stdout(io.StringIO()))
