@@ -21,7 +21,7 @@ UNREAD = "[invalid]"
 
 METRIC_NAMES = {
     "acc": "accuracy",
-    "acc_norm": "accuracy (by length)",
+    "acc_norm": "normalized accuracy",
     "exact_match": "exact match",
 }
 

@@ -154,7 +154,12 @@ def _hash(parts: dict[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=_name)
+
+
+def _name(value: Any) -> str:
+    """Of a function without its address, which is another one in every process."""
+    return str(getattr(value, "__qualname__", value))
 
 
 @contextmanager
