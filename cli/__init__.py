@@ -59,12 +59,14 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "llm": Group(
-        "Finetune language models on question pairs, see what came out, and measure them.",
+        "Finetune language models on question pairs, here or at a provider, and measure them.",
         {
+            "pairs": "cli.llm.pairs:pairs",
             "train": "cli.models.language_training:train_language_model",
             "show": "cli.models.language_figures:show_language_finetuning",
             "study": "cli.models.language_study:compare_arms",
             "evaluate": "cli.models.benchmark:run_benchmark",
+            "provider": "cli.llm.provider:finetune_at_provider",
         },
     ),
     "similarity": "cli.models.pair_similarity:similarity",

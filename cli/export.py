@@ -22,7 +22,8 @@ def export_release(
             "--format",
             metavar="NAME",
             callback=one_of(format_names),
-            help=f"Hugging Face data set, JSON lines, CSV of pairs, or a plug-in's: "
+            help=f"Hugging Face data set, JSON lines, CSV of pairs, question pairs for language "
+            f"models (as 'hedgerow llm pairs' writes them), or a plug-in's: "
             f"{', '.join(format_names())}.",
         ),
     ] = "hf",

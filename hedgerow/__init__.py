@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.data.deciding import Decided as Decided
     from hedgerow.data.releases import Release as Release
     from hedgerow.models.benchmarks import Score as Score
+    from hedgerow.models.language_models import LanguageModel as LanguageModel
     from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
@@ -32,6 +33,7 @@ __all__ = [
     "AnchorImport",
     "Decided",
     "HedgerowError",
+    "LanguageModel",
     "Project",
     "Release",
     "Score",
@@ -44,6 +46,7 @@ _PLACES = {
     "AnchorImport": "hedgerow.data.anchors",
     "Decided": "hedgerow.data.deciding",
     "HedgerowError": "db.errors",
+    "LanguageModel": "hedgerow.models.language_models",
     "Project": "hedgerow.project",
     "Release": "hedgerow.data.releases",
     "Score": "hedgerow.models.benchmarks",

@@ -291,6 +291,8 @@ def _place(run: Run, which: str) -> Path:
 
 def _ready(run: Run, format: str) -> None:
     packed, folder = _place(run, "zip"), _place(run, "folder")
+    for note in run.result.get("notes", []):
+        st.text(note)
     st.download_button(
         f"Download the zip ({_size(packed.stat().st_size)})",
         data=lambda: packed.open("rb"),  # read when somebody clicks, not on every rerun

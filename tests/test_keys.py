@@ -182,7 +182,7 @@ def test_a_server_that_answers_with_the_key_is_not_quoted_either(
         message = {"content": f"Your key is {KEY}.", "refusal": f"Not with {KEY}."}
         return {"choices": [{"message": message, "finish_reason": KEY}], "usage": {}}
 
-    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.waiting.POLL_SECONDS", 0.01)
     monkeypatch.setattr("tests.support.servers.chat_server._completion", echo)
     address, _ = serve_own()
     ended_in_vain(request(engine, address, batch=batch))
@@ -194,7 +194,7 @@ def test_a_server_that_answers_with_the_key_is_not_quoted_either(
 def test_a_batch_refused_with_the_key_is_not_quoted_either(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.waiting.POLL_SECONDS", 0.01)
     address, server = serve_own()
     server.batches.refused, server.batches.reason = 1, KEY
     number = request(engine, address, batch=True)

@@ -2,16 +2,14 @@
 
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, RunId, show
-from db.engine import writing
 from db.models import RunState
-from db.runs import request_cancel
+from training.runs.cancelling import cancel_run
 
 
 def cancel(run_id: RunId, as_json: AsJson = False) -> None:
     """Cancel a run: one that waits at once, one under way at its next step."""
-    _, engine = open_home()
-    with writing(engine) as session:
-        state = request_cancel(session, run_id)
+    settings, engine = open_home()
+    state = cancel_run(engine, settings, run_id)
     said = {
         RunState.CANCELLED: f"Run {run_id} is cancelled.",
         RunState.RUNNING: f"Run {run_id} is asked to stop, and ends at its next step.",

@@ -1,10 +1,10 @@
 """What a generation run is asked to do; validated once, stored as the run's parameters."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from curation.taxonomy.roles import Role
 from curation.validation import Missing
@@ -89,6 +89,28 @@ class Budget(BaseModel):
     money: float | None = Field(default=None, gt=0, description="US dollars")
 
 
+def _without_secrets(value: str) -> str:
+    """The address of a server, which is stored and shown, so that it may not hold a password."""
+    if not value:
+        return value
+    parts = urlsplit(value)  # raises ValueError where it is none
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("expected an address such as http://127.0.0.1:8000/v1")
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("expected a port from 1 to 65535 after the host")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("leave user name, password and query out; a key is given as the key")
+    return value
+
+
+Address = Annotated[str, Field(max_length=500), AfterValidator(_without_secrets)]
+"""Of a server; '' for the environment's, else OpenAI's."""
+
+
 class ModelRequest(BaseModel):
     """All that decides how a model is asked, but for the key.
 
@@ -104,7 +126,7 @@ class ModelRequest(BaseModel):
 
     provider: str = Field(default=OPENAI, max_length=40)
     model: str = Field(default="", max_length=200)
-    base_url: str = Field(default="", max_length=500)
+    base_url: Address = ""
     temperature: float | None = Field(default=1.0, ge=0, le=2)
     max_tokens: int = Field(default=1000, ge=16, le=32_000)
     structured: bool = True
@@ -115,25 +137,6 @@ class ModelRequest(BaseModel):
     batch: bool = False
     price: Price = Price()
     budget: Budget = Budget()
-
-    @field_validator("base_url")
-    @classmethod
-    def _without_secrets(cls, value: str) -> str:
-        """It is stored and shown, so that it may not hold a password."""
-        if not value:
-            return value
-        parts = urlsplit(value)  # raises ValueError where it is none
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("expected an address such as http://127.0.0.1:8000/v1")
-        try:
-            port = parts.port
-        except ValueError:
-            port = 0
-        if port == 0:
-            raise ValueError("expected a port from 1 to 65535 after the host")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("leave user name, password and query out; a key is given as the key")
-        return value
 
     @model_validator(mode="after")
     def _model_is_named(self) -> Self:

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.plurals import counted
 from curation.release.portions import Portion, portion_of
 from curation.release.triples import Family, FamilyVariant, families
 from curation.taxonomy.project_types import all_types
@@ -97,6 +98,18 @@ class _Sides(NamedTuple):
         return lcm(len(self.negatives), len(self.positives))
 
 
+def arm_of(name: str) -> Arm:
+    """The arm of this name.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    found = next((arm for arm in ARMS if arm == name), None)
+    if found is None:
+        raise HedgerowError(f"Expected an arm ({', '.join(ARMS)}), found {name!r}.")
+    return found
+
+
 def question(sentence_1: str, sentence_2: str) -> str:
     """The question about two sentences, in the paper's words (HedgeTriple, §5.2)."""
     return PROMPT.format(sentence_1=sentence_1, sentence_2=sentence_2)
@@ -141,6 +154,29 @@ def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> Non
         f"{release.number} has the two; accept such variants and create a new release{instead}."
     )
 
+
+def told_of(counts: QuestionCounts, arm: Arm) -> str:
+    """How many question pairs an arm gives, and what of the release gives none, in sentences."""
+    answers = f"half of them with the answer {YES}"
+    left_out = (
+        f" {counted(counts.left_out, 'anchor')} gave none, since all variants to ask about would "
+        "have the same answer."
+        if counts.left_out
+        else ""
+    )
+    return f"{counts.total:,} question pairs, {answers}.{_TOLD[arm]}{left_out}"
+
+
+_TOLD: Mapping[Arm, str] = MappingProxyType(
+    {
+        "both": "",
+        "paper": " Only variants of the paper's six types are asked about.",
+        "negation": " Only negations are asked about, those of the paper's types, next to original "
+        "entailments, or the other paraphrases of an anchor that has none.",
+        "hedging": " Only hedges are asked about, those of the paper's types, next to original "
+        "contradictions.",
+    }
+)
 
 _NEEDED: Mapping[Arm, tuple[str, str]] = MappingProxyType(
     {

@@ -11,6 +11,13 @@ from curation.release.export import release_folder, zip_file
 from curation.release.export.file_formats import features_of
 from curation.release.export.table_rows import TABLES, Table, read_table
 from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.question_pairs import (
+    Arm,
+    arm_of,
+    count_questions,
+    question_pairs,
+    require_questions,
+)
 from curation.release.selection import Selection, default_selection
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -74,12 +81,52 @@ class Release:
         """
         return self._frame("variants", split)
 
+    def question_pairs(self, split: str | None = None, *, arm: str = "both") -> pd.DataFrame:
+        """The release as questions to finetune a language model on (HedgeTriple, §5.2): whether an
+        anchor and one of its variants have opposite meaning. There are as many Yes as No.
+
+        Args:
+            split: train, validation or test; all without one.
+            arm: which variants are asked about: both (negations and hedges, all types), paper (its
+                six types), or, for an ablation, negation or hedging alone.
+
+        Returns:
+            sentence_1 (the anchor), sentence_2, answer, prompt (the whole question), type, split
+            and uids; a row a question.
+
+        Raises:
+            HedgerowError: the split or the arm is unknown, or the release gives no question.
+
+        >>> release = example_project().release("first")
+        >>> asked = release.question_pairs()
+        >>> asked[["sentence_2", "answer"]].values.tolist()
+        [['The bridge is unsafe.', 'Yes'], ['The bridge is probably safe.', 'No']]
+        >>> print(asked["prompt"][0])
+        Sentence 1: The bridge is safe.
+        Sentence 2: The bridge is unsafe.
+        Do the two sentences have opposite meaning? Yes or No.
+        Answer:
+        """
+        import pandas as pd
+
+        of_split, of_arm = split_of(split), arm_of(arm)
+        with reading(self._home.engine) as session:
+            release = get_release(session, self.number)
+            require_questions(release, count_questions(session, self._id, arm=of_arm), of_arm)
+            rows = [
+                pair._asdict() | {"prompt": pair.prompt, "split": pair.split.value}
+                for pair in question_pairs(session, self._id, split=of_split, arm=of_arm)
+            ]
+        columns = "sentence_1 sentence_2 answer prompt type split anchor_uid variant_uid"
+        return pd.DataFrame(rows, columns=columns.split())
+
     def to_datasets(self, table: str = "triples") -> DatasetDict:
         """A table as Hugging Face data sets, one a split that has rows.
 
         Args:
-            table: triples, variants, families (an anchor with lists of texts) or pairs (sentence1,
-                sentence2, label 1 or 0).
+            table: triples, variants, families (an anchor with lists of texts), pairs (sentence1,
+                sentence2, label 1 or 0); or the question pairs as messages or as completion, for
+                the package trl.
 
         >>> data = example_project().release("first").to_datasets()
         >>> [split.num_rows for split in data.values()]
@@ -98,25 +145,33 @@ class Release:
                 found[split.value] = Dataset.from_dict(held, features=features_of(columns))
         return DatasetDict(found)
 
-    def export(self, folder: str | Path, *, format: str = "hf", zip: bool = False) -> Path:
+    def export(
+        self, folder: str | Path, *, format: str = "hf", zip: bool = False, arm: str = "both"
+    ) -> Path:
         """Write the release to a folder, with a card; in place of an earlier export there.
 
         Args:
             folder: new, or an earlier export.
-            format: hf (a Hugging Face data set), jsonl, pairs (CSV), or that of a plug-in.
+            format: hf (a Hugging Face data set), jsonl, pairs (CSV); question pairs as messages,
+                completion or openai; or that of a plug-in.
             zip: also pack it into FOLDER.zip.
+            arm: of question pairs, as in `question_pairs`.
 
         Returns:
             The folder, absolute.
 
         Raises:
-            HedgerowError: the folder holds something else, or cannot be written.
+            HedgerowError: the folder holds something else, or cannot be written; or there are no
+                question pairs, or fewer than OpenAI takes.
 
         >>> release = example_project().release("first")
         >>> sorted(path.name for path in release.export("out", format="jsonl").iterdir())
         ['README.md', 'families.jsonl', 'hedgerow.json', 'triples.jsonl', 'variants.jsonl']
         """
-        return export(self._home, self.number, Path(folder), format=format, zipped=zip).folder
+        done = export(
+            self._home, self.number, Path(folder), format=format, zipped=zip, arm=arm_of(arm)
+        )
+        return done.folder
 
     def _frame(self, table: Table, split: str | None) -> pd.DataFrame:
         import pandas as pd
@@ -179,7 +234,15 @@ class Exported(NamedTuple):
     zip: Path | None
 
 
-def export(home: Home, number: int | None, folder: Path, *, format: str, zipped: bool) -> Exported:
+def export(
+    home: Home,
+    number: int | None,
+    folder: Path,
+    *,
+    format: str,
+    zipped: bool,
+    arm: Arm = "both",
+) -> Exported:
     """Write a release, None for the newest, to a folder.
 
     Raises:
@@ -195,6 +258,7 @@ def export(home: Home, number: int | None, folder: Path, *, format: str, zipped:
             release,
             folder,
             format=format,
+            arm=arm,
             compared=compared,
             progress=report,
         )

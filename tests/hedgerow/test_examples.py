@@ -21,7 +21,7 @@ MODULES = (
     "reviewing",
 )
 
-IN_DOCS = {"train", "benchmark"}
+IN_DOCS = {"train", "benchmark", "finetune_language_model"}
 """Take a while; docs/python.md has their example, and its test runs it."""
 
 

@@ -21,8 +21,10 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_walk_ends_in_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two steps of a tiny encoder stand for the training; all else is run as it is printed."""
+def test_the_walk_ends_in_a_score(
+    tmp_path: Path, small_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some steps of tiny models stand for the trainings; all else is run as it is printed."""
     monkeypatch.chdir(tmp_path)
     tiny = checkpoint("BertForMaskedLM", tmp_path / "tiny")
     (table,) = blocks("text")
@@ -32,7 +34,7 @@ def test_the_walk_ends_in_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for block in blocks("python"):
         short = block.replace(
             'preset="quick"', f'preset="quick", max_steps=2, base_encoder={str(tiny)!r}'
-        )
+        ).replace('base="my_llama"', f"base={str(small_llama)!r}, max_pairs=8")
         exec(compile(short, "docs/python.md", "exec"), names)  # noqa: S102  (our own guide)
     project: hedgerow.Project = names["project"]
     assert names["done"].count == 3
@@ -42,5 +44,8 @@ def test_the_walk_ends_in_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {"train", "test"} <= set(names["data"])
     assert json.loads(Path("exported/hedgerow.json").read_text())["release"] == 1
     assert set(names["model"].figures) == {"before", "after"}
+    llama: hedgerow.LanguageModel = names["llama"]
+    assert (llama.folder / "adapter_model.safetensors").is_file() and llama.merged is None
+    assert llama.figures.loc["right"].between(0, 1).all()
     assert names["after"].model.startswith("run ") and names["after"].n == names["before"].n > 0
     assert len(names["after"].items()) == names["after"].n

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from training.llm.recipe import LanguageRecipe
 from training.recipe.yaml_text import parse_values, read_values
@@ -21,17 +22,22 @@ def parse_language_recipe(text: str) -> LanguageRecipe:
 
 
 def chosen_recipe(
-    file: Path | None = None, changes: Sequence[str] = (), arm: str | None = None
+    file: Path | None = None,
+    changes: Sequence[str] | Mapping[str, Any] = (),
+    arm: str | None = None,
 ) -> LanguageRecipe:
     """The recipe in a YAML file, or the default one, changed.
 
     Args:
-        changes: key=value, as from `--set`.
+        changes: 'key=value' texts, as from `--set`, or keys with values.
         arm: in place of the recipe's; None leaves that.
 
     Raises:
         HedgerowError: the file can't be read, or a value is wrong.
     """
     values = read_values(file) if file is not None else {}
-    of_arm = [] if arm is None else [f"arm={arm}"]
-    return LanguageRecipe.model_validate(values).with_overrides([*of_arm, *changes])
+    if arm is not None:
+        values["arm"] = arm
+    if isinstance(changes, Mapping):
+        return LanguageRecipe.model_validate(values | dict(changes))
+    return LanguageRecipe.model_validate(values).with_overrides(changes)

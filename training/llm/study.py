@@ -20,8 +20,9 @@ from training.llm.outlook import outlook
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_language_finetuning, request_of, require_train_questions
 from training.runs.trainings import DEFAULT_SEED
-from training.studies.members import LANGUAGE_KIND as KIND
 from training.studies.members import Trial, carry_out_members
+
+KIND = "llm-study"
 
 ARMS: Mapping[str, Arm] = MappingProxyType(
     {"All": "paper", "Only negation": "negation", "Only hedging": "hedging"}

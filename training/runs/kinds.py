@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from urllib.parse import urlencode
 
-from curation.generation.costs.prices import spent_by
+from curation.generation.costs.prices import dollars, spent_by
 from curation.plurals import counted
 from curation.project.next_steps import StepKind
 from db.errors import HedgerowError
 from db.execution import Result, RunContext, Work
 from db.models import Run, RunState
 from db.runs import UNFINISHED
+from db.settings import Settings
 
 
 def _nothing(result: Result) -> str:
@@ -37,6 +38,8 @@ class RunKind:
         summary: a sentence on what a finished run has brought, by its result.
         step: what it does of the steps that Overview proposes, if it does one of them; while a run
             is under way, Overview does not propose the step.
+        cancel_abandoned: ``module:function`` that ends what goes on elsewhere for a run that is
+            cancelled while no process is at work on it; '' where nothing does.
         command: the command that shows what it has brought, where one does; it may name values of
             the result in braces.
     """
@@ -45,6 +48,7 @@ class RunKind:
     title: str
     address: Callable[[Run], str]
     work: str = ""
+    cancel_abandoned: str = ""
     summary: Callable[[Result], str] = _nothing
     step: StepKind | None = None
     command: str = ""
@@ -54,6 +58,16 @@ class RunKind:
         module, _, name = self.work.partition(":")
         work: Work = getattr(import_module(module), name)
         return work(context)
+
+    def abandon(self, settings: Settings, run: Run) -> None:
+        """End what goes on elsewhere for a cancelled run that no process is at work on.
+
+        Raises:
+            HedgerowError: it could not be ended.
+        """
+        if self.cancel_abandoned:
+            module, _, name = self.cancel_abandoned.partition(":")
+            getattr(import_module(module), name)(settings, run)
 
     def sum_up(self, result: Result) -> str:
         """What a finished run has brought; '' where its result does not say.
@@ -187,6 +201,15 @@ def _finetuned(result: Result) -> str:
     )
 
 
+def _finetuned_at_provider(result: Result) -> str:
+    cost = result["cost"]
+    paid = "" if cost is None else f" for about {dollars(cost)}"
+    return (
+        f"Finetuned {result['base']} on {counted(result['train'], 'question pair')} of release "
+        f"{result['release']}{paid}: the provider calls it {result['fine_tuned_model']}."
+    )
+
+
 def _language_model(result: Result) -> str:
     before, after, pairs = result["before"], result["after"], result["pairs"]
     told = (
@@ -314,6 +337,14 @@ KINDS = (
         address=lambda run: _page("train", step="NevIR"),
         summary=_finetuned,
         command="hedgerow nevir show {run}",
+    ),
+    RunKind(
+        id="finetune-provider",
+        title="Finetune at a provider",
+        work="training.llm.provider.finetuning:work",
+        cancel_abandoned="training.llm.provider.finetuning:cancel_abandoned",
+        address=lambda run: _page("train", kind="Language model", part="At a provider"),
+        summary=_finetuned_at_provider,
     ),
     RunKind(
         id="finetune-llm",

@@ -22,10 +22,8 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run, request_cancel, requeue
 from training.finetune.compute.devices import free_memory
 
-KIND, LANGUAGE_KIND = "study", "llm-study"
-"""The kinds of such runs: studies of encoders, and of language models."""
-
-_GROUP = re.compile(rf"(?:{KIND}|{LANGUAGE_KIND})-(\d+)")
+_GROUP = re.compile(r"(?:llm-)?study-(\d+)")
+"""The group of a study's trainings, by the two kinds of studies."""
 
 Members = Sequence[Mapping[str, Any]]
 

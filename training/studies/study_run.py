@@ -37,7 +37,9 @@ from training.recipe.schema import Recipe
 from training.recipe.time_estimate import estimate
 from training.runs import trainings
 from training.studies.designs import Arm, Design, Study, design
-from training.studies.members import KIND, MemberProgress, Trial, carry_out_members, trials
+from training.studies.members import MemberProgress, Trial, carry_out_members, trials
+
+KIND = "study"
 
 UNKNOWN_SECONDS = 60.0
 """How long benchmarks are taken to need with a model where nobody knows."""

@@ -1,7 +1,7 @@
 """What models charge: a dated table that comes with the program, and the project's own prices."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,10 +62,22 @@ def price_of(session: Session, model: str) -> Price | None:
     A dated name ('gpt-4o-mini-2024-07-18') costs what its family costs.
     """
     known = prices(session)
+    name = _family(model, known)
+    return known[name] if name else None
+
+
+def training_price_of(model: str) -> float | None:
+    """US dollars per million tokens that a model is finetuned on at its provider, each epoch
+    counted; None where none is known."""
+    known: Mapping[str, float] = _TABLE["training"]
+    name = _family(model, known)
+    return known[name] if name else None
+
+
+def _family(model: str, known: Collection[str]) -> str:
+    """The model, or the family of a dated one; '' where neither is known."""
     names = [name for name in known if model == name or model.startswith(f"{name}-20")]
-    if not names:
-        return None
-    return known[max(names, key=len)]
+    return max(names, key=len, default="")
 
 
 class Quote(NamedTuple):

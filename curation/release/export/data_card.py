@@ -28,6 +28,8 @@ from curation.release.export.data_card_text import (
     METHOD,
     PAIRS_USE,
     PLACE,
+    QUESTION_USE,
+    QUESTIONS,
     WEAK_SPOTS,
     hf_use,
     whole_use,
@@ -48,6 +50,7 @@ def card(
     form: ExportFormat,
     rows: Rows,
     writers: Sequence[Writer],
+    notes: Sequence[str] = (),
     compared: Sequence[OverlapWithTest] = (),
     place: str = PLACE,
 ) -> str:
@@ -56,6 +59,7 @@ def card(
     Args:
         rows: table → split → number of rows written; a table or split without rows is left out.
         writers: of the release's variants.
+        notes: sentences about what was written.
         compared: the release with tests.
         place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
     """
@@ -69,7 +73,7 @@ def card(
     sections = [
         f"# {escape(title)}",
         f"{METHOD}\n\n{_identity(release)}",
-        f"## What is in it\n\n{_contents(release, form=form, rows=rows, place=place)}",
+        f"## What is in it\n\n{_contents(release, form, rows, notes, place)}",
         f"## How it was made\n\n{_making(release, writers)}",
         f"## Taxonomy\n\n{_taxonomy(release)}",
         f"## Licence\n\n{_licences(release.summary)}",
@@ -87,7 +91,9 @@ def _identity(release: Release) -> str:
     )
 
 
-def _contents(release: Release, *, form: ExportFormat, rows: Rows, place: str) -> str:
+def _contents(
+    release: Release, form: ExportFormat, rows: Rows, notes: Sequence[str], place: str
+) -> str:
     summary, told = release.summary, selection_of(release).told()
     filled = filled_tables(rows)
     parts = [
@@ -96,6 +102,7 @@ def _contents(release: Release, *, form: ExportFormat, rows: Rows, place: str) -
         f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
         "of a positive or a negative. All variants of an anchor are in the same split.",
         *([escape(f"{told} {_left_out(summary)}".strip())] if told else []),
+        *map(escape, map(one_line, notes)),
         *_use(form, filled, place),
     ]
     if form.name == "hf" and "triples" not in filled:
@@ -119,6 +126,8 @@ def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
     tables = list(filled)
     if form.name == "hf":
         return [hf_use(tables, place)]
+    if form.name in QUESTION_USE:
+        return [QUESTIONS, QUESTION_USE[form.name], hf_use(tables, place)]
     said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
     if said is None:  # a plug-in's files are its own
         told = f"Its format is {form.label or form.name}. {form.purpose}"

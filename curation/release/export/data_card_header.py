@@ -7,7 +7,7 @@ from typing import Any
 from curation.markdown import one_line
 from curation.release.export.contributors import Writer
 from curation.release.export.data_card_text import WHOLE
-from curation.release.export.table_rows import TABLES_OF, Rows, Table, parquet_path
+from curation.release.export.table_rows import QUESTIONS, TABLES_OF, Rows, Table, parquet_path
 from db.models import Release, Split
 
 _HUB_LICENCES = frozenset(
@@ -40,7 +40,11 @@ def header(
         "pretty_name": title,
         "language": [one_line(tag) for tag in sorted(summary["languages"])],
         **_licence_header(summary),
-        "task_categories": ["sentence-similarity", "feature-extraction"],
+        "task_categories": (
+            ["text-generation", "text-classification"]
+            if format in QUESTIONS
+            else ["sentence-similarity", "feature-extraction"]
+        ),
         "size_categories": [next((name for size, name in _SIZES if total < size), "1M<n<10M")],
         "language_creators": sorted({writer.creator for writer in writers}),
         "annotations_creators": sorted(
@@ -65,7 +69,9 @@ def header(
 
 def _data_files(format: str, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
     """Where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
-    if format == "hf":
+    if format == "openai":
+        return [{"split": split, "path": f"{split}.jsonl"} for split in splits]
+    if format == "hf" or table in QUESTIONS:
         return [{"split": split, "path": parquet_path(table, split)} for split in splits]
     return [{"split": WHOLE, "path": f"{table}.{'csv' if table == 'pairs' else 'jsonl'}"}]
 

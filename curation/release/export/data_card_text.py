@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from curation.release.question_pairs import PROMPT
 from hedgerow.losses.contrastive import BIBTEX
 
 METHOD = """\
@@ -26,6 +27,32 @@ So that no spreadsheet takes a sentence for a formula, a cell that starts with `
 a full-width form of these, a tab or a line break, be it after apostrophes, has one more apostrophe
 in front. To undo it, take one apostrophe off every cell in which apostrophes are
 followed by such a character. The formats hf and jsonl hold all texts unchanged."""
+
+QUESTIONS = f"""\
+Each question is about an anchor and one of its variants, in the words of the paper (HedgeTriple,
+§5.2):
+
+```text
+{PROMPT.format(sentence_1="…", sentence_2="…")}
+```
+
+The answer is Yes for a variant that contradicts the anchor, and No for one that says the same. The
+paper asks two questions of every triple, one of either answer. Here an anchor gives the fewest
+questions that keep those proportions: as many Yes as No, each of its negations as often as the
+others, and each of its hedges and paraphrases. With four negations and two hedges, a negation
+occurs once and a hedge twice."""
+
+QUESTION_USE = {
+    "messages": "For each split there are a Parquet file and a file of JSON lines with the same "
+    "rows, in the folder `messages`. The column `messages` is what `SFTTrainer` of the package "
+    "`trl` trains on.",
+    "completion": "For each split there are a Parquet file and a file of JSON lines with the same "
+    "rows, in the folder `completion`. The columns `prompt` and `completion` are what `SFTTrainer` "
+    "of the package `trl` trains on; the answer alone is learned.",
+    "openai": "`train.jsonl` and `validation.jsonl`, as far as the release has such anchors, are "
+    "what OpenAI's finetuning takes as the training and the validation file. `test.jsonl` is for "
+    "measuring.",
+}
 
 WHOLE = "whole"
 """What a split is called that is a file of all rows, whatever their own split."""

@@ -1,9 +1,10 @@
-"""The formats that a release is exported in: three of ours, and plug-ins."""
+"""The formats that a release is exported in: ours, and plug-ins."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,15 +12,23 @@ from sqlalchemy.orm import Session
 
 from curation.plug_ins import PlugInGroup, PlugIns, failures_of
 from curation.release.export.file_formats import write_csv, write_jsonl, write_parquet
+from curation.release.export.question_files import LEAST, check_finetuning_file, write_both
 from curation.release.export.table_rows import (
+    QUESTIONS,
     TABLES,
     TABLES_OF,
-    Rows,
     Table,
     TableColumn,
     count_rows,
     parquet_path,
     read_table,
+)
+from curation.release.question_pairs import (
+    Arm,
+    QuestionCounts,
+    count_questions,
+    require_questions,
+    told_of,
 )
 from db.errors import HedgerowError
 from db.models import Release, Split
@@ -32,20 +41,31 @@ _REPORT_EVERY = 1_000
 
 class ReleaseTables:
     """The tables of a release, read row by row. Their names: triples, variants, families,
-    pairs.
+    pairs; and of its question pairs: messages, completion, openai.
 
     Attributes:
         number, name, content_hash: of the release.
         counts: table → split → rows; of the tables that were read.
         done: rows that were read.
+        notes: sentences about what is written, which a format may add; for the data card and for
+            whoever asked for the export.
     """
 
-    def __init__(self, session: Session, release: Release, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        release: Release,
+        progress: Progress | None,
+        *,
+        arm: Arm = "both",
+    ) -> None:
         self.number = release.number
         self.name = release.name
         self.content_hash = release.content_hash
         self.counts: dict[Table, dict[str, int]] = {}
         self._session, self._release, self._progress = session, release, progress
+        self._arm: Arm = arm
+        self.notes: list[str] = []
         self.done = 0
 
     def columns(self, table: Table) -> tuple[TableColumn, ...]:
@@ -61,14 +81,32 @@ class ReleaseTables:
     def splits(self, table: Table) -> dict[str, int]:
         """Split → rows of the table, for splits that have any."""
         if table not in self.counts:
-            self.counts[table] = count_rows(self._session, self._release, table)
+            if table in QUESTIONS:
+                pairs = self._questions.pairs.items()
+                self.counts[table] = {split.value: number for split, number in pairs}
+            else:
+                self.counts[table] = count_rows(self._session, self._release, table)
         return self.counts[table]
+
+    @cached_property
+    def _questions(self) -> QuestionCounts:
+        return count_questions(self._session, self._release.id, arm=self._arm)
+
+    def begin_questions(self) -> None:
+        """Note how many question pairs there are.
+
+        Raises:
+            HedgerowError: there is none.
+        """
+        require_questions(self._release, self._questions, self._arm)
+        self.notes.append(told_of(self._questions, self._arm))
 
     def records(self, table: Table, split: str | None = None) -> Iterator[tuple[Any, ...]]:
         """As `rows`, the values alone."""
         of_split = None if split is None else Split(split)
         self.splits(table)
-        for row in read_table(self._session, self._release.id, table, split=of_split):
+        found = read_table(self._session, self._release.id, table, split=of_split, arm=self._arm)
+        for row in found:
             if self.done % _REPORT_EVERY == 0:
                 self.report(f"Writing {table}{f', {split}' if split else ''}.")
             self.done += 1
@@ -151,8 +189,64 @@ class _Pairs(ExportFormat):
         write_csv(folder / "pairs.csv", columns, release.records("pairs"))
 
 
+class _Messages(ExportFormat):
+    name = "messages"
+    label = "Question pairs as chats"
+    purpose = (
+        "To finetune a language model: whether two sentences have opposite meaning, Yes or No. "
+        "Parquet and JSON lines of messages, a file a split."
+    )
+
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        release.begin_questions()
+        _write_questions("messages", release, folder)
+
+
+class _Completion(ExportFormat):
+    name = "completion"
+    label = "Question pairs as prompt and completion"
+    purpose = "The same questions for a language model that is not made for chats."
+
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        release.begin_questions()
+        _write_questions("completion", release, folder)
+
+
+class _OpenAI(ExportFormat):
+    name = "openai"
+    label = "Question pairs for OpenAI's finetuning"
+    purpose = (
+        "The same questions as files to upload to OpenAI, or to a service that takes its format; "
+        "checked by its rules."
+    )
+
+    def write(self, release: ReleaseTables, folder: Path) -> None:
+        release.begin_questions()
+        columns = release.columns("openai")
+        write_jsonl(folder / "train.jsonl", columns, release.records("openai", "train"))
+        trained_on = check_finetuning_file(folder / "train.jsonl", least=LEAST)
+        for split in release.splits("openai"):
+            if split != Split.TRAIN:
+                path = folder / f"{split}.jsonl"
+                write_jsonl(path, columns, release.records("openai", split))
+                check_finetuning_file(path)
+        release.notes.append(
+            "The files were checked by the rules of OpenAI's finetuning. train.jsonl has "
+            f"{trained_on.examples:,} examples with about {trained_on.tokens:,} tokens; training "
+            "is charged by the token, in each epoch."
+        )
+
+
+def _write_questions(table: Table, release: ReleaseTables, folder: Path) -> None:
+    """Each split as Parquet, where `parquet_path` says, and as JSON lines next to it."""
+    for split in release.splits(table):
+        path = folder / parquet_path(table, split)
+        path.parent.mkdir(exist_ok=True)
+        write_both(path.parent, split, release.columns(table), release.records(table, split))
+
+
 BUILT_IN: dict[str, type[ExportFormat]] = {
-    kind.name: kind for kind in (_HuggingFace, _JsonLines, _Pairs)
+    kind.name: kind for kind in (_HuggingFace, _JsonLines, _Pairs, _Messages, _Completion, _OpenAI)
 }
 
 PLUG_INS = PlugInGroup(
@@ -200,17 +294,18 @@ def write_tables(
     *,
     form: ExportFormat,
     progress: Progress | None,
-) -> Rows:
-    """Have a format write its files; the rows of each table and split that it read.
+    arm: Arm = "both",
+) -> ReleaseTables:
+    """Have a format write its files; the tables that it read.
 
     Raises:
-        HedgerowError: it is a plug-in and fails.
+        HedgerowError: it is a plug-in and fails, or writes question pairs and there are none.
     """
-    tables = ReleaseTables(session, release, progress)
+    tables = ReleaseTables(session, release, progress, arm=arm)
     for table in TABLES_OF.get(form.name, ()):  # so that the progress knows how much there is
         tables.splits(table)
     form.write(tables, folder)
     whole = form.name not in BUILT_IN or tables.done == tables.total
     assert whole, "the release's summary and its rows disagree"
     tables.report("Finishing.")
-    return tables.counts
+    return tables

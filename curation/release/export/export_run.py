@@ -19,8 +19,8 @@ def work(context: RunContext) -> dict[str, Any]:
     ``folder``, the run's own folder without one.
 
     Returns:
-        ``release`` and ``rows`` (table → split → count), and ``folder`` and ``zip``, relative to
-        the data folder where they lie in it.
+        ``release``, ``rows`` (table → split → count) and ``notes`` (sentences), and ``folder`` and
+        ``zip``, relative to the data folder where they lie in it.
     """
     format = export_format(context.parameters.get("format") or "hf").name
     with reading(context.engine) as session:
@@ -38,9 +38,11 @@ def work(context: RunContext) -> dict[str, Any]:
         )
     context.check()
     packed = zip_export(place)
+    manifest = read_manifest(place)
     return {
         "release": release.number,
-        "rows": read_manifest(place)["rows"],
+        "rows": manifest["rows"],
+        "notes": manifest.get("notes", []),
         "folder": _relative(place, context.settings.data_folder),
         "zip": _relative(packed, context.settings.data_folder),
     }

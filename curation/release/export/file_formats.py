@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.release.export.table_rows import TEXTS, TableColumn
+from curation.release.export.table_rows import MESSAGES, TEXTS, TableColumn
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -28,11 +28,10 @@ def features_of(columns: Sequence[TableColumn]) -> Features:
     """The columns as `datasets` describes them."""
     from datasets import Features, List, Value  # noqa: PLC0415
 
+    text = Value("string")
+    lists = {TEXTS: List(text), MESSAGES: List({"role": text, "content": text})}
     return Features(
-        {
-            column.name: List(Value("string")) if column.dtype == TEXTS else Value(column.dtype)
-            for column in columns
-        }
+        {column.name: lists.get(column.dtype) or Value(column.dtype) for column in columns}
     )
 
 

@@ -20,9 +20,14 @@ from curation.partial_files import OLD, clear_partials, new_partial
 from curation.release.export.contributors import writers_of
 from curation.release.export.data_card import card
 from curation.release.export.data_card_text import PLACE
-from curation.release.export.export_formats import Progress, export_format, write_tables
-from curation.release.export.table_rows import Rows
+from curation.release.export.export_formats import (
+    Progress,
+    ReleaseTables,
+    export_format,
+    write_tables,
+)
 from curation.release.overlap_results import OverlapWithTest
+from curation.release.question_pairs import Arm
 from db.errors import HedgerowError
 from db.models import Release
 from db.named_files import resolved
@@ -37,6 +42,7 @@ def export_release(
     *,
     format: str = "hf",
     place: str = PLACE,
+    arm: Arm = "both",
     compared: Sequence[OverlapWithTest] = (),
     progress: Progress | None = None,
 ) -> Path:
@@ -45,15 +51,18 @@ def export_release(
     Args:
         format: ``hf``: a Hugging Face data set with the configurations ``triples`` and
             ``variants`` in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of
-            labelled pairs; or a plug-in's. Each with a card, ``README.md``.
+            labelled pairs; ``messages``, ``completion``, ``openai``: question pairs for language
+            models; or a plug-in's. Each with a card, ``README.md``.
         place: what the card says that it is opened from.
+        arm: which variants question pairs ask about.
         compared: with tests, for the card.
 
     Returns:
         The folder, absolute.
 
     Raises:
-        HedgerowError: the format is unknown, or a plug-in that fails; the place is a file, or a
+        HedgerowError: the format is unknown, or a plug-in that fails; the release gives no question
+            pairs, or too few for the format; the place is a file, or a
             folder with something else than an export in it; or it cannot be written. The place is
             left as it was.
     """
@@ -66,17 +75,18 @@ def export_release(
         draft = new_partial(target)
         try:
             draft.mkdir()
-            rows = write_tables(session, release, draft, form=form, progress=progress)
+            written = write_tables(session, release, draft, form=form, progress=progress, arm=arm)
             text = card(
                 release,
                 form=form,
-                rows=rows,
+                rows=written.counts,
+                notes=written.notes,
                 place=place,
                 compared=compared,
                 writers=writers_of(session, release),
             )
             (draft / "README.md").write_text(text, encoding="utf-8", newline="\n")
-            _write_manifest(release, draft, format=format, rows=rows)
+            _write_manifest(release, draft, format=format, written=written)
             _check_target(target)  # somebody may have used the place meanwhile
             _move(draft, target)
         finally:
@@ -138,14 +148,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest if ours else {}
 
 
-def _write_manifest(release: Release, folder: Path, *, format: str, rows: Rows) -> None:
+def _write_manifest(release: Release, folder: Path, *, format: str, written: ReleaseTables) -> None:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     manifest = {
         "hedgerow_export": 1,
         "format": format,
         "release": release.number,
         "content_hash": release.content_hash,
-        "rows": rows,
+        "rows": written.counts,
+        **({"notes": written.notes} if written.notes else {}),
         "files": {path.relative_to(folder).as_posix(): _sha256(path) for path in files},
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"

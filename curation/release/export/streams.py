@@ -17,12 +17,12 @@ from curation.release.export.release_folder import (
     export_name,
     export_release,
 )
-from curation.release.export.table_rows import TABLES, Table
+from curation.release.export.table_rows import TABLES, StoredTable
 from curation.release.export.zip_file import zip_export
 from curation.release.overlap_results import OverlapWithTest
 from db.models import Release
 
-TABLE_FILES: dict[str, Table] = {
+TABLE_FILES: dict[str, StoredTable] = {
     "triples.jsonl": "triples",
     "variants.jsonl": "variants",
     "pairs.csv": "pairs",

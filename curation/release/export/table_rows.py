@@ -1,32 +1,46 @@
 """The tables of an export: their columns, and their rows as a release has them."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Row, func, inspect, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.release.question_pairs import Arm, QuestionPair, question_pairs
 from curation.release.triples import BATCH, Family, families, triple_rows, triples_of, uid_order
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.roles import ROLES, role_of
 from db.models import Polarity, Release, ReleaseItem, Split
 from hedgerow.losses.rows import VARIANTS
 
-Table = Literal["triples", "variants", "families", "pairs"]
+StoredTable = Literal["triples", "variants", "families", "pairs"]
+"""A table whose rows are the same for every reader."""
+
+QuestionTable = Literal["messages", "completion", "openai"]
+"""A table of question pairs, those of an arm."""
+
+Table = StoredTable | QuestionTable
 
 TABLES_OF: dict[str, tuple[Table, ...]] = {
     "hf": ("triples", "variants", "families"),
     "jsonl": ("triples", "variants", "families"),
     "pairs": ("pairs",),
+    "messages": ("messages",),
+    "completion": ("completion",),
+    "openai": ("openai",),
 }
 """The tables that each format of ours holds."""
 
 TEXTS = "texts"
 """The ``dtype`` of a column of lists of texts."""
+
+MESSAGES = "messages"
+"""The ``dtype`` of a column of chats: lists of messages with a role and content."""
 
 
 PIECE = 1_000
@@ -54,6 +68,12 @@ _POLARITY = TableColumn(
 _CUE = TableColumn(
     "cue",
     "the hedge cue that was asked for, in the paper's spelling, or the frame of a rule; else empty",
+)
+
+_CHAT = TableColumn(
+    "messages",
+    "a user's question, and an assistant's answer: Yes or No, nothing else",
+    MESSAGES,
 )
 
 _DOES: dict[str, str] = {role: facts.does for role, facts in ROLES.items()}
@@ -112,8 +132,25 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         *(_TYPE, _POLARITY, _CUE, _SPLIT),
         *_UIDS,
     ),
+    "messages": (_CHAT, _TYPE, _SPLIT, *_UIDS),
+    "completion": (
+        TableColumn("prompt", "the question, up to 'Answer:'"),
+        TableColumn("completion", "the answer, ' Yes' or ' No', with the space in front"),
+        *(_TYPE, _SPLIT, *_UIDS),
+    ),
+    "openai": (_CHAT,),
 }
 """Table → its columns, in the order of the exported rows."""
+
+
+QUESTIONS: Mapping[str, Callable[[QuestionPair], tuple[Any, ...]]] = MappingProxyType(
+    {
+        "messages": lambda pair: (_chat(pair), *_origin(pair)),
+        "completion": lambda pair: (pair.prompt, f" {pair.answer}", *_origin(pair)),
+        "openai": lambda pair: (_chat(pair),),
+    }
+)
+"""How each table of question pairs has one."""
 
 
 Rows = Mapping[Table, Mapping[str, int]]
@@ -126,12 +163,22 @@ def parquet_path(table: Table, split: str) -> str:
 
 
 def read_table(
-    session: Session, release_id: int, table: Table, *, split: Split | None = None
+    session: Session,
+    release_id: int,
+    table: Table,
+    *,
+    split: Split | None = None,
+    arm: Arm = "both",
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a table for a release, or for one of its splits, by content uid.
 
     Their values stand in the order of ``TABLES[table]``.
+
+    Args:
+        arm: of a table of question pairs.
     """
+    if table in QUESTIONS:
+        return map(QUESTIONS[table], question_pairs(session, release_id, split=split, arm=arm))
     if table == "triples":
         return triple_rows(session, release_id, split=split)
     if table == "families":
@@ -160,7 +207,7 @@ def cut(session: Session, release_id: int) -> "list[array[int]]":
 
 
 def read_piece(
-    session: Session, release_id: int, table: Table, ids: Sequence[int]
+    session: Session, release_id: int, table: StoredTable, ids: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """As ``read_table``, for one piece of ``cut``; the session may be closed before it is used."""
     if table in ("triples", "families"):
@@ -172,7 +219,7 @@ def read_piece(
 
 
 def count_rows(session: Session, release: Release, table: Table) -> dict[str, int]:
-    """Split → rows of the table, for splits that have any."""
+    """Split → rows of the table, for splits that have any; not of question pairs."""
     if table == "pairs":
         query = (
             select(col(ReleaseItem.split), func.count())
@@ -190,6 +237,17 @@ def count_rows(session: Session, release: Release, table: Table) -> dict[str, in
 
 
 _Item = Row[*tuple[Any, ...]]
+
+
+def _chat(pair: QuestionPair) -> list[dict[str, str]]:
+    return [
+        {"role": "user", "content": pair.prompt},
+        {"role": "assistant", "content": pair.answer},
+    ]
+
+
+def _origin(pair: QuestionPair) -> tuple[Any, ...]:
+    return pair.type, pair.split, pair.anchor_uid, pair.variant_uid
 
 
 def _rows(table: Table, items: Iterator[_Item]) -> Iterator[tuple[Any, ...]]:

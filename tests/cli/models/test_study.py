@@ -15,7 +15,7 @@ from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, said
 from tests.curation.support.families import add_plain_family
 from training.runs import trainings
-from training.studies import study_run
+from training.studies import members
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(trainings, "work", work)
     # There is none to free, and looking for it in the tests' large process takes seconds.
-    monkeypatch.setattr(study_run, "free_memory", lambda: None)
+    monkeypatch.setattr(members, "free_memory", lambda: None)
 
 
 def test_a_study_tells_what_each_training_came_to() -> None:

@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.generation.judging import opinion_run
 from curation.generation.judging.opinion_request import JudgeRequest
-from curation.generation.providers.batch import polling
+from curation.generation.providers import waiting
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.run import checked
 from db.engine import reading, writing
@@ -29,8 +29,8 @@ NEW_YEAR = "Thu, 01 Jan 2099 00:00:00 GMT"
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long."""
     monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
-    monkeypatch.setattr(polling, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.01)
 
 
 def state(engine: Engine) -> RunState:
@@ -169,7 +169,7 @@ def test_a_provider_that_is_not_heard_of_for_long_pauses_a_run_that_waits_for_it
     wish: str,
     sentence: str,
 ) -> None:
-    monkeypatch.setattr(polling, "AWAY_SECONDS", 0.3)
+    monkeypatch.setattr(waiting, "AWAY_SECONDS", 0.3)
     address, server = serve_chat(retry_after=wish)
     server.batches.hear = lambda event: setattr(server, "away", 429 if event == "made" else 0)
     with pytest.raises(HedgerowError, match=f"Paused: the .*{sentence}"):

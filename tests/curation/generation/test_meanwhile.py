@@ -13,7 +13,7 @@ from sqlmodel import col
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.generation.calls import open_calls
 from curation.generation.costs.ledger import read_ledger
-from curation.generation.providers.batch import polling
+from curation.generation.providers import waiting
 from curation.generation.providers.batch.collecting import BatchStore
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.client import ChatModel
@@ -39,8 +39,8 @@ OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are read in small blocks, and nobody waits long."""
     monkeypatch.setattr("curation.generation.worker.HELD", 8)
-    monkeypatch.setattr(polling, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
 
 
 def when_asked_about(server: ChatServer, text: str, change: Any) -> None:

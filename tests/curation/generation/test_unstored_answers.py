@@ -191,7 +191,7 @@ def test_a_first_call_before_a_batch_is_put_aside_too(
     def away(*_: object, **__: object) -> None:
         raise HedgerowError("The disk is full.")
 
-    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.waiting.POLL_SECONDS", 0.01)
     address, server = serve_chat()
     with monkeypatch.context() as patched:
         patched.setattr("curation.generation.providers.batch.collecting.store_attempts", away)

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from curation.release.freezing import create_release
 from curation.release.question_pairs import (
     Arm,
+    QuestionCounts,
     QuestionPair,
     count_questions,
     question_pairs,
@@ -185,6 +186,6 @@ def test_a_release_that_gives_one_answer_only_gives_none_and_one_sentence(
     with reading(engine) as session:
         assert list(question_pairs(session, release.id, arm=arm)) == []
         counts = count_questions(session, release.id, arm=arm)
-    assert counts == ({}, 1)
+    assert counts == QuestionCounts({}, 1)
     with pytest.raises(HedgerowError, match=missing):
         require_questions(release, counts, arm)

@@ -40,6 +40,7 @@ class BatchServer:
     stuck: bool = False
     hear: Callable[[str], None] = lambda event: None
     files: dict[str, bytes] = field(default_factory=dict)
+    uploads: dict[str, dict[str, Any]] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
@@ -50,6 +51,9 @@ class BatchServer:
             sent = self._upload(headers["content-type"], body)
             self.hear("sent")
             return 200, sent
+        if parts == ["files"]:
+            newest = list(reversed(self.uploads.values()))
+            return 200, {"object": "list", "data": newest, "has_more": False}
         if parts[0] == "files" and parts[-1] == "content" and parts[1] in self.files:
             return 200, self.files[parts[1]]
         if method == "POST" and parts == ["batches"]:
@@ -65,11 +69,26 @@ class BatchServer:
 
     def _upload(self, content_type: str, body: bytes) -> dict[str, Any]:
         boundary = content_type.partition("boundary=")[2].strip('"').encode()
-        part = next(part for part in body.split(b"--" + boundary) if b'name="file"' in part)
-        content = part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
-        return {"object": "file", "id": self._keep(content), "bytes": len(content)}
+        found = {}
+        for part in body.split(b"--" + boundary)[1:-1]:
+            head, _, content = part.partition(b"\r\n\r\n")
+            name = head.partition(b' name="')[2].partition(b'"')[0].decode()
+            found[name] = (head, content.removesuffix(b"\r\n"))
+        head, content = found["file"]
+        sent: dict[str, Any] = {
+            "object": "file",
+            "id": self.keep(content),
+            "bytes": len(content),
+            "created_at": time.time(),
+            "filename": head.partition(b'filename="')[2].partition(b'"')[0].decode(),
+            "purpose": found["purpose"][1].decode(),
+            "status": "processed",
+        }
+        self.uploads[sent["id"]] = sent
+        return sent
 
-    def _keep(self, content: bytes) -> str:
+    def keep(self, content: bytes) -> str:
+        """Keep a file that is ready to be fetched; gives its id."""
         file_id = f"file-{next(self._numbers)}"
         self.files[file_id] = content
         return file_id
@@ -123,7 +142,8 @@ class BatchServer:
         """Make the calls, all or the first ones; the last answer comes first in the file."""
         asked = self._lines(batch)
         got_to = asked if status == "completed" else asked[: int(len(asked) * self.expire_after)]
-        good, bad = [], []
+        good: list[dict[str, Any]] = []
+        bad: list[dict[str, Any]] = []
         for line in got_to:
             if answer := self.complete(line["body"]):
                 code, body = answer
@@ -142,4 +162,4 @@ class BatchServer:
         for name, lines in (("output_file_id", good), ("error_file_id", bad)):
             if lines:
                 text = "\n".join(json.dumps(line, ensure_ascii=False) for line in reversed(lines))
-                batch[name] = self._keep(text.encode())
+                batch[name] = self.keep(text.encode())

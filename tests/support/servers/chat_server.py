@@ -18,6 +18,7 @@ from typing import Any
 import uvicorn
 
 from tests.support.servers.batch_server import BatchServer
+from tests.support.servers.finetuning_server import FinetuningServer
 
 FAULTS = (
     "rate limit",
@@ -127,6 +128,7 @@ class ChatServer:
         self.answered: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
         self.batches = BatchServer(self._complete_in_a_batch)
+        self.finetuning = FinetuningServer(self.batches)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -144,6 +146,9 @@ class ChatServer:
             await _json(send, 307, {}, {"location": target})
         elif scope["path"].endswith("/chat/completions"):
             await self._complete(json.loads(body), send)
+        elif scope["path"].startswith("/v1/fine_tuning/jobs"):
+            path = scope["path"].removeprefix("/v1/fine_tuning/jobs")
+            await _json(send, *self.finetuning.handle(scope["method"], path, body))
         elif scope["path"].startswith(("/v1/files", "/v1/batches")):
             path = scope["path"].removeprefix("/v1")
             status, answer = self.batches.handle(scope["method"], path, headers, body)

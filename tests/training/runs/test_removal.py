@@ -18,7 +18,7 @@ from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_variant
 from tests.support.publishing import add_model
 from training.runs.removal import delete_run
-from training.studies.members import KIND as STUDY
+from training.studies.study_run import KIND as STUDY
 
 pytestmark = both_databases
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.generation.request import Price
+from curation.token_estimate import tokens
 from db.errors import HedgerowError
 from db.settings import Settings
 from training.benchmarks.catalogue import benchmark
@@ -34,9 +35,6 @@ from training.models.size import weight_of
 
 LOADING = 10.0
 """Seconds until a model computes."""
-
-LETTERS_PER_TOKEN = 4.0
-"""Of English, about."""
 
 SHORTEST_ANSWER = 5.0
 """Tokens: '1', or '0.85'."""
@@ -152,12 +150,12 @@ def _chat(
     prompts = sum(one.prompts for one in sizes)
     before = next((p for p in earlier if (p.model, p.architecture) == (choice.name, CHAT)), None)
     each = before.tokens_out / before.units if before else 0.0
-    tokens_in = sum(one.letters_asked(wording) for one in sizes) / LETTERS_PER_TOKEN
+    tokens_in = tokens(sum(one.letters_asked(wording) for one in sizes))
     tokens_out = prompts * (each or SHORTEST_ANSWER)
     cost = most = None
     if choice.price != Price():
-        cost = choice.price.cost(round(tokens_in), round(tokens_out))
-        most = None if each else choice.price.cost(round(tokens_in), prompts * choice.max_tokens)
+        cost = choice.price.cost(tokens_in, round(tokens_out))
+        most = None if each else choice.price.cost(tokens_in, prompts * choice.max_tokens)
     seconds = prompts * before.seconds / before.units if before else None
     return ModelPlan(choice.name, seconds, Chats(prompts, tokens_in, tokens_out, cost, most))
 

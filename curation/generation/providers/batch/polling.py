@@ -8,47 +8,33 @@ the call that it names.
 
 import asyncio
 import uuid
-from collections.abc import Awaitable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from openai.types import Batch
 
 from curation.generation.calls import Call
 from curation.generation.costs.ledger import Ledger
+from curation.generation.providers import waiting
 from curation.generation.providers.batch import open_calls as places
 from curation.generation.providers.batch.api import ENDED, BatchApi, has_too_many, why_failed
 from curation.generation.providers.batch.call_lines import read_answer, request_line, write_lines
 from curation.generation.providers.batch.collecting import CHUNK, BatchStore
 from curation.generation.providers.chat.completions import CallError
 from curation.generation.providers.chat.retries import Asker
-from curation.generation.providers.chat.throttling import PASSING, Gate
+from curation.generation.providers.waiting import Waiting, look_at_the_server
 from curation.generation.request import ModelRequest
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading
 from db.errors import HedgerowError, RunCancelled, RunPaused
 from db.execution import RunContext
-from db.models import RunState
-
-Result = TypeVar("Result")
 
 LABELLED = "label:"
 """How a label begins, and no batch of a provider."""
 
 MAX_CALLS, MAX_BYTES = 50_000, 100_000_000
 """Of one batch; OpenAI takes 50,000 calls and 200 MB."""
-
-POLL_SECONDS = 15.0
-LOOK_SECONDS = 0.2
-"""Between two looks at the provider, and at whether the run shall stop."""
-
-AWAY_SECONDS = 600.0
-"""How long a provider that gives no answer is asked how a batch is, before the run pauses."""
-
-TRIES = 5
-"""How often a file is sent or fetched before the run pauses."""
 
 CANCEL_SECONDS = 15.0
 """How long a cancelled run waits for what its batch has brought."""
@@ -70,10 +56,12 @@ class BatchWorker:
     _tried: bool = False
     _api: BatchApi = field(init=False)
     _store: BatchStore = field(init=False)
+    _waiting: Waiting = field(init=False)
 
     def __post_init__(self) -> None:
         self._api = BatchApi(self.asker.model)
         self._store = BatchStore(self.context, self.request, self.asker, self.ledger)
+        self._waiting = Waiting(self.context, lambda said: self._store.report(0, said))
 
     async def run(self) -> None:
         """Send what is open, wait, store; until no call is open.
@@ -97,7 +85,7 @@ class BatchWorker:
                 place = await self._send(place)
             batch = await self._wait(place)
         except RunCancelled:
-            if self.context.stop_reason is RunState.CANCELLED:
+            if self._waiting.is_cancelled:
                 await self._cancel(place)
             raise
         await self._collect(batch)
@@ -135,9 +123,9 @@ class BatchWorker:
             if self.ledger.allows() and self.asker.asked_types(call):
                 self._store.report(0, "Asking once, to see that model and parameters are right.")
                 asked = self.asker.attempt(call, call.attempts + 1)
-                attempt, _ = await self._unless_stopped(asked)
+                attempt, _ = await self._waiting.unless_stopped(asked)
                 self._store.keep(attempt)
-                self._look_at_the_server(self.asker.gate)
+                look_at_the_server(self.asker.gate)
 
     def _affordable(self) -> tuple[list[int], bool]:
         """The next calls that fit into the budget and one file; and whether any call is open."""
@@ -173,15 +161,11 @@ class BatchWorker:
             RunPaused: the provider does not answer.
             HedgerowError: it takes no batch like this.
         """
-        for number in range(1, TRIES + 1):
-            try:
-                batch = await self._unless_stopped(self._found_or_made(label))
-                break
-            except CallError as error:
-                if error.problem not in PASSING:
-                    self._store.move(label, "")
-                    raise HedgerowError(f"The provider takes no such batch: {error}") from error
-                await self._sleep_or_pause(number, error)
+        try:
+            batch = await self._waiting.tries(lambda: self._found_or_made(label))
+        except CallError as error:
+            self._store.move(label, "")
+            raise HedgerowError(f"The provider takes no such batch: {error}") from error
         self._store.move(label, batch.id)
         return batch.id
 
@@ -209,27 +193,16 @@ class BatchWorker:
         Raises:
             RunPaused: the provider gives no answer for long.
         """
-        loop = asyncio.get_running_loop()
-        heard = loop.time()
-        while True:
-            wait = POLL_SECONDS
-            try:
-                batch = await self._unless_stopped(self._api.look(batch_id))
-            except CallError as error:
-                self._store.report(0, f"Waiting for the provider: {error}")
-                wait = self._wish(error) or POLL_SECONDS
-                if loop.time() > heard + AWAY_SECONDS:
-                    raise RunPaused(_unreachable(error)) from error
-            else:
-                heard = loop.time()
-                if batch.status in ENDED:
-                    return batch
-                counts = batch.request_counts
-                done = (counts.completed or 0) + (counts.failed or 0) if counts else 0
-                self._store.report(
-                    done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}."
-                )
-            await self._sleep(wait)
+
+        def has_ended(batch: Batch) -> bool:
+            if batch.status in ENDED:
+                return True
+            counts = batch.request_counts
+            done = (counts.completed or 0) + (counts.failed or 0) if counts else 0
+            self._store.report(done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}.")
+            return False
+
+        return await self._waiting.until(lambda: self._api.look(batch_id), has_ended)
 
     async def _cancel(self, place: str) -> None:
         """Cancel the batch here if there is one, and store what it has brought if that comes soon.
@@ -249,50 +222,9 @@ class BatchWorker:
             while batch.status not in ENDED:
                 if asyncio.get_running_loop().time() > begun + CANCEL_SECONDS:
                     return  # who resumes the run finds it, and what it brought
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(waiting.LOOK_SECONDS)
                 batch = await self._api.look(place)
             await self._collect(batch)
-
-    async def _sleep(self, seconds: float) -> None:
-        """Sleep, unless the run shall stop."""
-        await self._unless_stopped(asyncio.sleep(seconds))
-
-    async def _sleep_or_pause(self, number: int, error: CallError) -> None:
-        """Before the next try after this one failed.
-
-        Raises:
-            RunPaused: it was the last.
-        """
-        wait = self._wish(error) or 2.0**number
-        if number == TRIES:
-            raise RunPaused(_unreachable(error)) from error
-        await self._sleep(wait)
-
-    def _wish(self, error: CallError) -> float | None:
-        """Seconds that the provider asks to wait; None where it says nothing.
-
-        Raises:
-            RunPaused: it is longer than anybody wants to wait.
-        """
-        gate = Gate()
-        gate.failed(error)
-        self._look_at_the_server(gate)
-        return error.retry_after
-
-    def _look_at_the_server(self, gate: Gate) -> None:
-        if why := gate.why_pause(at_once=MAX_CALLS, attempts=TRIES):
-            raise RunPaused(why)
-
-    async def _unless_stopped(self, work: Awaitable[Result]) -> Result:
-        """The result of this work, which is broken off when the run shall stop."""
-        task = asyncio.ensure_future(work)
-        while not task.done():
-            await asyncio.wait({task}, timeout=LOOK_SECONDS)
-            if self.context.stop.is_set() and not task.done():
-                task.cancel()
-                await asyncio.wait({task})
-                self.context.check()
-        return task.result()
 
     # -- storing --------------------------------------------------------------------------
 
@@ -318,7 +250,7 @@ class BatchWorker:
 
     async def _fetch(self, file_id: str, batch_id: str) -> None:
         """Store the answers in a file; after a broken transfer, those that were stored stay so."""
-        for number in range(1, TRIES + 1):
+        for number in range(1, waiting.TRIES + 1):
             try:
                 async with aclosing(self._api.lines(file_id, at_once=CHUNK)) as arriving:
                     async for lines in arriving:
@@ -326,11 +258,4 @@ class BatchWorker:
                         await asyncio.to_thread(self._store.store_answers, answers, batch_id)
                 return
             except CallError as error:
-                await self._sleep_or_pause(number, error)
-
-
-def _unreachable(error: CallError) -> str:
-    return (
-        f"Paused: the provider cannot be reached ({str(error).removesuffix('.')}). "
-        "Nothing is lost; resume when it answers."
-    )
+                await self._waiting.sleep_or_pause(number, error)

@@ -16,6 +16,7 @@ from pages.components.shared.chat_models import provider_key
 from pages.components.shared.chat_models.choice import MAX_SEED
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import error_messages, open_project
+from training.llm.provider.request import finetuned_models
 
 MODEL, ADDRESS = "generate-model", "generate-address"
 NEWEST = 0
@@ -53,7 +54,11 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
 
 def model() -> dict[str, Any]:
     """Boxes for the model and its address; gives both, and the provider."""
-    known = [*open_project.ask(models_used, KIND), *open_project.ask(prices)]
+    known = [
+        *open_project.ask(models_used, KIND),
+        *open_project.ask(finetuned_models),
+        *open_project.ask(prices),
+    ]
     last = open_project.ask(last_asked, KIND)
     if last[0] and MODEL not in st.session_state and ADDRESS not in st.session_state:
         st.session_state[MODEL], st.session_state[ADDRESS] = last

@@ -11,8 +11,9 @@ import streamlit as st
 from db.columns import now
 from db.models import Run, RunState
 from db.run_folders import last_log_lines
-from db.runs import UNFINISHED, get_run, request_cancel, request_pause
+from db.runs import UNFINISHED, get_run, request_pause
 from pages.components.shared.shell import error_messages, open_project
+from training.runs.cancelling import cancel_run
 from training.runs.kinds import kind_of
 
 REFRESH_SECONDS = 2.0
@@ -99,7 +100,7 @@ def cancel_button(run: Run) -> None:
 
 
 def _cancel(run_id: int) -> None:
-    open_project.tell(request_cancel, run_id)
+    cancel_run(open_project.engine(), open_project.settings(), run_id)
 
 
 def _doing(run: Run) -> str:

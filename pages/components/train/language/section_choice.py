@@ -12,7 +12,7 @@ from training.llm.request import request_of
 SECTION = "part"
 """Key of the choice of a section, and its name in the address."""
 
-TRAIN, RESULTS, ARMS = SECTIONS = ("Train", "Results", "Arms")
+TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Arms", "At a provider")
 
 
 def show_run(run_id: int) -> None:

@@ -1,8 +1,19 @@
 """The sections of a language model: the next finetuning, what came out, and the arms compared."""
 
 from pages.components.shared.shell import frame
-from pages.components.train.language import arms_view, results_view, train_view
-from pages.components.train.language.section_choice import ARMS, RESULTS, SECTION, SECTIONS
+from pages.components.train.language import (
+    arms_view,
+    provider_view,
+    results_view,
+    train_view,
+)
+from pages.components.train.language.section_choice import (
+    ARMS,
+    PROVIDER,
+    RESULTS,
+    SECTION,
+    SECTIONS,
+)
 
 
 def show() -> str:
@@ -12,6 +23,8 @@ def show() -> str:
         results_view.show()
     elif section == ARMS:
         arms_view.show()
+    elif section == PROVIDER:
+        provider_view.show()
     else:
         train_view.show()
     return section

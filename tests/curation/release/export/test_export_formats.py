@@ -108,7 +108,7 @@ def test_a_format_of_ours_is_never_replaced(
 ) -> None:
     code = CODE.replace("BODY", "pass")
     install(monkeypatch, tmp_path / "mine", "hedgerow.exports", code, hf="Mine", other="Mine")
-    assert format_names() == ("hf", "jsonl", "pairs", "other")
+    assert format_names() == ("hf", "jsonl", "pairs", "messages", "completion", "openai", "other")
     assert export_format("hf").label == "Hugging Face data set"
-    with pytest.raises(HedgerowError, match="hf, jsonl, pairs, other.*found 'xml'"):
+    with pytest.raises(HedgerowError, match="hf, jsonl, pairs, .*other.*found 'xml'"):
         export_format("xml")

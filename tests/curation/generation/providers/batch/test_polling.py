@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
+from curation.generation.providers import waiting
 from curation.generation.providers.batch import collecting, polling
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
 from curation.generation.providers.chat.answers import AnswerProblem
@@ -33,8 +34,8 @@ VARIANTS = 40 * 6
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for a provider that is a thread of this process."""
-    monkeypatch.setattr(polling, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
 
 
@@ -227,6 +228,27 @@ def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_goes_on_waiting(
     again(anchors, home, run_id)
     assert sizes(server) == [78]
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
+
+
+def test_a_run_that_pauses_by_itself_cancels_no_batch(
+    anchors: Engine,
+    home: Path,
+    served: tuple[str, ChatServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, server = served
+
+    async def busy(api: Any, batch_id: str) -> None:
+        raise CallError(AnswerProblem.RATE_LIMIT, "Later.", retry_after=1e6)
+
+    with monkeypatch.context() as for_a_while:
+        for_a_while.setattr(polling.BatchApi, "look", busy)
+        with pytest.raises(HedgerowError, match="Paused: the server wants to be asked again"):
+            carry_out(anchors, home, base_url=address, batch=True)
+    (batch,) = server.batches.batches.values()
+    assert batch["status"] == "validating", "the server could have cancelled it"
+    again(anchors, home, 1)
+    assert sizes(server) == [78] and set(server.asked.values()) == {1}
 
 
 def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(

@@ -102,7 +102,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
     usage: Any,
     batch: bool,
 ) -> None:
-    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.waiting.POLL_SECONDS", 0.01)
     address, server = serve_chat()
     server.reports = lambda usage_: usage
     with pytest.raises(HedgerowError, match=r"for about \$.* \(estimated: the server reports no"):

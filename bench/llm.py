@@ -1,0 +1,127 @@
+"""Finetuning a language model on question pairs, against a plain script with trl's SFTTrainer.
+
+    python -m bench.llm [--model FOLDER] [--pairs 200] [--epochs 1] [--rounds 3]
+
+Ours is a stored run as `hedgerow llm train` carries it out: progress, curves, checkpoints, a wish
+to cancel read at each step. The baseline is the script that trl's guide shows, with the same model,
+adapter, pairs, batches and precision. Without --model both train a Llama of a million random
+weights, made here. Nothing is measured meanwhile, and loading does not count. The two take turns.
+Prints tokens a second (the medians of the rounds) and their ratio. Expected: at least 0.95.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from sqlalchemy import update
+
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
+from curation.project.opening import open_project
+from curation.release.freezing import create_release
+from db.engine import reading, writing
+from db.execution import execute
+from db.models import Anchor, Split
+from db.settings import Settings
+from tests.support.small_llama import save_small_llama
+from training.finetune.compute.devices import uses_bf16
+from training.llm.base import load_base
+from training.llm.examples import Asker
+from training.llm.finetuning import work
+from training.llm.recipe import LanguageRecipe
+from training.llm.request import KIND, questions_of, request_language_finetuning
+
+LIMIT, SEED = 0.95, 42
+
+
+def small_model(folder: Path) -> Path:
+    """A Llama that computes long enough for a step to be more than its administration."""
+    return save_small_llama(folder, hidden=128, layers=4, vocabulary=2_000)
+
+
+def ours(settings: Settings, engine: Any, base: Path, recipe: LanguageRecipe) -> float:
+    """Seconds of a run's steps, by the pace that it stores."""
+    with writing(engine) as session:
+        run = request_language_finetuning(session, base=str(base), recipe=recipe, seed=SEED)
+    result = execute(engine, settings, run.id, {KIND: work})
+    return float(recipe.epochs * result["pairs"]["train"] / result["pace"])
+
+
+def plain(base: Path, recipe: LanguageRecipe, rows: list[dict[str, Any]]) -> tuple[float, int]:
+    """Seconds of the script's steps, and the tokens that they have read."""
+    from peft import LoraConfig
+    from trl import SFTConfig, SFTTrainer
+
+    loaded = load_base(base)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = SFTTrainer(
+            model=loaded.model,
+            args=SFTConfig(
+                output_dir=folder,
+                num_train_epochs=recipe.epochs,
+                per_device_train_batch_size=recipe.batch_size,
+                learning_rate=recipe.learning_rate,
+                bf16=uses_bf16(loaded.model),
+                use_cpu=loaded.model.device.type == "cpu",
+                seed=SEED,
+                report_to="none",
+                disable_tqdm=True,
+            ),
+            train_dataset=Dataset.from_list(rows),
+            processing_class=loaded.tokenizer,
+            peft_config=LoraConfig(
+                task_type="CAUSAL_LM",
+                r=recipe.rank,
+                lora_alpha=recipe.alpha,
+                target_modules=list(recipe.targets),
+            ),
+        )
+        begun = time.perf_counter()
+        trainer.train()
+        return time.perf_counter() - begun, _tokens(trainer.state.log_history)
+
+
+def _tokens(history: list[dict[str, float]]) -> int:
+    return int(max(entry.get("num_tokens", 0) for entry in history))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--epochs", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    seconds: dict[str, list[float]] = {"hedgerow": [], "SFTTrainer": []}
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(home=Path(folder), database_url="")
+        base = options.model or small_model(Path(folder) / "llama")
+        recipe = LanguageRecipe(epochs=options.epochs, max_pairs=options.pairs)
+        engine = open_project(settings)
+        with writing(engine) as session:
+            load(session, STARTER)
+            session.execute(update(Anchor).values(split=Split.TRAIN))  # nothing to measure
+            release = create_release(session)
+        with reading(engine) as session:
+            pairs = questions_of(session, release.release.id, recipe, SEED).train
+        rows = Asker(load_base(base).tokenizer, chat=recipe.chat_template).rows(pairs)
+        for _ in range(options.rounds):
+            seconds["hedgerow"].append(ours(settings, engine, base, recipe))
+            taken, tokens = plain(base, recipe, rows)
+            seconds["SFTTrainer"].append(taken)
+        engine.dispose()
+    print(f"{len(pairs):,} question pairs, {tokens:,} tokens in {options.epochs:g} epochs")
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    for name, median in medians.items():
+        print(f"{name:11} {tokens / median:9,.0f} tokens/s {median:7.1f} s")
+    ratio = medians["SFTTrainer"] / medians["hedgerow"]
+    print(f"hedgerow / SFTTrainer  {ratio:.2f} (at least {LIMIT})")
+
+
+if __name__ == "__main__":
+    main()

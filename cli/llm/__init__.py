@@ -1,0 +1,1 @@
+"""Language models: the questions that they are finetuned on, finetuning, and measuring."""

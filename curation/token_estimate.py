@@ -1,0 +1,9 @@
+"""How many tokens a text has, about: counting them would need each model's own tokenizer."""
+
+LETTERS_PER_TOKEN = 4.0
+"""Of English, about; what providers tell their customers to reckon with."""
+
+
+def tokens(letters: float) -> int:
+    """Of so many letters, about."""
+    return round(letters / LETTERS_PER_TOKEN)

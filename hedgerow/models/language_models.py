@@ -1,0 +1,76 @@
+"""Finetuning a causal language model on a release's question pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from db.engine import writing
+from hedgerow.home import Home, asked_by
+from hedgerow.runs.running import carry_out
+from training.llm.figures import NAMES
+from training.llm.recipe_text import chosen_recipe
+from training.llm.request import request_language_finetuning
+from training.runs.trainings import DEFAULT_SEED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A language model that was finetuned here.
+
+    Attributes:
+        run: the number of the run that trained it.
+        folder: of the adapter, as peft loads it, with the tokenizer.
+        merged: of the whole model with the adapter added to its weights; None if it wasn't saved.
+        result: what the run measured, as it is stored.
+    """
+
+    run: int
+    folder: Path
+    merged: Path | None
+    result: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """What was measured on the validation questions: rows of figure, before, after.
+
+        ``right`` and the shares of either answer are in [0, 1]; ``eval_loss`` is a mean over
+        tokens. It has no rows where the release has no validation split.
+        """
+        import pandas as pd
+
+        before, after = self.result["before"], self.result["after"]
+        rows = {name: (before.get(name), after[name]) for name in NAMES if name in after}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"])
+
+
+def finetune(
+    home: Home,
+    number: int | None,
+    *,
+    base: str,
+    arm: str | None,
+    recipe: Path | None,
+    settings: Mapping[str, Any],
+    seed: int | None,
+    merge: bool,
+) -> LanguageModel:
+    """See `hedgerow.Project.finetune_language_model`."""
+    with writing(home.engine) as session:
+        run = request_language_finetuning(
+            session,
+            base=base,
+            release_number=number,
+            recipe=chosen_recipe(recipe, settings, arm),
+            seed=DEFAULT_SEED if seed is None else seed,
+            merge=merge,
+            requested_by=asked_by(session, home.settings),
+        )
+    result = carry_out(home.settings, home.engine, run.id)
+    merged = Path(result["merged"]) if result["merged"] else None
+    return LanguageModel(result["run"], Path(result["model"]), merged, result)

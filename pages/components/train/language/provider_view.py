@@ -1,0 +1,158 @@
+"""Finetuning at a provider: the next job, what is under way, and the models that came out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+from pydantic import SecretStr
+
+from curation.generation.providers.chat.addresses import KEY_VARIABLE
+from curation.plurals import counted
+from curation.release.freezing import release_numbers
+from db.models import Run, RunState
+from db.runs import STOPPED, UNFINISHED, last_metrics
+from pages.components.shared.charts import plot
+from pages.components.shared.chat_models import provider_key
+from pages.components.shared.formatting import clock
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.train.language import provider_form
+from pages.components.train.language.arms import LABELS
+from pages.components.train.results import curve_charts
+from training.llm.figures import HELD_OUT_LOSS
+from training.llm.provider.request import list_finetunings, request_of
+from training.runs.cancelling import cancel_run
+from training.runs.figures import loss_curve
+
+_PROBLEM = "llm_provider_problem"
+
+FEW = 2
+"""Points that make a curve."""
+
+_IDEA = (
+    "The same questions, learned by a model that somebody else serves: any server with OpenAI's "
+    "finetuning protocol. Your release's sentences are sent there."
+)
+
+
+def show() -> None:
+    """All of the section."""
+    st.text(_IDEA)
+    runs = open_project.ask(list_finetunings)
+    for run in reversed(runs):
+        if run.state in UNFINISHED:
+            progress_view.follow(run, title=_title(run), more=_live)
+    if runs and runs[0].state in STOPPED:
+        _stopped(runs[0])
+    error_messages.show_kept(_PROBLEM)
+    if numbers := open_project.ask(release_numbers):
+        provider_form.box(numbers)
+    else:
+        st.text("The questions are made from a release, and there is none yet.")
+        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+    _models([run for run in runs if run.state == RunState.DONE])
+
+
+def _title(run: Run) -> str:
+    request = request_of(run)
+    return f"finetune {request.model} on release {request.release}, {LABELS[request.arm]}"
+
+
+def _live(run: Run) -> None:
+    """The curve so far of a run under way."""
+    points = open_project.ask(loss_curve, run)
+    if len(points) >= FEW:
+        dark = st.context.theme.type == "dark"
+        chart = curve_charts.loss(points, dark=dark)
+        plot.chart(chart, alt="Loss by step", key=f"live-llm-provider-{run.id}")
+
+
+def _stopped(run: Run) -> None:
+    """A run that stopped before its end: why, and how it goes on. Its job may go on meanwhile."""
+    address = request_of(run).base_url
+    progress_view.stopped(run, again=lambda: _again(run), label="Resume")
+    with st.container(key=f"llm-provider-stopped-{run.id}"):
+        provider_key.draw(address, place=f"-llm-{run.id}")
+        if run.state in (RunState.PAUSED, RunState.INTERRUPTED):
+            st.text("A job that was started goes on at the provider until you cancel it.")
+            st.button(
+                "Cancel it", key=f"llm-provider-cancel-{run.id}", on_click=_cancel, args=(run,)
+            )
+
+
+def _again(run: Run) -> None:
+    with error_messages.kept_for(_PROBLEM):
+        background.start_again(run, provider_key.environment(request_of(run).base_url))
+
+
+def _cancel(run: Run) -> None:
+    """Cancel the run and its job, with the key that was typed in for its address, if one was."""
+    settings, address = open_project.settings(), request_of(run).base_url
+    if typed := provider_key.environment(address).get(KEY_VARIABLE):
+        changes = {"openai_api_key": SecretStr(typed)}
+        settings = settings.model_copy(
+            update=changes | ({"openai_base_url": address} if address else {})
+        )
+    with error_messages.kept_for(_PROBLEM):
+        cancel_run(open_project.engine(), settings, run.id)
+
+
+def _models(done: Sequence[Run]) -> None:
+    """What came out, the newest first; and of one its name and its curve."""
+    if not done:
+        return
+    st.header("What came out", anchor=False)
+    by_id = {run.id: run for run in done}
+    chosen = by_id[
+        st.selectbox(
+            "Run",
+            list(by_id),
+            format_func=lambda key: f"Run {key}: {_title(by_id[key])}",
+            key=f"llm-provider-run-{max(by_id)}",  # a new widget where there are others
+        )
+    ]
+    st.text("The provider calls the model")
+    st.code(chosen.result["fine_tuned_model"], language=None)
+    st.text(
+        "Choose it wherever a chat model is asked: under Benchmarks, Generate and Second opinions."
+    )
+    st.text(_outcome(chosen))
+    points = open_project.ask(loss_curve, chosen)
+    if len(points) >= FEW:
+        st.markdown("**Loss**")
+        chart = curve_charts.loss(points, dark=st.context.theme.type == "dark")
+        plot.chart(chart, alt="Loss by step", key=f"llm-provider-loss-{chosen.id}")
+    if len(done) > 1:
+        st.dataframe([_line(run) for run in done], hide_index=True, key="llm-provider-runs")
+
+
+def _outcome(run: Run) -> str:
+    result = run.result
+    told = [f"Trained on {counted(result['train'], 'question pair')}"]
+    if result["epochs"]:
+        told.append(f"for {counted(result['epochs'], 'epoch')}")
+    if result["tokens"]:
+        told.append(f"({result['tokens']:,} tokens, as the provider counts them)")
+    held_out = open_project.ask(last_metrics, run.id).get(HELD_OUT_LOSS)
+    measured = (
+        ""
+        if held_out is None
+        else f" Loss on {counted(result['validation'], 'validation question')}: {held_out:.4f}."
+    )
+    return f"{' '.join(told)}.{measured}"
+
+
+def _line(run: Run) -> dict[str, Any]:
+    result = run.result
+    return {
+        "Run": run.id,
+        "When": clock.local(run.created_at).replace(tzinfo=None),
+        "Model": result["fine_tuned_model"],
+        "Base": result["base"],
+        "Release": result["release"],
+        "Questions about": LABELS[result["arm"]],
+        "Pairs": result["train"],
+        "Epochs": result["epochs"],
+        "Tokens": result["tokens"],
+        "US$": result["cost"],
+    }

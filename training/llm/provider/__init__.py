@@ -1,0 +1,1 @@
+"""Finetuning a language model at a provider that speaks OpenAI's protocol."""

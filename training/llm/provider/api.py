@@ -1,0 +1,173 @@
+"""The provider's finetuning API, as far as it is needed: send a file, start a job, look, cancel.
+
+Between the provider's word that a file or a job exists and ours being stored, a process can be
+killed. So a file has a name of its own, under which it is found again, and a job is found by the
+file that it trains on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import httpx2
+import openai
+from openai.types.fine_tuning import FineTuningJob, FineTuningJobEvent
+from openai.types.fine_tuning.job_create_params import Hyperparameters
+
+from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.completions import CallError
+from db.errors import HedgerowError
+
+ENDED = frozenset({"succeeded", "failed", "cancelled"})
+
+NO_MODEL = "model_not_found"
+"""The provider's code for a model that it does not know."""
+
+LOOKED_AT = 200
+"""Files and jobs, the newest, among which ours are looked for."""
+
+EVENTS = 100
+"""Fetched at a time."""
+
+
+@dataclass(frozen=True)
+class FinetuningApi:
+    """Finetuning of one model.
+
+    Every method raises CallError where the provider fails in a way that may pass, and
+    HedgerowError where it refuses for good.
+    """
+
+    model: ChatModel
+
+    async def upload(self, path: Path) -> str:
+        """Send a file to train on; gives its id."""
+        try:
+            with path.open("rb") as file:
+                sent = await self.model.client().files.create(
+                    file=(path.name, file), purpose="fine-tune"
+                )
+        except openai.APIError as error:
+            raise self._explained(error) from error
+        return sent.id
+
+    async def find_file(self, name: str) -> str | None:
+        """The id of a file of this name that was sent before; None for none."""
+        number = 0
+        try:
+            async for file in self.model.client().files.list():
+                if file.filename == name:
+                    return file.id
+                if (number := number + 1) == LOOKED_AT:
+                    break
+        except openai.APIError as error:
+            raise self._explained(error) from error
+        return None
+
+    async def create(
+        self,
+        *,
+        training_file: str,
+        validation_file: str | None,
+        epochs: int | None,
+        seed: int | None,
+        suffix: str,
+    ) -> FineTuningJob:
+        """Start a job.
+
+        Args:
+            suffix: a part of the finetuned model's name.
+        """
+        settings: dict[str, Any] = {} if epochs is None else {"n_epochs": epochs}
+        asked: dict[str, Any] = {
+            "model": self.model.model,
+            "training_file": training_file,
+            "suffix": suffix,
+        }
+        if validation_file is not None:
+            asked["validation_file"] = validation_file
+        if seed is not None:
+            asked["seed"] = seed
+        method: Any = {"type": "supervised", "supervised": {"hyperparameters": settings}}
+        jobs = self.model.client().fine_tuning.jobs
+        try:
+            if not settings:
+                return await jobs.create(**asked)
+            try:
+                return await jobs.create(**asked, method=method)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if "method" not in f"{error.param} {error.message}".lower():
+                    raise
+                # A server that still has the parameter's older name.
+                return await jobs.create(**asked, hyperparameters=cast(Hyperparameters, settings))
+        except openai.APIError as error:
+            raise self._explained(error) from error
+
+    async def find_job(self, training_file: str) -> FineTuningJob | None:
+        """The job that trains on this file; None for none."""
+        number = 0
+        try:
+            async for job in self.model.client().fine_tuning.jobs.list(limit=LOOKED_AT):
+                if job.training_file == training_file:
+                    return job
+                if (number := number + 1) == LOOKED_AT:
+                    break
+        except openai.APIError as error:
+            raise self._explained(error) from error
+        return None
+
+    async def look(self, job_id: str) -> FineTuningJob:
+        """The job as it is now."""
+        try:
+            return await self.model.client().fine_tuning.jobs.retrieve(job_id)
+        except openai.NotFoundError as error:
+            raise HedgerowError(
+                f"{self.model.where} knows no job '{job_id}'; use the address and the key that it "
+                "was started with, or cancel this run."
+            ) from error
+        except openai.APIError as error:
+            raise self._explained(error) from error
+
+    async def events(self, job_id: str) -> AsyncGenerator[FineTuningJobEvent]:
+        """What the job has said, the newest first; nothing where the server has no events."""
+        jobs = self.model.client().fine_tuning.jobs
+        try:
+            async for event in jobs.list_events(job_id, limit=EVENTS):
+                yield event
+        except openai.NotFoundError:
+            return
+        except openai.APIError as error:
+            raise self._explained(error) from error
+
+    async def cancel(self, job_id: str) -> None:
+        """Ask the provider to stop; a job that has ended, or is gone, stays as it is."""
+        try:
+            await self.model.client().fine_tuning.jobs.cancel(job_id)
+        except (openai.BadRequestError, openai.ConflictError, openai.NotFoundError):
+            return
+        except openai.APIError as error:
+            raise self._explained(error) from error
+
+    async def content(self, file_id: str) -> bytes:
+        """A result file; empty where it was deleted."""
+        try:
+            file = await self.model.client().files.content(file_id)
+            return await file.aread()
+        except openai.NotFoundError:
+            return b""
+        except openai.APIError as error:
+            raise self._explained(error) from error
+        except httpx2.HTTPError as error:
+            said = f"{self.model.where} broke off."
+            raise CallError(AnswerProblem.CONNECTION, said) from error
+
+    def _explained(self, error: openai.APIError) -> Exception:
+        if isinstance(error, openai.NotFoundError) and error.code != NO_MODEL:
+            return HedgerowError(
+                f"{self.model.where} offers no finetuning; name the address of a server that does."
+            )
+        return self.model.explained(error)

@@ -1,0 +1,69 @@
+"""How far a finetuning has come at its provider, kept in the run's folder.
+
+What is about to be done is written down before it is done, and what came of it right after, so
+that whoever resumes the run sends and starts nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from db.errors import HedgerowError
+
+NAME = "provider_job.json"
+
+
+class Job(BaseModel):
+    """Where the run stands.
+
+    Attributes:
+        label: of this run alone; the names of its files begin with it.
+        training_file, validation_file, job: their ids at the provider, once they are there.
+        started: whether the job has been asked for.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str
+    training_file: str = ""
+    validation_file: str = ""
+    started: bool = False
+    job: str = ""
+
+
+def read_job(folder: Path) -> Job | None:
+    """Where a run stands; None before anything was begun.
+
+    Raises:
+        HedgerowError: the file is damaged.
+    """
+    path = folder / NAME
+    try:
+        return Job.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValidationError, ValueError) as error:
+        raise HedgerowError(
+            f"{path} does not say any more which job this run has started; see at the provider, "
+            "and start another finetuning."
+        ) from error
+
+
+def new_job() -> Job:
+    """Where a run stands that begins."""
+    return Job(label=f"hedgerow-{uuid.uuid4().hex[:16]}")
+
+
+def keep_job(folder: Path, job: Job) -> None:
+    """Store where the run stands; on the disk when this returns."""
+    draft = folder / f".{NAME}.part"
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(job.model_dump(), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / NAME)

@@ -1,0 +1,193 @@
+"""What a finetuning at a provider is asked for, what it will take, and the checks of that."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from sqlalchemy.orm import Session
+
+from curation.generation.costs.prices import DATED, dollars, training_price_of
+from curation.generation.providers.chat.addresses import address_of, is_own
+from curation.generation.request import Address
+from curation.plurals import counted
+from curation.release.export.question_files import LEAST
+from curation.release.freezing import get_release
+from curation.release.question_pairs import (
+    Arm,
+    count_questions,
+    question_pairs,
+    require_questions,
+)
+from curation.token_estimate import tokens
+from db.errors import HedgerowError
+from db.models import Run, Split
+from db.runs import create_run, list_runs, under_way
+from db.settings import Settings
+
+KIND = "finetune-provider"
+"""Of the runs."""
+
+LARGEST_SEED = 2**31 - 1
+
+MOST_EPOCHS = 50
+"""OpenAI takes no more."""
+
+
+class ProviderRequest(BaseModel):
+    """All that decides a finetuning at a provider, but for the key.
+
+    Attributes:
+        model: the model to start from, as the provider calls it.
+        base_url: of the server; '' for the environment's, else OpenAI's.
+        release: its number; None for the newest.
+        arm: which variants the question pairs ask about.
+        epochs: passes over the pairs; None leaves them to the provider.
+        seed: for the order of the examples; None leaves it to the provider.
+        price: US dollars per million tokens that are trained on, as it was when the run was
+            requested; None where none is known.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    model: str = Field(max_length=200)
+    base_url: Address = ""
+    release: int | None = Field(default=None, ge=1)
+    arm: Arm = "both"
+    epochs: int | None = Field(default=None, ge=1, le=MOST_EPOCHS)
+    seed: int | None = Field(default=None, ge=0, le=LARGEST_SEED)
+    price: float | None = Field(default=None, ge=0)
+
+    @field_validator("model")
+    @classmethod
+    def _is_named(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("name the model")
+        return value.strip()
+
+
+class Plan(NamedTuple):
+    """What a finetuning will take.
+
+    Attributes:
+        release: the release's number.
+        train, validation: question pairs that are trained on, and that are measured on.
+        tokens: of the pairs that are trained on, about; once an epoch.
+        epochs: None where the provider decides.
+        price: US dollars per million tokens that are trained on; None where none is known.
+    """
+
+    release: int
+    train: int
+    validation: int
+    tokens: int
+    epochs: int | None
+    price: float | None
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars, about: of all epochs, or of one where the provider decides how many."""
+        if self.price is None:
+            return None
+        return self.tokens * (self.epochs or 1) * self.price / 1e6
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return self._asdict() | {"cost": self.cost}
+
+    def sentences(self) -> list[str]:
+        """The same for people."""
+        measured = f", and measures {self.validation:,} others" if self.validation else ""
+        lines = [
+            f"It trains on {self.train:,} question pairs of release {self.release}{measured}. "
+            f"That is about {self.tokens:,} tokens an epoch."
+        ]
+        if self.cost is None:
+            return [*lines, "No price is known for it; see what the provider charges for training."]
+        epochs = counted(self.epochs, "epoch") if self.epochs else "each epoch"
+        decides = "" if self.epochs else "; the provider decides how many there are"
+        return [
+            *lines,
+            f"About {dollars(self.cost)} for {epochs} by the price of {DATED}{decides}.",
+        ]
+
+
+def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan:
+    """What a request would take.
+
+    Raises:
+        HedgerowError: there is no such release, or it gives too few question pairs.
+    """
+    release = get_release(session, request.release)
+    counts = count_questions(session, release.id, arm=request.arm)
+    require_questions(release, counts, request.arm)
+    train = counts.pairs.get(Split.TRAIN, 0)
+    if train < LEAST:
+        raise HedgerowError(
+            f"Expected at least {LEAST} question pairs to train on, found {train} in release "
+            f"{release.number}; accept more variants and create a new release."
+        )
+    letters = sum(
+        len(pair.prompt) + len(pair.answer)
+        for pair in question_pairs(session, release.id, split=Split.TRAIN, arm=request.arm)
+    )
+    return Plan(
+        release.number,
+        train,
+        counts.pairs.get(Split.VALIDATION, 0),
+        tokens(letters),
+        request.epochs,
+        price_of(request, settings),
+    )
+
+
+def price_of(request: ProviderRequest, settings: Settings) -> float | None:
+    """OpenAI's price of training the model; None at another server, whose prices are its own."""
+    if not is_own(address_of(request.base_url, settings)):
+        return None
+    return training_price_of(request.model)
+
+
+def request_finetuning(
+    session: Session, settings: Settings, request: ProviderRequest, *, requested_by: int | None
+) -> Run:
+    """Store a run that finetunes a model at a provider.
+
+    Raises:
+        HedgerowError: as `plan`, or just this finetuning is under way.
+    """
+    found = plan(session, settings, request)
+    request = request.model_copy(update={"release": found.release, "price": found.price})
+    parameters = request.model_dump(mode="json")
+    for other in under_way(session, KIND):
+        if other.parameters == parameters:
+            raise HedgerowError(
+                f"Run {other.id} is finetuning just that already; change the model, the release or "
+                "a setting."
+            )
+    release = get_release(session, found.release)
+    return create_run(
+        session,
+        kind=KIND,
+        parameters=parameters,
+        inputs={"release": release.content_hash},
+        requested_by=requested_by,
+    )
+
+
+def request_of(run: Run) -> ProviderRequest:
+    """What a run was asked for."""
+    parameters: dict[str, Any] = run.parameters
+    return ProviderRequest.model_validate(parameters)
+
+
+def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+    """The newest first."""
+    return list_runs(session, kind=KIND, limit=limit)
+
+
+def finetuned_models(session: Session) -> list[str]:
+    """The names of the models that finetunings have brought, the newest first."""
+    names = (run.result.get("fine_tuned_model") for run in list_finetunings(session))
+    return list(dict.fromkeys(name for name in names if name))

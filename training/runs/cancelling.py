@@ -1,0 +1,26 @@
+"""Cancelling a run, and what goes on for it elsewhere."""
+
+from sqlalchemy import Engine
+
+from db.engine import reading, writing
+from db.models import RunState
+from db.runs import get_run, request_cancel
+from db.settings import Settings
+from training.runs.kinds import kind_of
+
+
+def cancel_run(engine: Engine, settings: Settings, run_id: int) -> RunState:
+    """As `request_cancel`. A run at work ends by itself what goes on for it elsewhere; for one
+    that is cancelled at once, such as a paused one, that is ended here.
+
+    Raises:
+        HedgerowError: there is no such run; or it is cancelled, but what goes on elsewhere is not.
+    """
+    with writing(engine) as session:
+        seen = get_run(session, run_id).state
+        state = request_cancel(session, run_id)
+    if state is RunState.CANCELLED and seen is not RunState.CANCELLED:
+        with reading(engine) as session:
+            run = get_run(session, run_id)
+        kind_of(run.kind).abandon(settings, run)
+    return state
