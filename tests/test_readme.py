@@ -36,6 +36,7 @@ ONLY_HELP = {
     "benchmarks suite",
     "diagnose",
     "generate",
+    "llm evaluate",
     "llm provider",
     "llm show",
     "llm study",

@@ -13,6 +13,7 @@ from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.runs.measured_models import BASELINES, CHAT, MAX_PROMPT
 from training.benchmarks.scorers.architecture import SCORERS, installed_plug_ins
 from training.benchmarks.scorers.interface import Prompts
+from training.llm.finetuned_folders import finetuned_folders
 from training.models.known import model_choice as known_models
 
 AS_ITS_FILES_SAY = "as its files say"
@@ -41,9 +42,10 @@ class ChosenModels(NamedTuple):
 def choose() -> ChosenModels:
     """Draw the boxes."""
     choice = open_project.ask(known_models)
+    language = open_project.ask(finetuned_folders, open_project.settings().data_folder)
     chosen = st.multiselect(
         "Models",
-        choice.names,
+        [*choice.names, *language],
         default=[choice.after, DEFAULT_ENCODER],
         key=f"{_KEY}-models",
         accept_new_options=True,

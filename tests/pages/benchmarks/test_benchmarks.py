@@ -341,7 +341,7 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
 
 def asked(result: Result, **more: Any) -> Result:
     """The result as of a language model."""
-    how = {"prompt": "paraphrase_choice", "version": 2, "orders": 3, "prompts": 18, "edited": {}}
+    how = {"prompt": "paraphrase_choice", "version": 2, "orders": 3, "prompts": 18}
     return replace(result, asked=how | {"first_share": 61.1, "changed_share": 50.0} | more)
 
 
@@ -351,10 +351,14 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert not frames_of(page(SCORES), "Answers 1 (%)"), "encoders are asked nothing"
     data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
     scores = [[np.nan] * 3 if n < 2 else [0.1, 0.2, 0.9] for n in range(len(data.items))]
-    result = asked(data.evaluate([np.array(row) for row in scores]), edited={"relevance": 3})
+    result = asked(data.evaluate([np.array(row) for row in scores]))
     with writing(measured) as session:
         folder, kind = load_settings().data_folder, "chat"
         add_result(session, folder, HOSTILE, result, architecture=kind, scoring="both orders")
+        row = session.execute(select(BenchmarkResult).order_by(col(BenchmarkResult.id).desc()))
+        newest = row.scalars().first()
+        assert newest is not None
+        newest.summary = {**newest.summary, "edited": {"relevance": 3}}
     table = frame_of(page(SCORES), "Model", "Answers 1 (%)").iloc[0]
     assert table["Model"] == f"{HOSTILE} (chat, both orders, relevance prompt 3)"
     assert table["Prompt"] == "Three sentences, version 2"

@@ -65,7 +65,7 @@ class Scored:
     def title(self) -> str:
         """The model, for people: unique among models."""
         return model_title(
-            self.model, self.architecture, self.scoring, self.prompts, self.asked.get("edited")
+            self.model, self.architecture, self.scoring, self.prompts, self.summary.get("edited")
         )
 
     @property

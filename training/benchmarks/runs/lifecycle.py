@@ -343,6 +343,8 @@ class _Work:
         step(0, 1)
         try:
             row = job.run(scorer, found, step)
+            if found.edited:  # the title of all results with these prompts
+                row.summary = {**row.summary, "edited": found.edited}
             with writing(self.context.engine) as session:
                 session.add(row)
         except (HedgerowError, RuntimeError) as error:  # PyTorch's: no memory left, and others

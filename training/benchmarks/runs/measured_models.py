@@ -151,10 +151,16 @@ class FoundModel(NamedTuple):
     wording: Wording = installed()
 
     @property
+    def edited(self) -> dict[str, int | None]:
+        """As `Wording.edited`; of what is not asked with prompts empty."""
+        return self.wording.edited if self.architecture in PROMPTED else {}
+
+    @property
     def title(self) -> str:
         """For people."""
-        edited = self.wording.edited if self.architecture in PROMPTED else None
-        return model_title(self.name, self.architecture, self.scoring, self.choice.prompts, edited)
+        return model_title(
+            self.name, self.architecture, self.scoring, self.choice.prompts, self.edited
+        )
 
 
 def model_title(

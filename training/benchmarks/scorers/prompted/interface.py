@@ -103,7 +103,6 @@ class Prompted(Scorer):
             "prompt": name,
             "version": template.version,
             "template": template.text,
-            "edited": self.wording.edited,
             "orders": orders,
             "prompts": len(found),
             "unanswered": int(np.isnan(found).sum()),
