@@ -23,6 +23,7 @@ from db.runs import create_run, under_way
 from db.settings import Settings
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice, open_data, require_data
+from training.benchmarks.harness.names import LM_EVAL, title_of
 from training.benchmarks.harness.tasks import load_task, require_task
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
 from training.benchmarks.runs.language_jobs import language_job
@@ -287,6 +288,7 @@ class _Work:
         self.jobs = [negation_job(opened) for opened in data]
         self.jobs += general_jobs(request.suites, request.tasks)
         for name in request.language_tasks:
+            context.update(0, 0, f"Reading {title_of(LM_EVAL + name)}.")
             try:
                 self.jobs.append(language_job(load_task(name, request.folder_of_tasks)))
             except HedgerowError as error:
