@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from curation.generation.prompts import find_version, save_copy, seed_prompts
+from curation.token_estimate import tokens
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.models import BenchmarkResult
@@ -21,7 +22,7 @@ from tests.support.generating import serve_chat as serve_chat
 from tests.training.benchmarks.support.running import nevir, ran, requested, semantoneg
 from training.benchmarks.data.sizes import size
 from training.benchmarks.results.queries import Scored, full_result, newest
-from training.benchmarks.runs.cost_forecast import LETTERS_PER_TOKEN, plan_benchmarks
+from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.runs.paces import units
 from training.benchmarks.scorers.prompted.wording import PromptVersions
@@ -140,7 +141,7 @@ def test_what_other_words_take_is_told_before(
         (planned,) = plan_benchmarks(session, settings, (chat,), data).models
     ran(engine, settings, chat, benchmarks=data)
     assert planned.chats and planned.chats.prompts == len(server.asked) == 8
-    assert planned.chats.tokens_in == sum(map(len, server.asked)) / LETTERS_PER_TOKEN
+    assert planned.chats.tokens_in == tokens(sum(map(len, server.asked)))
     assert all(prompt.startswith("A: ") for prompt in server.asked)
 
 

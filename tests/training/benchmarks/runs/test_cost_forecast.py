@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.generation.request import Price
 from curation.release.freezing import create_release
+from curation.token_estimate import tokens
 from db.engine import create_engine, reading, writing
 from db.models import BenchmarkResult, Run, Split
 from db.settings import Settings
@@ -24,7 +25,6 @@ from training.benchmarks.data import sizes
 from training.benchmarks.data.sizes import READ, Size, size, size_of
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs.cost_forecast import (
-    LETTERS_PER_TOKEN,
     LOADING,
     SHORTEST_ANSWER,
     BenchmarkPlan,
@@ -112,7 +112,7 @@ def test_as_many_prompts_are_told_as_are_asked(
     found = chats(planned(engine, settings, model, data=data))
     ran(engine, settings, model, benchmarks=data)
     assert found.prompts == len(server.asked) == 8 + 18
-    assert found.tokens_in == sum(map(len, server.asked)) / LETTERS_PER_TOKEN
+    assert found.tokens_in == tokens(sum(map(len, server.asked)))
 
 
 def test_what_a_chat_model_costs_lies_between_a_word_and_full_length(
