@@ -56,6 +56,14 @@ class Course(NamedTuple):
     looks: list[Look]
 
 
+SHORT: Mapping[str, str] = {
+    RIGHT: "All",
+    RIGHT_OF[YES]: "Negations",
+    RIGHT_OF[NO]: "Hedges",
+    HELD_OUT_LOSS: "Loss",
+}
+"""The same in a word, for heads of tables and legends."""
+
 SHARES = (RIGHT, *RIGHT_OF.values())
 """The figures that people read as percentages."""
 

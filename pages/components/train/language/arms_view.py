@@ -9,7 +9,7 @@ from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project
-from training.llm.figures import HELD_OUT_LOSS, NAMES, SHARES
+from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT
 from training.llm.study import ArmRow, arm_rows, list_language_studies
 from training.studies.members import trials
 
@@ -77,6 +77,10 @@ def _table(run: Run) -> None:
         placeholder="–",
         column_config=dict.fromkeys(heads, share),
     )
+    st.caption(
+        "Shares of the validation questions that are answered right: of all, of those about "
+        "negations (Yes), and of those about hedges and paraphrases (No)."
+    )
     for sentence in run.parameters["told"]:
         st.text(sentence)
 
@@ -99,9 +103,7 @@ def _line(row: ArmRow) -> dict[str, Any]:
 
 
 def _heads(name: str) -> tuple[str, str]:
-    said = NAMES[name]
-    said = said[0].upper() + said[1:]
-    return f"{said}, before", f"{said}, after"
+    return f"{SHORT[name]}, before", f"{SHORT[name]}, after"
 
 
 def _again(run: Run) -> None:

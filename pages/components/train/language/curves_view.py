@@ -1,6 +1,6 @@
 """What was measured while a language model is finetuned: loss, and questions answered right."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,24 +12,19 @@ from pages.components.shared.charts import plot, save
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.train.results import curve_charts
-from training.llm.figures import HELD_OUT_LOSS, NAMES, RIGHT, RIGHT_OF, Look, course_of
+from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT, Look, course_of
 from training.runs.curves import CurvePoint
 from training.runs.figures import LossPoint
 
 FEW = 2
 """Points that make a curve."""
 
-SERIES: Mapping[str, str] = {
-    RIGHT: "all questions",
-    **{name: NAMES[name].removeprefix("of those ") for name in RIGHT_OF.values()},
-}
-"""Of the chart of right answers."""
-
 TRAINING, VALIDATION = "training", "validation"
 
 _RIGHT_SAID = (
-    "Share of the validation questions whose right answer is the likelier of Yes and No; by chance "
-    "it is 50%. Epoch 0 is the base model."
+    "Share of the validation questions whose right answer is the likelier of Yes and No: of all, "
+    "of those about negations (Yes), and of those about hedges and paraphrases (No). By chance it "
+    "is 50%. Epoch 0 is the base model."
 )
 
 _LOSS_SAID = "Mean over the tokens of the answers; the question itself is not learned."
@@ -82,15 +77,16 @@ def _steps_an_epoch(looks: Sequence[Look]) -> float:
 def right(looks: Sequence[Look], *, dark: bool) -> alt.LayerChart:
     """Shares of right answers by epoch."""
     colours = palette(dark=dark)
+    series = {name: SHORT[name] for name in SHARES}
     points = [
         CurvePoint(look.epoch, look.step, said, look.figures[name])
         for look in looks
-        for name, said in SERIES.items()
+        for name, said in series.items()
         if name in look.figures
     ]
     return curve_charts.lines(
         points,
-        names=list(SERIES.values()),
+        names=list(series.values()),
         colours=[colours.after, colours.before, colours.good],
         y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
         format_=".1%",
