@@ -47,8 +47,8 @@ from training.benchmarks.harness.names import KNOWN, LM_EVAL, TABLE_3
 from training.benchmarks.results.queries import of_run
 from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
-from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
+from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.architecture import known_architectures
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general import SUITES

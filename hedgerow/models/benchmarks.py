@@ -28,8 +28,8 @@ from training.benchmarks.data.sources import (
 from training.benchmarks.harness.names import KNOWN, LM_EVAL, tasks_of
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.results.saved import read_result
-from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
+from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks

@@ -21,8 +21,8 @@ from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.harness.names import LM_EVAL, title_of
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
-from training.benchmarks.runs.lifecycle import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
+from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general_names import require_tasks
 

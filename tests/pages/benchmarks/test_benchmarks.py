@@ -28,7 +28,7 @@ from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 from training.benchmarks.data.sources import kept_data
 from training.benchmarks.definition import Result
-from training.benchmarks.runs.lifecycle import KIND
+from training.benchmarks.runs.request import KIND
 from training.benchmarks.scorers.architecture import PLUG_INS
 from training.benchmarks.tasks import general_names
 from training.benchmarks.tasks.general import QUICK
