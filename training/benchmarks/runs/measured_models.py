@@ -5,31 +5,31 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
 from curation.encoders.adapter_folders import writes_text
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.plugged_in import is_plugged_in
-from curation.generation.request import Budget, ModelRequest, Price
+from curation.generation.request import Budget
 from curation.generation.run import chat_model
-from curation.validation import FieldPath, Missing, checked, in_words
+from curation.validation import FieldPath, checked, in_words
 from db.errors import HedgerowError
 from db.settings import Settings
+from training.benchmarks.runs.model_choice import CHAT as CHAT
+from training.benchmarks.runs.model_choice import MAX_PROMPT as MAX_PROMPT
+from training.benchmarks.runs.model_choice import ModelChoice as ModelChoice
 from training.benchmarks.scorers.architecture import (
     SCORERS,
-    WITHOUT_MODEL,
     fitting,
     load_scorer,
     require_prompts_fit,
-    scorer_class,
     told_by_files,
 )
-from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, halves_of, require_half, require_halves
+from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
-from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer, Takes
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.prompted.causal import Causal
@@ -45,88 +45,12 @@ from training.benchmarks.scorers.prompted.wording import (
 from training.benchmarks.scorers.scoring import PROMPTED, scoring_of, scoring_told
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
-CHAT = Chat.architecture
-
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 """Architectures that need no model, and the names of their results."""
 
 _WITH_MODEL = (BiEncoder, Sparse, LateInteraction, Cross)
 GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
 """Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
-
-
-MAX_PROMPT = 1000
-"""Characters."""
-
-
-class ModelChoice(BaseModel):
-    """A model that benchmarks are run with.
-
-    Attributes:
-        name: of an encoder, as `clean_name` takes it; of DPR, both encoders; of a chat model, as
-            its server calls it; '' for a baseline.
-        architecture: one of `known_architectures`; '' for what the model's files say. A stored run
-            may name a plug-in that is no longer installed: `require_known` refuses it.
-        query_prompt, document_prompt: put in front of queries and documents; None for the model's
-            own prompts.
-        base_url: of a chat model's server; '' for the environment's, else OpenAI's.
-        max_tokens: of a chat model's answer; one that thinks aloud first needs thousands.
-        price: of a chat model, as it was when the run was requested.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(default="", max_length=MAX_ENCODER_NAME)
-    architecture: str = ""
-    query_prompt: str | None = Field(default=None, max_length=MAX_PROMPT)
-    document_prompt: str | None = Field(default=None, max_length=MAX_PROMPT)
-    base_url: str = Field(default="", max_length=500)
-    max_tokens: int = Field(default=500, ge=16, le=32_000)
-    price: Price = Price()
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        plugged_in = self.architecture and self.architecture not in SCORERS
-        if not (self.name.strip() or plugged_in or self.architecture in WITHOUT_MODEL):
-            raise Missing("name", "name the model")
-        if self.architecture == CHAT:
-            self.request()
-        return self
-
-    @property
-    def prompts(self) -> Prompts:
-        """What takes the place of the model's own prompts."""
-        return Prompts(self.query_prompt, self.document_prompt)
-
-    @property
-    def takes(self) -> Takes:
-        """What its scorer is made of.
-
-        Raises:
-            HedgerowError: as `scorer_class`.
-        """
-        return scorer_class(self.architecture).takes if self.architecture else "model"
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the models that it is made of: two of DPR, else one."""
-        may_be_dpr = self.architecture in ("", Dpr.architecture)
-        return (may_be_dpr and halves_of(self.name)) or (self.name,)
-
-    @property
-    def needs_device(self) -> bool:
-        """Whether it computes on this machine what takes a while."""
-        return self.takes != "nothing" and self.architecture != CHAT
-
-    def request(self) -> ModelRequest:
-        """How a chat model is asked: without chance, and for words rather than JSON."""
-        return ModelRequest(
-            model=self.name,
-            base_url=self.base_url,
-            max_tokens=self.max_tokens,
-            temperature=0.0,
-            structured=False,
-        )
 
 
 class FoundModel(NamedTuple):
