@@ -100,18 +100,29 @@ def work(context: RunContext) -> dict[str, Any]:
         context.update(0, 0, "Waiting for another training on this machine to end.")
 
     since = context.run.started_at if context.run.group else context.run.created_at
-    with device_to_oneself(wait, lock=context.settings.training_lock, since=since), _quiet():
-        # trl refuses several GPUs in one process; nothing has asked for any yet.
-        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
+    with (
+        device_to_oneself(wait, lock=context.settings.training_lock, since=since),
+        _one_gpu(),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", FutureWarning)  # what the libraries warn each other of
         return _work(context)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what trl, peft and transformers warn each other of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
+def _one_gpu() -> Iterator[None]:
+    """With the first GPU alone, unless somebody has chosen: trl refuses several in one process.
+
+    PyTorch reads the variable when a GPU is first asked for, and the line of trainings goes by it.
+    """
+    name = "CUDA_VISIBLE_DEVICES"
+    chosen = name in os.environ
+    os.environ.setdefault(name, "0")
+    try:
         yield
+    finally:
+        if not chosen:
+            del os.environ[name]
 
 
 def _work(context: RunContext) -> dict[str, Any]:
