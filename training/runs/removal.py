@@ -34,6 +34,9 @@ from training.models.rankers import KIND as RANKERS
 from training.runs.kinds import kind_of
 from training.studies.members import study_of
 
+_MAY_GO_ON_ELSEWHERE = (RunState.QUEUED, RunState.PAUSED, RunState.INTERRUPTED)
+"""States in which no process follows what a run has started elsewhere, and somebody may resume."""
+
 
 def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
     """Delete a run and what it consists of, such as a study's trainings.
@@ -74,6 +77,11 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     if run.state == RunState.RUNNING:
         raise HedgerowError(
             f"Run {run.id} is under way; end it with 'hedgerow runs cancel {run.id}' first."
+        )
+    if kind_of(run.kind).cancel_abandoned and run.state in _MAY_GO_ON_ELSEWHERE:
+        raise HedgerowError(
+            f"The job of run {run.id} may go on at its provider; end it with 'hedgerow runs cancel "
+            f"{run.id}' first."
         )
     written = _count(session, Variant, run) + _count_opinions(session, run)
     if written:

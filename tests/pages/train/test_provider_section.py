@@ -50,7 +50,7 @@ def environments(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 
 def page() -> AppTest:
     test = AppTest.from_file(str(APP), default_timeout=60).run()
-    test.session_state[kind_choice.KIND] = kind_choice.LANGUAGE
+    test.session_state[kind_choice.SIDE] = kind_choice.LANGUAGE
     test.session_state[section_choice.SECTION] = section_choice.PROVIDER
     return test.switch_page("pages/train.py").run()
 

@@ -39,6 +39,7 @@ from training.llm.provider.request import (
 )
 from training.runs.cancelling import cancel_run
 from training.runs.kinds import WORK, kind_of
+from training.runs.removal import delete_run
 
 KEY = "sk-not-a-real-key-but-long"
 
@@ -351,8 +352,11 @@ def test_cancelling_a_paused_run_cancels_its_job_too(
     address, server = served
     settings = settings_of(home, address)
     run_id = stopped(released, settings, server, request_pause)
+    with pytest.raises(HedgerowError, match=f"'hedgerow runs cancel {run_id}' first"):
+        delete_run(released, settings, run_id)
     assert cancel_run(released, settings, run_id) is RunState.CANCELLED
     assert status(server) == "cancelled"
+    delete_run(released, settings, run_id)
 
 
 def test_a_job_that_cannot_be_cancelled_is_told(
