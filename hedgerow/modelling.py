@@ -202,12 +202,14 @@ class Modelling:
         release: Release | int | None = None,
         split: str = "test",
     ) -> Score:
-        """Measure a model with a benchmark, or with a task of mteb's.
+        """Measure a model with a benchmark, or with a task of mteb's or lm_eval's.
 
         Args:
             model: one that was trained here, a folder, or a name.
-            name: such as 'semantoneg' or 'nevir', see docs/benchmarks.md; or 'mteb:TASK'.
-            data: in the published format; otherwise what was named last, or the model hub's.
+            name: such as 'semantoneg' or 'nevir', see docs/benchmarks.md; or 'mteb:TASK'; or
+                'lm_eval:TASK' for a language model.
+            data: in the published format; otherwise what was named last, or the model hub's. For
+                'lm_eval:TASK', a folder with tasks of your own.
             architecture: otherwise what the model's files say.
             query_prompt, document_prompt: put before each; otherwise the model's own.
             prompts: of a language model, the version of each prompt by its name ('relevance',

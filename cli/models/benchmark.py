@@ -32,7 +32,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
-from hedgerow.models.benchmarks import MTEB, named_data, request_for
+from hedgerow.models.benchmarks import MTEB, named_data, request_for, tasks_folder
 from training.benchmarks.catalogue import benchmark_names
 from training.benchmarks.contamination import (
     bundled_texts_told,
@@ -43,18 +43,23 @@ from training.benchmarks.data.sources import (
     require_data,
     require_hub,
 )
+from training.benchmarks.harness.names import KNOWN, LM_EVAL, TABLE_3
 from training.benchmarks.results.queries import of_run
 from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
-from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
+from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.architecture import known_architectures
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
 
-NAMES = f"One of {', '.join(benchmark_names())}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
+NAMES = (
+    f"One of {', '.join(benchmark_names())}; for general ability {MTEB}SUITE "
+    f"({', '.join(SUITES)}) or {MTEB}TASK, of language models {LM_EVAL}{TABLE_3} or {LM_EVAL}TASK "
+    f"({', '.join(KNOWN)})."
+)
 
 
 def run_benchmark(
@@ -75,7 +80,7 @@ def run_benchmark(
         typer.Option(
             metavar="FILE",
             help="In the published format, for ExcluIR the folder with both files; otherwise the "
-            "one named last, or the model hub's.",
+            f"one named last, or the model hub's. For {LM_EVAL}TASK, a folder with your own tasks.",
         ),
     ] = None,
     architecture: Annotated[
@@ -123,7 +128,10 @@ def run_benchmark(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure models with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
+    """Measure models with a benchmark, or with tasks of mteb's or lm_eval's.
+
+    'hedgerow run ID' resumes a run.
+    """
     settings, engine = open_home()
     shared = {
         "architecture": architecture,
@@ -145,7 +153,9 @@ def run_benchmark(
     versions = chosen_versions(prompt_numbers(prompts, example="relevance=2"))
     caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
     with named_data(settings, name, data, dry_run=dry_run) as kept:
-        request = request_for(settings, name, asked, kept, release, split)
+        request = request_for(
+            settings, name, asked, kept, release, split, folder=tasks_folder(name, data)
+        )
         request = request.model_copy(update={"budget": caps, "asked_with": versions})
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
         if dry_run:
@@ -170,7 +180,7 @@ def run_benchmark(
         rows = of_run(session, run.id)
         unseen = unseen_scores(session, settings.data_folder, rows)
     result = {"run": run.id, "state": ended["state"]}
-    found = facts_by_model(rows, unseen, suite=name if name.startswith(MTEB) else "")
+    found = facts_by_model(rows, unseen, suite=name if name.startswith((MTEB, LM_EVAL)) else "")
     result |= {"results": found} if several else found[0]
     lines = [*map(average_line, filter(is_average, found)), *unseen_lines(rows, unseen)]
     lines += asked_lines(rows)
@@ -201,7 +211,7 @@ def _priced(session: Session, model: ModelChoice, budget: float | None) -> Model
 def _show_plan(
     settings: Settings, engine: Engine, request: BenchmarkRequest, as_json: bool
 ) -> None:
-    """What ``--dry-run`` says; what nobody knows is null: of mteb's tasks, all but their names."""
+    """What ``--dry-run`` says; what nobody knows is null: of tasks, all but their names."""
     with reading(engine) as session:
         data = [
             require_data(session, settings.data_folder, choice) for choice in request.benchmarks
@@ -212,7 +222,7 @@ def _show_plan(
     chats = [model.chats for model in plan.models if model.chats]
     seconds = [model.seconds for model in plan.models if model.seconds is not None]
     result: dict[str, Any] = {
-        "tasks": names_of(request.suites, request.tasks),
+        "tasks": [*names_of(request.suites, request.tasks), *request.language_tasks],
         "items": plan.items or None,
         "questions": plan.questions or None,
         "texts": plan.texts or None,

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from cli.shared.tables import table_of
+from training.benchmarks.harness.names import LM_EVAL
 from training.benchmarks.results.asked_told import asked_told, unanswered_told
 from training.benchmarks.results.queries import ModelKey, Scored
 from training.benchmarks.results.unseen_antonyms import UnseenScore
@@ -42,6 +43,7 @@ def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:
         "run": row.run_id,
         "outcomes": row.summary.get("outcomes", {}),
         "figures": row.summary.get("figures", {}),
+        "breakdowns": row.summary.get("breakdowns", {}),
     }
 
 
@@ -52,7 +54,8 @@ def facts_by_model(
 
     Args:
         rows: the newest first.
-        suite: of mteb's tasks, or a single one, as the command names it; '' for a benchmark.
+        suite: of mteb's or lm_eval's tasks, or a single one, as the command names it; '' for a
+            benchmark.
     """
     found: dict[ModelKey, list[Scored]] = {}
     for row in reversed(rows):
@@ -64,28 +67,31 @@ def _tasks(name: str, rows: Sequence[Scored]) -> dict[str, Any]:
     """The tasks of a suite and their mean, or the single task."""
     if len(rows) == 1:
         return facts(rows[0], {}) | {"benchmark": name}
-    scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
+    if name.startswith(LM_EVAL):
+        mean = {"metric": "mean over tasks", "score": sum(r.score for r in rows) / len(rows)}
+    else:
+        scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
+        kinds = by_kind(scores)
+        mean = {"metric": "mean over kinds of tasks", "score": average(scores), "kinds": kinds}
     return {
         "benchmark": name,
-        "metric": "mean over kinds of tasks",
-        "score": average(scores),
+        **mean,
         "n": len(rows),
         "model": rows[0].model,
         "architecture": rows[0].architecture,
         "model_hash": rows[0].model_hash,
-        "kinds": by_kind(scores),
         "tasks": {row.benchmark: row.score for row in rows},
     }
 
 
 def is_average(result: Mapping[str, Any]) -> bool:
     """Whether a result of `facts_by_model` is the mean of a suite."""
-    return "kinds" in result
+    return "tasks" in result
 
 
 def average_line(result: Mapping[str, Any]) -> str:
     """The mean of a suite, for people."""
-    return f"Mean over the kinds of tasks: {result['score']:.1f} ({result['model']})."
+    return f"{result['metric'].capitalize()}: {result['score']:.1f} ({result['model']})."
 
 
 def unseen_lines(rows: Sequence[Scored], unseen: Unseen) -> list[str]:

@@ -1,4 +1,4 @@
-"""Models measured with a benchmark, or with mteb's tasks."""
+"""Models measured with a benchmark, or with tasks of mteb's or lm_eval's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from curation.validation import in_words
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
+from db.named_files import expanded
 from db.settings import Settings
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.running import carry_out
@@ -24,10 +25,11 @@ from training.benchmarks.data.sources import (
     kept_data,
     require_hub,
 )
+from training.benchmarks.harness.names import KNOWN, LM_EVAL, tasks_of
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.results.saved import read_result
-from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
+from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import require_tasks
@@ -123,7 +125,9 @@ def measure(
     choice = chosen_model({"name": model, **options}, called=called)
     versions = chosen_versions(prompts or {})
     with named_data(home.settings, name, data) as kept:
-        request = request_for(home.settings, name, (choice,), kept, release, split)
+        request = request_for(
+            home.settings, name, (choice,), kept, release, split, folder=tasks_folder(name, data)
+        )
         request = request.model_copy(update={"asked_with": versions})
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
     for wanted in request.benchmarks:
@@ -142,7 +146,7 @@ def named_data(
     settings: Settings, name: str, data: Path | None, *, dry_run: bool = False
 ) -> Iterator[KeptData | None]:
     """The file that was named, kept with the project; for a dry run only while it lasts."""
-    if data is None:
+    if data is None or name.startswith(LM_EVAL):
         yield None
     elif name.startswith(MTEB):
         raise HedgerowError(
@@ -155,6 +159,23 @@ def named_data(
         yield keep_file_here(settings.data_folder, name, data)
 
 
+def tasks_folder(name: str, data: Path | None) -> str:
+    """The folder with one's own tasks for lm_eval, as a run finds it; '' for none.
+
+    Raises:
+        HedgerowError: it is named with a task of lm_eval's own.
+    """
+    if data is None or not name.startswith(LM_EVAL):
+        return ""
+    for task in tasks_of(name.removeprefix(LM_EVAL)):
+        if task in KNOWN:
+            raise HedgerowError(
+                f"Expected no data for {KNOWN[task].title}, which brings its own, found a folder; "
+                "leave it out, or give your task another name."
+            )
+    return str(expanded(data).absolute())
+
+
 def request_for(
     settings: Settings,
     name: str,
@@ -162,8 +183,17 @@ def request_for(
     kept: KeptData | None,
     release: int | None,
     split: Split,
+    *,
+    folder: str = "",
 ) -> BenchmarkRequest:
-    """What a benchmark's name asks for: a benchmark, a suite of mteb's or one of its tasks."""
+    """What a benchmark's name asks for: a benchmark, a suite of mteb's or lm_eval's, or a task.
+
+    Args:
+        folder: as `tasks_folder` gives it.
+    """
+    if name.startswith(LM_EVAL):
+        tasks = tasks_of(name.removeprefix(LM_EVAL))
+        return BenchmarkRequest(models=models, language_tasks=tasks, tasks_folder=folder)
     if not name.startswith(MTEB):
         chosen = data_of(settings, name, kept, release, split)
         return BenchmarkRequest(models=models, benchmarks=(chosen,))

@@ -15,7 +15,7 @@ from db.runs import create_run
 from training.benchmarks.definition import Result
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
-from training.benchmarks.runs.lifecycle import KIND
+from training.benchmarks.runs.request import KIND
 from training.benchmarks.tasks.general import QUICK
 from training.benchmarks.tasks.own_families import Hedgerow
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg

@@ -6,8 +6,10 @@ The hub's client asks a hub that does not answer six times, for half a minute.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 LOOK_UP_SECONDS = 10
 """How long the hub may take to answer at all."""
@@ -16,24 +18,51 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def asked_once() -> Iterator[None]:
-    """Inside, a hub that can't be reached now isn't asked again: only its cache is read."""
+def asked_once() -> Iterator[bool]:
+    """Inside, a hub that can't be reached now isn't asked again: only its cache is read.
+
+    Gives whether it was reached.
+    """
     from huggingface_hub import constants, get_session  # noqa: PLC0415
 
     if constants.is_offline_mode():
-        yield
+        yield False
         return
     try:
         get_session().head(constants.ENDPOINT, timeout=LOOK_UP_SECONDS)
     except Exception as error:  # the HTTP library raises a dozen kinds
         logger.info("the model hub can't be reached: %s", error)
     else:
-        yield
+        yield True
         return
     import datasets  # noqa: PLC0415
 
     constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
     try:
-        yield
+        yield False
     finally:
         constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = False
+
+
+def in_cache(data_set: str) -> bool:
+    """Whether something of a data set of the hub may be on this machine.
+
+    True where nobody can say: of one that is made of others, and has no name on the hub.
+
+    Args:
+        data_set: owner/name.
+    """
+    if "/" not in data_set:
+        return True
+    import datasets  # noqa: PLC0415
+    from huggingface_hub import constants  # noqa: PLC0415
+
+    caches = (Path(constants.HF_HUB_CACHE), Path(datasets.config.HF_DATASETS_CACHE))
+    names = [name for cache in caches if cache.is_dir() for name in os.listdir(cache)]
+    wanted = _letters(data_set)
+    return any(wanted in _letters(name) for name in names)
+
+
+def _letters(name: str) -> str:
+    """A name without what caches write differently."""
+    return "".join(filter(str.isalnum, name)).casefold()

@@ -27,8 +27,9 @@ from db.settings import Settings
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs import lifecycle as measuring
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
-from training.benchmarks.runs.lifecycle import BenchmarkRequest, checked_request
 from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.request import KIND as BENCHMARK
+from training.benchmarks.runs.request import BenchmarkRequest, checked_request, request_benchmarks
 from training.benchmarks.tasks.general_names import require_tasks
 from training.data.composition import Composition
 from training.recipe.plan import TrainingPlan, plan
@@ -213,7 +214,7 @@ def _measure(context: RunContext) -> None:
         own.listener = progress
         return measuring.work(own)
 
-    execute(context.engine, context.settings, number, {measuring.KIND: measure}, context)
+    execute(context.engine, context.settings, number, {BENCHMARK: measure}, context)
 
 
 def trained_names(session: Session, found: Sequence[Trial]) -> dict[str, str]:
@@ -239,7 +240,7 @@ def _benchmarks(context: RunContext) -> int | None:
         trained = tuple(
             ModelChoice(name=name) for name in trained_names(session, trials(session, study))
         )
-        run = measuring.request_benchmarks(
+        run = request_benchmarks(
             session,
             context.settings,
             request.model_copy(update={"models": request.models + trained}),

@@ -1,10 +1,15 @@
-"""Choosing tasks of general ability: mteb's suites, and single tasks by name."""
+"""Choosing tasks of general ability: of mteb's for encoders, of lm_eval's for language models."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
+from db.errors import HedgerowError
+from pages.components.shared.formatting.label import plain
+from training.benchmarks.harness.names import KNOWN, require_harness
+from training.benchmarks.harness.own_tasks import own_names
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import KNOWN_TASKS
 
@@ -28,15 +33,24 @@ class General(NamedTuple):
     """What is chosen.
 
     Attributes:
-        tasks: single ones, those of the suites left out.
+        tasks: single ones of mteb's, those of the suites left out.
+        language_tasks: of lm_eval's.
+        tasks_folder: with those that are one's own; '' for none.
     """
 
     suites: tuple[str, ...]
     tasks: tuple[str, ...]
+    language_tasks: tuple[str, ...]
+    tasks_folder: str
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to measure."""
+        return bool(self.number or self.language_tasks)
 
     @property
     def number(self) -> int:
-        """Different tasks in all."""
+        """Different tasks of mteb's in all."""
         return len({task for name in self.suites for task in SUITES[name]} | set(self.tasks))
 
     @property
@@ -49,9 +63,16 @@ class General(NamedTuple):
 
 def choose() -> General:
     """Draw the boxes."""
+    suites, tasks = _of_encoders()
+    language_tasks, folder = _of_language_models()
+    return General(suites, tasks, language_tasks, folder)
+
+
+def _of_encoders() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Suites of mteb's and single tasks."""
     st.text(
-        "Tasks of the Massive Text Embedding Benchmark (English) by the mteb package; their data "
-        "come from the model hub, or from its cache."
+        "For encoders: tasks of the Massive Text Embedding Benchmark (English) by the mteb "
+        "package; their data come from the model hub, or from its cache."
     )
     with st.container(horizontal=True, key="bench-general-fields"):
         suites: list[str] = st.multiselect(
@@ -76,4 +97,56 @@ def choose() -> General:
     held = [name for name in tasks if any(name in SUITES[suite] for suite in suites)]
     if held:
         st.text(f"{', '.join(held)}: in a chosen suite already; measured once.")
-    return General(tuple(suites), tuple(name for name in tasks if name not in held))
+    return tuple(suites), tuple(name for name in tasks if name not in held)
+
+
+def _of_language_models() -> tuple[tuple[str, ...], str]:
+    """Tasks of lm_eval's, and the folder with one's own."""
+    st.text(
+        "For language models with their files here or on the model hub: the tasks of HedgeTriple's "
+        "Table 3 by lm-evaluation-harness, or tasks of your own."
+    )
+    try:
+        require_harness()
+    except HedgerowError as error:
+        st.text(str(error))
+        return (), ""
+    with st.container(horizontal=True, key="bench-language-fields"):
+        chosen: list[str] = st.multiselect(
+            "Language tasks",
+            list(KNOWN),
+            format_func=lambda name: plain(KNOWN[name].title),
+            key="bench-language-tasks",
+            placeholder="None",
+            persist_state="session",
+        )
+        folder = st.text_input(
+            "Folder with your own tasks",
+            key="bench-tasks-folder",
+            placeholder="None",
+            persist_state="session",
+            help="YAML files as lm-evaluation-harness reads them, without Python code.",
+        ).strip()
+    for name in chosen:
+        st.text(f"{KNOWN[name].title}: {KNOWN[name].items:,} {KNOWN[name].holds}.")
+    if not folder:
+        return tuple(chosen), ""
+    own = _own(Path(folder).expanduser().absolute())
+    return (*chosen, *own), str(Path(folder).expanduser().absolute()) if own else ""
+
+
+def _own(folder: Path) -> list[str]:
+    """Tasks of a folder; what is wrong with it is told."""
+    try:
+        names = own_names(folder)
+    except HedgerowError as error:
+        st.text(str(error))
+        return []
+    return st.multiselect(
+        "Your tasks",
+        names,
+        default=names,
+        format_func=plain,
+        key=f"bench-own-tasks-{folder}",
+        placeholder="None",
+    )

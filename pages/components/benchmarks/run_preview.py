@@ -22,9 +22,11 @@ def promise(
         what.append(counted(benchmarks, "benchmark") + _sizes(plan))
     if general.number:
         what.append(counted(general.number, "task") + " of mteb" + _takes(general))
+    if general.language_tasks:
+        what.append(counted(len(general.language_tasks), "task") + " of lm_eval")
     said = [f"Measures {counted(len(plan.models), 'model')} with {' and '.join(what)}."]
     if benchmarks:
-        said += [_unknown(plan.unknown), _time(plan, alone=not general.number)]
+        said += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
         said += [_asked(model, asked, budget) for model, asked in chats]
     said.append("Results are stored one by one; you can close the browser meanwhile.")

@@ -27,6 +27,7 @@ from training.benchmarks.results.score_table import (
     lines,
     points,
 )
+from training.benchmarks.results.spending import DETAILS
 from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.measured_models import BASELINES
 
@@ -42,14 +43,14 @@ def draw() -> None:
         return
     rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
     models = list(dict.fromkeys(row.title for row in rows))
-    chosen, with_tasks = _options(models, rows)
+    chosen, with_tasks, more = _options(models, rows)
     shown = [row for row in rows if row.title in chosen]
     if not shown:
         st.text("Choose the models to show.")
         return
     found = columns(shown, tasks=with_tasks)
     made = _with_published(lines(shown, trained_from=trained_from))
-    score_table.draw(made, found, name="hedgerow-benchmarks")
+    score_table.draw(made, found, name="hedgerow-benchmarks", more=more)
     asked_table.draw(shown)
     _unseen(shown)
     paired_difference.draw(shown, titles(found), trained_from)
@@ -62,8 +63,8 @@ def nothing() -> None:
     st.text("Nothing is measured yet; choose models and benchmarks under Run.")
 
 
-def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool]:
-    """The models to show, and whether with mteb's single tasks."""
+def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool, list[str]]:
+    """The models to show, whether with mteb's single tasks, and the columns before the scores."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-options"):
         chosen = st.multiselect(
             "Models",
@@ -72,10 +73,19 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
             placeholder="Choose models",
             key=f"bench-shown-{len(models)}",
         )
-        tasks = any(row.kind != "negation" for row in rows) and st.toggle(
+        tasks = any(row.kind != "negation" and not row.file for row in rows) and st.toggle(
             "Every task of mteb", key="tasks", bind="query-params"
         )
-    return chosen, tasks
+    more = st.pills(
+        "More columns",
+        DETAILS,
+        selection_mode="multi",
+        key="bench-details",
+        persist_state="session",
+        help="Time and cost are means over the items of the benchmarks that are shown. A model on "
+        "this machine costs nothing that is known here.",
+    )
+    return chosen, tasks, [title for title in DETAILS if title in more]
 
 
 def _with_published(made: Sequence[Line]) -> list[Line]:
@@ -144,8 +154,8 @@ def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
     general = [column for column in found if column.kind == "general" and not column.benchmark]
     if not general:
         st.text(
-            "With a suite of mteb's tasks measured in full, this shows what a model understands of "
-            "negation against what it is good for elsewhere."
+            "With a suite of mteb's tasks or the three tasks of lm_eval measured in full, this "
+            "shows what a model understands of negation against what it is good for elsewhere."
         )
         return
     negation, title = _negation(found)

@@ -19,9 +19,10 @@ from pages.components.shared.runs import background, progress_view, spending_cap
 from pages.components.shared.shell import error_messages, open_project, signin
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.harness.names import LM_EVAL, title_of
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
-from training.benchmarks.runs.lifecycle import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
+from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general_names import require_tasks
 
@@ -46,6 +47,7 @@ def title(run: Run) -> str:
     request = BenchmarkRequest.model_validate(run.parameters)
     what = [benchmark(choice.benchmark).title for choice in request.benchmarks]
     what += [f"mteb {name}" for name in (*request.suites, *request.tasks)]
+    what += [title_of(f"{LM_EVAL}{name}") for name in request.language_tasks]
     models = [model.name or model.architecture for model in request.models]
     return f"{_few(what)} with {_few(models)}"
 
@@ -72,7 +74,7 @@ def _ended(run: Run) -> None:
         results = counted(measured, "result")
         said = f"Run {run.id} is done: {results}; {title(run)}."
         if left_out:
-            said += f" In mteb's tasks {_few(left_out)} took no part."
+            said += f" {_few(left_out)} took no part in tasks that they can't do."
         st.text(said, width="stretch")
         st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
 
@@ -137,7 +139,7 @@ def _box(*, busy: bool) -> None:
                 key="bench-start",
                 type="primary",
                 icon=":material/play_arrow:",
-                disabled=not models or not (data or general.number),
+                disabled=not models or not (data or general.any),
                 on_click=_start,
                 args=(models, data, general, budget, versions),
             )
@@ -158,7 +160,7 @@ def _promise(
     """What the click will do and take, or what is missing."""
     if not models:
         return "Choose at least one model."
-    if not (data or general.number):
+    if not (data or general.any):
         return "Tick at least one benchmark, or choose a suite or a task."
     try:
         chosen = [chosen_model(values) for values in models]
@@ -186,6 +188,8 @@ def _start(
             benchmarks=tuple(data),
             suites=general.suites,
             tasks=general.tasks,
+            language_tasks=general.language_tasks,
+            tasks_folder=general.tasks_folder,
             budget=budget,
             asked_with=chosen_versions(versions),
         )

@@ -23,11 +23,12 @@ from pages.components.benchmarks.names import ITEMS, OVERLAP, PROMPTS, RUN, SCOR
 from tests.curation.support.families import add_family, add_plain_family
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.support.benchmark_results import add_result, add_suite
+from tests.support.harness_tasks import save_own_tasks
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 from training.benchmarks.data.sources import kept_data
 from training.benchmarks.definition import Result
-from training.benchmarks.runs.lifecycle import KIND
+from training.benchmarks.runs.request import KIND
 from training.benchmarks.scorers.architecture import PLUG_INS
 from training.benchmarks.tasks import general_names
 from training.benchmarks.tasks.general import QUICK
@@ -270,6 +271,39 @@ def test_a_release_is_measured_on_its_own_test_split(
     assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
 
 
+def test_language_models_are_measured_with_tasks_of_ones_own_too(
+    app_engine: Engine, started: list[int], small_llama: Path, tmp_path: Path
+) -> None:
+    test = page()
+    test.multiselect("bench-models").set_value([str(small_llama)]).run()
+    test.multiselect("bench-language-tasks").set_value(["gsm8k"]).run()
+    assert "GSM8K (5-shot, CoT): 1,319 problems" in told(test)
+    test.text_input("bench-tasks-folder").set_value(str(tmp_path / "none")).run()
+    assert "Expected a folder with tasks of lm_eval (YAML files), found none" in told(test)
+    folder = save_own_tasks(tmp_path / "tasks")
+    test.text_input("bench-tasks-folder").set_value(str(folder)).run()
+    own = test.multiselect(f"bench-own-tasks-{folder}")
+    assert own.value == ["opposites", "sums"]
+    own.set_value(["sums"]).run()
+    assert "Measures 1 model with 2 tasks of lm_eval." in told(test)
+    test.button("bench-start").click().run()
+    assert not test.exception
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["language_tasks"] == ["gsm8k", "sums"]
+    assert run.parameters["tasks_folder"] == str(folder)
+    assert "GSM8K (5-shot, CoT), sums with" in told(test)
+
+
+def test_columns_that_are_no_scores_can_be_shown(measured: Engine) -> None:
+    test = page(SCORES)
+    assert "Seconds per item" not in html(test)
+    test.pills("bench-details").set_value(["US dollars per item", "Kind"]).run()
+    table = html(test)
+    assert "<td>bi-encoder</td>" in table
+    assert table.index(">Kind<") < table.index(">US dollars per item<") < table.index("SemAntoNeg")
+
+
 def test_a_run_that_failed_says_why_and_measures_what_is_missing(
     measured: Engine, started: list[int]
 ) -> None:
@@ -378,7 +412,7 @@ def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
 
 def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
     test = page(SCORES)
-    assert "With a suite of mteb's tasks measured in full" in told(test)
+    assert "With a suite of mteb's tasks or the three" in told(test)
     with writing(measured) as session:
         run = session.merge(list_runs(session, kind=KIND)[0])
         for number, model in enumerate(("base", "run 7: base")):

@@ -46,7 +46,12 @@ def told(pattern: str) -> list[str]:
 
 @pytest.fixture
 def models(
-    tmp_path: Path, tiny_encoder: Path, tiny_cross: Path, tiny_splade: Path, tiny_colbert: Path
+    tmp_path: Path,
+    tiny_encoder: Path,
+    tiny_cross: Path,
+    tiny_splade: Path,
+    tiny_colbert: Path,
+    small_llama: Path,
 ) -> dict[str, str]:
     """Name of a model in the guide → a tiny one of its family."""
     halves = checkpoints.dpr(tmp_path / "dpr")
@@ -59,6 +64,7 @@ def models(
         "naver/splade-cocondenser-ensembledistil": str(tiny_splade),
         "colbert-ir/colbertv2.0": str(tiny_colbert),
         "castorini/monot5-base-msmarco": str(checkpoints.monot5(tmp_path / "monot5")),
+        "meta-llama/Meta-Llama-3-8B-Instruct": str(small_llama),
     }
 
 
@@ -122,6 +128,8 @@ def test_every_line_of_the_guide_works(
             arguments = [argument.replace(name, folder) for argument in arguments]
         if arguments[0] in ("train", "study"):
             arguments += ["--set", "max_steps=2", "--set", "batch_size=2"]
+        if arguments[0] == "llm":
+            arguments += ["--set", "epochs=1", "--set", "max_pairs=4"]
         if arguments[:2] == ["nevir", "train"]:
             arguments += ["--epochs", "1"]
         if "RUN" in arguments:

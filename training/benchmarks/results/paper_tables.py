@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from db.errors import HedgerowError
 from training.benchmarks.results.statistics import Interval, Rank, places
@@ -29,6 +30,17 @@ _ESCAPED = {
 _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
+class PerItem(NamedTuple):
+    """Means over items; None where nobody measured it.
+
+    Attributes:
+        cost: US dollars; None of a model without a price, such as one on this machine.
+    """
+
+    seconds: float | None
+    cost: float | None
+
+
 @dataclass(frozen=True)
 class Line:
     """A model's scores, in points, by benchmark; published ones are never ranked with measured.
@@ -36,6 +48,8 @@ class Line:
     Attributes:
         base: the line of the model that this one was trained from; '' for none.
         source: of a published one, the paper and its table, with a comma between them.
+        kind: its architecture.
+        spent: what a measured model took for an item, by benchmark.
     """
 
     model: str
@@ -44,6 +58,8 @@ class Line:
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     base: str = ""
     source: str = ""
+    kind: str = ""
+    spent: Mapping[str, PerItem] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,6 +120,7 @@ def latex(
     titles: Mapping[str, str],
     *,
     caption: str = "",
+    details: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """The table in LaTeX (needs the package booktabs): the best bold, the second underlined.
 
@@ -111,14 +128,16 @@ def latex(
 
     Args:
         titles: of the columns, by benchmark, in their order.
+        details: further columns before these: title → a text a line.
     """
+    more = dict(details or {})
     table = cells(lines, list(titles))
     order = sorted(range(len(lines)), key=lambda number: lines[number].published)
-    head = " & ".join(["Model", *map(escaped, titles.values())])
+    head = " & ".join(["Model", *map(escaped, [*more, *titles.values()])])
     out = [
         r"\begin{table}",
         r"\centering",
-        rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
+        rf"\begin{{tabular}}{{l{'l' * len(more)}{'r' * len(titles)}}}",
         r"\toprule",
         rf"{head} \\",
         r"\midrule",
@@ -128,7 +147,8 @@ def latex(
         if line.published and place and not lines[order[place - 1]].published:
             out.append(r"\midrule")
         name = rf"\textit{{{escaped(line.model)}}} (published)" if line.published else None
-        shown = [_shown(table[number].get(column)) for column in titles]
+        shown = [escaped(texts[number]) for texts in more.values()]
+        shown += [_shown(table[number].get(column)) for column in titles]
         out.append(rf"{' & '.join([name or escaped(line.model), *shown])} \\")
     out += [r"\bottomrule", r"\end{tabular}"]
     if caption:

@@ -13,22 +13,25 @@ FILE = Path(__file__).with_name("published.json")
 SEMANTONEG = Path(__file__).with_name("semantoneg_table_8.json")
 """One benchmark and 123 models: a name with its score a line."""
 
-NEGATION, GENERAL, LLM = "negation", "general", "llm"
+NEGATION, GENERAL, LANGUAGE = "negation", "general", "lm_eval"
 """What a line is of that is no benchmark here: the average of the four negation benchmarks, that of
-MTEB's kinds of tasks (one kind is 'general:STS'), that of language models' tests ('llm:MMLU')."""
+MTEB's kinds of tasks (one kind is 'general:STS'), that of lm_eval's tasks (one is 'lm_eval:mmlu').
+"""
 
 
 class Published(NamedTuple):
     """A number of a paper.
 
     Attributes:
-        benchmark: the id of one of ``catalogue.BENCHMARKS``, or as `NEGATION`, `GENERAL`, `LLM`.
+        benchmark: the id of one of ``catalogue.BENCHMARKS``, or as `NEGATION`, `GENERAL`,
+            `LANGUAGE`.
         label: how the paper calls it.
         model: how the paper calls it.
         hub: the model's name on the model hub; '' where the paper gives none.
         score: in points.
         table, title, paper: where it stands.
         suite: of MTEB, which a general average is of: 'full' or 'lite'; '' elsewhere.
+        kind: the model's architecture.
         published: what marks it in a table; a measured score has none.
     """
 
@@ -41,6 +44,7 @@ class Published(NamedTuple):
     title: str
     paper: str
     suite: str
+    kind: str
     published: Literal[True] = True
 
 
@@ -60,7 +64,9 @@ def _of_one_benchmark(file: Path) -> dict[str, Any]:
     """A table of one benchmark as those of several are written."""
     table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     scores: dict[str, float | None] = table["scores"]
-    models = [{"name": name, "hub": f"{table['hub']}{name}"} for name in scores]
+    models = [
+        {"name": name, "hub": f"{table['hub']}{name}", "kind": table["kind"]} for name in scores
+    ]
     row = {name: table[name] for name in ("label", "benchmark")}
     return table | {"models": models, "rows": [row | {"scores": list(scores.values())}]}
 
@@ -79,4 +85,5 @@ def _numbers(table: dict[str, Any]) -> Iterator[Published]:
                     table["title"],
                     table["paper"],
                     table["suite"],
+                    model["kind"],
                 )

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from training.benchmarks.results.paper_tables import Line, cells
+from training.benchmarks.results.paper_tables import Line, PerItem, cells
 from training.benchmarks.results.score_table import ScoreColumn
+
+NOTHING_SPENT = PerItem(None, None)
 
 HEAD = [
     "model",
@@ -22,6 +24,9 @@ HEAD = [
     "place",
     "base",
     "difference to base",
+    "kind",
+    "seconds per item",
+    "US dollars per item",
 ]
 
 
@@ -38,6 +43,7 @@ def as_table(
         for key, cell in row.items():
             column = by_key[key]
             where, items = (line.source, "") if line.published else (column.data, column.n or "")
+            spent = line.spent.get(key, NOTHING_SPENT)
             low, high = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
             found.append(
                 (
@@ -53,6 +59,9 @@ def as_table(
                     cell.place,
                     line.base,
                     _rounded(cell.delta),
+                    line.kind,
+                    "" if spent.seconds is None else spent.seconds,
+                    "" if spent.cost is None else spent.cost,
                 )
             )
     return list(HEAD), found

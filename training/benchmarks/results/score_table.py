@@ -7,9 +7,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from training.benchmarks.catalogue import NEGATION_AVERAGE, all_benchmarks
+from training.benchmarks.harness.names import KNOWN, LM_EVAL, TABLE_3, title_of
 from training.benchmarks.results.paper_tables import Line
-from training.benchmarks.results.published import GENERAL, NEGATION, Published, published
+from training.benchmarks.results.published import (
+    GENERAL,
+    LANGUAGE,
+    NEGATION,
+    Published,
+    published,
+)
 from training.benchmarks.results.queries import ModelKey, Scored
+from training.benchmarks.results.spending import spent_on
 from training.benchmarks.runs.jobs import NEGATION as NEGATION_KIND
 from training.benchmarks.tasks.general import SUITES, TaskScore, average
 
@@ -18,7 +26,7 @@ NEGATION_COLUMN = "average:negation"
 
 
 def general_column(suite: str) -> str:
-    """The column of a suite's average over the kinds of mteb's tasks."""
+    """The column of a suite's average: over the kinds of mteb's tasks, or lm_eval's of Table 3."""
     return f"average:{suite}"
 
 
@@ -31,7 +39,7 @@ class ScoreColumn(NamedTuple):
         data: where the items come from; '' of an average.
         n: items; 0 of an average and of mteb's tasks.
         kind: 'negation' or 'general'.
-        benchmark: its id, or mteb's task; '' of an average.
+        benchmark: its id, or of a task of lm_eval's, or mteb's name for a task; '' of an average.
         chance: points of a model that guesses; None where it makes no sense.
     """
 
@@ -46,7 +54,7 @@ class ScoreColumn(NamedTuple):
 
 
 def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]:
-    """The columns that these results fill: benchmarks, the averages, and mteb's single tasks.
+    """The columns that these results fill: benchmarks, lm_eval's tasks, averages, mteb's tasks.
 
     In the catalogue's order; of a benchmark with several data, those with the most items first.
 
@@ -59,14 +67,23 @@ def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]
     negation.sort(key=lambda column: (order.get(column.benchmark, len(order)), -column.n))
     general = [_column(row) for row in found.values() if row.kind != NEGATION_KIND]
     general.sort(key=lambda column: column.title)
+    language = [column for column in general if column.benchmark.startswith(LM_EVAL)]
+    language.sort(key=lambda column: (_known_place(column.benchmark), -column.n))
     filled = {key for line in _averages(rows).values() for key in line}
     averages = [column for column in _AVERAGES if column.key in filled]
     return [
         *negation,
         *(column for column in averages if column.kind == NEGATION_KIND),
+        *language,
         *(column for column in averages if column.kind != NEGATION_KIND),
-        *(general if tasks else []),
+        *(column for column in general if tasks and column not in language),
     ]
+
+
+def _known_place(benchmark: str) -> int:
+    """Where a task of lm_eval's is in the paper's table; one's own come after these."""
+    known = [f"{LM_EVAL}{name}" for name in KNOWN]
+    return known.index(benchmark) if benchmark in known else len(known)
 
 
 def lines(rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey]) -> list[Line]:
@@ -88,6 +105,8 @@ def lines(rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey]) 
                 {row.column: row.score for row in own} | averages[key],
                 intervals={row.column: row.interval for row in own if row.interval},
                 base=titles.get(trained_from.get(key, key), "") if key in trained_from else "",
+                kind=key[1],
+                spent={row.column: spent for row in own if (spent := spent_on(row))},
             )
         )
     return made + _reference(columns(rows))
@@ -100,6 +119,7 @@ def unlike_published(lines: Sequence[Line], columns: Sequence[ScoreColumn]) -> l
     """
     filled = {key for line in lines if line.published for key in line.scores}
     sizes = {entry.id: entry.published_items for entry in all_benchmarks()}
+    sizes |= {f"{LM_EVAL}{task.name}": task.items for task in KNOWN.values()}
     unlike = [
         column.title
         for column in columns
@@ -144,7 +164,7 @@ def _column(row: Scored) -> ScoreColumn:
     entry = next((entry for entry in all_benchmarks() if entry.id == row.benchmark), None)
     return ScoreColumn(
         row.column,
-        entry.title if entry else row.benchmark,
+        entry.title if entry else title_of(row.benchmark) or row.benchmark,
         row.data,
         row.n,
         row.kind,
@@ -160,6 +180,7 @@ _AVERAGES = (
         ScoreColumn(general_column(name), f"General, {name}", "", 0, "general", "mean", "", None)
         for name in SUITES
     ),
+    ScoreColumn(general_column(TABLE_3), "General, Table 3", "", 0, "general", "mean", "", None),
 )
 
 
@@ -177,6 +198,9 @@ def _averages(rows: Sequence[Scored]) -> dict[ModelKey, dict[str, float]]:
             if tasks.keys() >= set(suite):
                 scores = [_task_score(tasks[task]) for task in suite]
                 averages[general_column(name)] = average(scores) or 0.0
+        if all(f"{LM_EVAL}{name}" in tasks for name in KNOWN):
+            three = [tasks[f"{LM_EVAL}{name}"].score for name in KNOWN]
+            averages[general_column(TABLE_3)] = sum(three) / len(three)
     return found
 
 
@@ -207,24 +231,25 @@ def _reference(shown: Sequence[ScoreColumn]) -> list[Line]:
     places: dict[str, str] = {}
     for column in shown:
         places.setdefault(column.benchmark or column.key, column.key)
-    found: dict[tuple[str, str], list[Line]] = {}
-    for (paper, name, title, model), scores in _by_table(places).items():
-        own = found.setdefault((paper, name), [])
+    found: dict[tuple[str, ...], list[Line]] = {}
+    for (paper, name, title, model, kind), scores in _by_table(places).items():
+        own = found.setdefault((paper, name, kind), [])
         at = next((n for n, line in enumerate(own) if _agree(line.scores, scores)), None)
         if at is None:
             source = f"{_short(paper)}, {title}"
-            own.append(Line(model, scores, published=True, source=source))
+            own.append(Line(model, scores, published=True, source=source, kind=kind))
         else:
             own[at] = replace(own[at], scores={**scores, **own[at].scores})
     return [line for own in found.values() for line in own]
 
 
-def _by_table(places: Mapping[str, str]) -> dict[tuple[str, str, str, str], dict[str, float]]:
-    """The scores of each paper, model, table and name by column."""
-    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
+def _by_table(places: Mapping[str, str]) -> dict[tuple[str, ...], dict[str, float]]:
+    """The scores of each paper, model, table, name and kind by column."""
+    found: dict[tuple[str, ...], dict[str, float]] = {}
     for number in published():
         if place := places.get(_benchmark_of(number)):
-            key = (number.paper, number.hub or number.model, number.title, number.model)
+            name = number.hub or number.model
+            key = (number.paper, name, number.title, number.model, number.kind)
             found.setdefault(key, {}).setdefault(place, number.score)
     return found
 
@@ -245,4 +270,6 @@ def _benchmark_of(number: Published) -> str:
         return NEGATION_COLUMN
     if number.benchmark == GENERAL and number.suite:
         return general_column(number.suite)
+    if number.benchmark == LANGUAGE:
+        return general_column(TABLE_3)
     return number.benchmark

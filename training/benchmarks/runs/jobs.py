@@ -19,7 +19,12 @@ from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.measure import measure
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
-from training.benchmarks.runs.measured_models import FoundModel, inner_model, may_do_general
+from training.benchmarks.runs.measured_models import (
+    FoundModel,
+    inner_model,
+    may_do_general,
+    may_do_language,
+)
 from training.benchmarks.runs.paces import took, units
 from training.benchmarks.scorers.embedding_models import Cross
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
@@ -44,9 +49,9 @@ RERANKING = "Reranking"
 
 LONGEST_NAME = 150
 
-MOST_PARTS = 40
-"""Of a breakdown that the database keeps; SemAntoNeg has a thousand antonym pairs. The file with
-the rows has them all."""
+MOST_PARTS = 60
+"""Of a breakdown that the database keeps: MMLU has 57 subjects, SemAntoNeg a thousand antonym
+pairs. The file with the rows has them all."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,10 @@ class Job(NamedTuple):
     Attributes:
         items: how much of the progress it is.
         data_hash: of what it will be measured on.
+        general: it is one of mteb's tasks.
+        language: it is a task of lm_eval's, for language models.
+        require_data: raises HedgerowError where its data can't be had; called before the model is
+            loaded.
     """
 
     benchmark: str
@@ -81,9 +90,13 @@ class Job(NamedTuple):
     run: Callable[[Scorer, FoundModel, Step], BenchmarkResult]
     general: bool = False
     reranking: bool = False
+    language: bool = False
+    require_data: Callable[[RunContext, FoundModel], None] = lambda context, found: None
 
     def suits(self, found: FoundModel) -> bool:
         """Whether this model can do it."""
+        if self.language:
+            return may_do_language(found.architecture)
         if not self.general:
             return True
         if not may_do_general(found.architecture, found.choice.prompts):
@@ -114,11 +127,11 @@ def negation_job(opened: OpenData) -> Job:
     data_hash = benchmark.data_hash()
 
     def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
-        watch = _Watch(scorer, f"{benchmark.id}/{data_hash[:16]}/{_digest(found)}")
+        watch = _Watch(scorer, f"{benchmark.id}/{data_hash[:16]}/{digest(found)}")
         with watch:
             result = measure(benchmark, scorer, on_progress=step)
         context = step.context
-        name = f"{benchmark.id}-{data_hash[:16]}-{_digest(found)}.jsonl"
+        name = f"{benchmark.id}-{data_hash[:16]}-{digest(found)}.jsonl"
         write_result(result, context.folder / name)
         file = f"{context.run.folder}/{name}"
         return _row(context, found, result, opened, file=file, spent=watch.spent(benchmark, found))
@@ -186,10 +199,7 @@ def _row(
     file: str,
     spent: Mapping[str, Any],
 ) -> BenchmarkResult:
-    summary = result.summary
-    parts = summary["breakdowns"].items()
-    summary |= {
-        "breakdowns": {name: part for name, part in parts if len(part) <= MOST_PARTS},
+    summary = kept_parts(result.summary) | {
         "kind": result.kind,
         "interval": interval(result)._asdict(),
         "origin": opened.origin,
@@ -217,6 +227,12 @@ def _row(
     )
 
 
+def kept_parts(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A result's summary as the database keeps it."""
+    parts = summary["breakdowns"].items()
+    return {**summary, "breakdowns": {name: p for name, p in parts if len(p) <= MOST_PARTS}}
+
+
 def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
     """mteb's tasks of these suites and these single ones, each once.
 
@@ -232,15 +248,14 @@ def _general_job(task: Any) -> Job:
     facts = general.facts(task)
     suites = [name for name, own in SUITES.items() if facts.name in own]
 
+    def kept(context: RunContext, found: FoundModel) -> dict[str, Any]:
+        """Where mteb's results of this model are."""
+        folder = context.settings.data_folder / MTEB_FOLDER
+        return {"name": _mteb_name(found.name), "revision": found.hash, "folder": folder}
+
     def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
         context = step.context
-        (score,) = general.run_tasks(
-            inner_model(scorer),
-            [task],
-            name=_mteb_name(found.name),
-            revision=found.hash,
-            folder=context.settings.data_folder / MTEB_FOLDER,
-        )
+        (score,) = general.run_tasks(inner_model(scorer), [task], **kept(context, found))
         took = {"seconds": score.seconds, "cost": None}
         summary = facts._asdict() | {"suites": suites} | took
         return BenchmarkResult(
@@ -266,6 +281,7 @@ def _general_job(task: Any) -> Job:
         run,
         general=True,
         reranking=facts.type == RERANKING,
+        require_data=lambda context, found: general.require_data(task, **kept(context, found)),
     )
 
 
@@ -274,7 +290,7 @@ def _mteb_name(name: str) -> str:
     return (Path(name).name if Path(name).is_absolute() else name)[-LONGEST_NAME:]
 
 
-def _digest(found: FoundModel) -> str:
+def digest(found: FoundModel) -> str:
     """What tells the files of several models in one folder apart."""
     known_by = "\0".join((found.name, found.architecture, found.scoring))
     return hashlib.sha256(known_by.encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""Benchmarks as stored runs (kind ``benchmark``): asked for, carried out, stored one by one."""
+"""Benchmarks as stored runs (kind ``benchmark``), carried out: results stored one by one."""
 
 from __future__ import annotations
 
@@ -7,47 +7,31 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.generation.prompts import seed_prompts
-from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import WAITING, RunContext
-from db.models import BenchmarkResult, Run
-from db.runs import create_run, under_way
-from db.settings import Settings
-from training.benchmarks.catalogue import benchmark
-from training.benchmarks.data.sources import DataChoice, open_data, require_data
+from db.models import BenchmarkResult
+from training.benchmarks.data.sources import open_data
+from training.benchmarks.harness.names import LM_EVAL, title_of
+from training.benchmarks.harness.tasks import load_task
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
+from training.benchmarks.runs.language_jobs import language_job
 from training.benchmarks.runs.measured_models import (
-    CHAT,
     FoundModel,
     ModelChoice,
-    clean_model,
     find_model,
-    may_be_asked,
-    may_do_general,
-    require_fitting,
     scorer_of,
 )
-from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
+from training.benchmarks.runs.request import BenchmarkRequest
+from training.benchmarks.scorers.interface import Scorer
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
-from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
-from training.benchmarks.scorers.scoring import PROMPTED
-from training.benchmarks.tasks.general import SUITES
-from training.benchmarks.tasks.general_names import require_tasks
-from training.finetune.compute.devices import (
-    device_to_oneself,
-    free_memory,
-    share_the_processor,
-)
-
-KIND = "benchmark"
+from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
+from training.hub.offline import asked_once
 
 ResultKey = tuple[str, str, str, str, str]
 """Model, architecture, scoring, benchmark and hash of the data."""
@@ -69,128 +53,6 @@ class NotMeasured(HedgerowError):
 logger = logging.getLogger(__name__)
 
 
-class BenchmarkRequest(BaseModel):
-    """What a run measures: every model with every benchmark and task.
-
-    Attributes:
-        suites: of mteb's tasks, names in ``general.SUITES``.
-        tasks: single ones, by mteb's names.
-        budget: for the chat models; where it is spent, the run pauses.
-        asked_with: the prompts of language models; a stored run names the version of each.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    models: tuple[ModelChoice, ...] = ()
-    benchmarks: tuple[DataChoice, ...] = ()
-    suites: tuple[str, ...] = ()
-    tasks: tuple[str, ...] = ()
-    budget: Budget = Budget()
-    asked_with: PromptVersions = NEWEST_PROMPTS
-
-
-def request_benchmarks(
-    session: Session,
-    settings: Settings,
-    request: BenchmarkRequest,
-    *,
-    requested_by: int | None,
-    group: str = "",
-) -> Run:
-    """Store a run that measures each model with each benchmark and each task.
-
-    Args:
-        group: of the run that it is a part of.
-
-    Raises:
-        HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
-            then.
-    """
-    request = checked_request(session, settings, request)
-    request = _with_versions(session, settings, request)
-    run = create_run(
-        session,
-        kind=KIND,
-        parameters=request.model_dump(mode="json"),
-        requested_by=requested_by,
-        group=group,
-    )
-    for other in under_way(session, KIND):
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")
-    return run
-
-
-def checked_request(
-    session: Session, settings: Settings, request: BenchmarkRequest
-) -> BenchmarkRequest:
-    """The request as a run keeps it, if it can be carried out.
-
-    Raises:
-        HedgerowError: no model or nothing to measure, no such model folder, a model of another
-            architecture, no such benchmark, suite, task, file or release, or none of the models can
-            do mteb's tasks.
-    """
-    models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
-    for model in models:
-        require_fitting(session, settings, model)
-    data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
-    if not models:
-        raise HedgerowError("Expected at least one model to measure, found none; choose one.")
-    if not (data or request.suites or request.tasks):
-        raise HedgerowError("Expected at least one benchmark, found none; choose one.")
-    for name in request.suites:
-        _require_suite(name)
-    require_tasks(request.tasks)
-    general_asked = bool(request.suites or request.tasks)
-    if general_asked and not any(may_do_general(m.architecture, m.prompts) for m in models):
-        raise HedgerowError(
-            "Expected a model that embeds texts for mteb's tasks, with its own prompts, found "
-            "none; choose another model, or leave them out."
-        )
-    if data and not any(benchmark(choice.benchmark).asks == "relevance" for choice in data):
-        _require_own_prompts(models)
-    models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
-    return request.model_copy(
-        update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
-    )
-
-
-def _with_versions(
-    session: Session, settings: Settings, request: BenchmarkRequest
-) -> BenchmarkRequest:
-    """The request with the number of the newest version where none is named.
-
-    Raises:
-        HedgerowError: there is no such version, or no model is asked with prompts.
-    """
-    if any(may_be_asked(session, settings, model) for model in request.models):
-        seed_prompts(session)
-        return request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
-    if request.asked_with != NEWEST_PROMPTS:
-        raise HedgerowError(
-            "Expected versions of prompts with language models only (architectures "
-            f"{' and '.join(PROMPTED)}), found none of those; leave the versions out."
-        )
-    return request
-
-
-def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
-    """Refuse prompts that would change nothing: they go before queries and documents alone."""
-    if any(model.prompts != OWN_PROMPTS for model in models):
-        raise HedgerowError(
-            "Expected prompts for queries and documents with a benchmark that has such (NevIR, "
-            "ExcluIR) only, but these compare sentences; leave the prompts out."
-        )
-
-
-def _require_suite(name: str) -> None:
-    if name not in SUITES:
-        raise HedgerowError(
-            f"Expected a suite of mteb's tasks, found {name[:60]!r}; there are {', '.join(SUITES)}."
-        )
-
-
 def work(context: RunContext) -> dict[str, Any]:
     """Measure what this run has no result of yet (run kind ``benchmark``).
 
@@ -198,8 +60,8 @@ def work(context: RunContext) -> dict[str, Any]:
     then ends as failed, and does only what is missing when it is carried out again.
 
     Returns:
-        ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do mteb's
-        tasks); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
+        ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do some of the
+        tasks of general ability); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
 
     Raises:
         NotMeasured: something could not be measured.
@@ -210,6 +72,11 @@ def work(context: RunContext) -> dict[str, Any]:
     context.update(0, 0, "Reading the benchmarks.")
     task = _Work(context, request)
     task.carry_out()
+    if not (task.problems or task.stored):
+        raise HedgerowError(
+            "None of these models can do any of these tasks: mteb's are for models that embed "
+            "texts, lm_eval's for language models; choose others."
+        )
     if task.problems:
         raise NotMeasured(task.problems, measured=len(task.stored))
     result = {"run": context.run.id, "measured": len(task.stored), "left_out": task.left_out}
@@ -240,7 +107,7 @@ class _Work:
         accounts: of the chat models.
         stored: (model, architecture, scoring, benchmark, data hash) of this run's results.
         problems: the model and a sentence on each.
-        left_out: titles of models that can't do mteb's tasks.
+        left_out: titles of models that can't do some of the tasks of general ability.
     """
 
     def __init__(self, context: RunContext, request: BenchmarkRequest) -> None:
@@ -257,6 +124,12 @@ class _Work:
             ]
         self.jobs = [negation_job(opened) for opened in data]
         self.jobs += general_jobs(request.suites, request.tasks)
+        for name in request.language_tasks:
+            context.update(0, 0, f"Reading {title_of(LM_EVAL + name)}.")
+            try:
+                self.jobs.append(language_job(load_task(name, request.folder_of_tasks)))
+            except HedgerowError as error:
+                self._failed(request.models[0].name, name, error)
         self.items = sum(job.items for job in self.jobs)
 
     def carry_out(self) -> None:
@@ -274,7 +147,10 @@ class _Work:
         todo = [job for job in self.jobs if job.suits(found)]
         if len(todo) < len(self.jobs):
             self.left_out.append(found.title)
-        if all(self._key(found, job) in self.stored for job in todo):
+        todo = [job for job in todo if self._key(found, job) not in self.stored]
+        with asked_once() if any(job.general for job in todo) else nullcontext():
+            todo = [job for job in todo if self._has_data(found, job)]
+        if not todo:
             return
         with self._device(number, choice):
             self._say(number, f"{found.title}: loading it.")
@@ -286,6 +162,15 @@ class _Work:
             with stopping(scorer, self.context.check):
                 for job in todo:
                     self._job(number, found, job, scorer)
+
+    def _has_data(self, found: FoundModel, job: Job) -> bool:
+        """Whether a job's data can be had; where they can't, that is one of the problems."""
+        try:
+            job.require_data(self.context, found)
+        except HedgerowError as error:
+            self._failed(found.title, f"{found.title}, {job.title}", error)
+            return False
+        return True
 
     def _job(self, number: int, found: FoundModel, job: Job, scorer: Scorer) -> None:
         """Measure one thing, unless it is there already."""

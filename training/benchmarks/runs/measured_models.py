@@ -242,6 +242,15 @@ def may_do_general(architecture: str, prompts: Prompts) -> bool:
     return architecture in ("", *GENERAL) and prompts == OWN_PROMPTS
 
 
+def may_do_language(architecture: str) -> bool:
+    """Whether lm_eval's tasks can be run with it: they need the likelihood of any text.
+
+    Args:
+        architecture: '' where the model's files have yet to say it.
+    """
+    return architecture in ("", Causal.architecture)
+
+
 ACCOUNT = "spent.txt"
 """In the folder of a run."""
 
@@ -294,3 +303,17 @@ def inner_model(scorer: Scorer) -> Any:
             "choose another model, or leave them out."
         )
     return scorer.model
+
+
+def language_model(scorer: Scorer) -> tuple[Any, Any]:
+    """The model and the tokenizer that lm_eval is handed.
+
+    Raises:
+        HedgerowError: the scorer has none.
+    """
+    if not isinstance(scorer, Causal):
+        raise HedgerowError(
+            f"Expected a language model for lm_eval's tasks, found {scorer.architecture}; choose "
+            "another model, or leave them out."
+        )
+    return scorer.model, scorer.tokenizer

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.encoders.model_folders import NO_HUB, unreachable
 from db.errors import HedgerowError, RunCancelled
 from training.benchmarks.results.metrics import POINTS
-from training.hub.offline import asked_once
+from training.hub.offline import asked_once, in_cache
 
 if TYPE_CHECKING:
     from mteb.abstasks.abstask import AbsTask
@@ -229,6 +229,30 @@ def _like(error: Exception) -> str:
     return f" (is it {found[1]!r}?)" if found else ""
 
 
+def require_data(task: AbsTask, *, name: str, revision: str, folder: Path) -> None:
+    """Refuse a task whose data set is not here while the model hub can't be reached.
+
+    One that has a result already needs no data. Asking costs nothing, and loading a model may take
+    minutes.
+
+    Args:
+        name, revision, folder: as in `run_tasks`.
+
+    Raises:
+        HedgerowError: that.
+    """
+    about = task.metadata
+    where = str(about.dataset["path"])
+    if _mteb().ResultCache(cache_path=folder).load_task_result(about.name, name, revision) is None:
+        with asked_once() as reached:
+            if not reached and not in_cache(where):
+                raise HedgerowError(_not_here(about.name))
+
+
+def _not_here(task: str) -> str:
+    return f"The data set of {task} {NO_HUB}; connect to the network and run the benchmark again."
+
+
 def run_tasks(
     model: Any,
     chosen: Sequence[AbsTask],
@@ -278,10 +302,7 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
         raise
     except Exception as error:  # data sets, the hub and a model can fail in any way
         if unreachable(error):
-            raise HedgerowError(
-                f"The data set of {task.metadata.name} {NO_HUB}; connect to the network and run "
-                "the benchmark again."
-            ) from error
+            raise HedgerowError(_not_here(task.metadata.name)) from error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise HedgerowError(
             f"Could not run {task.metadata.name} ({type(error).__name__}: {reason}); its data come "

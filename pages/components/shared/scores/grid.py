@@ -11,6 +11,7 @@ from markupsafe import Markup
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from training.benchmarks.results.paper_tables import DECIMALS, Line, ScoreCell, cells
+from training.benchmarks.results.spending import details
 
 LEGEND = (
     "Points from 0 to 100 (correlations from −100). Bold: the best measured model of a column; "
@@ -32,26 +33,27 @@ class Head(NamedTuple):
     below: tuple[str, ...] = ()
 
 
-def show(lines: Sequence[Line], heads: Mapping[str, Head]) -> None:
+def show(lines: Sequence[Line], heads: Mapping[str, Head], more: Sequence[str] = ()) -> None:
     """Draw the table; published lines come last, below a line that says so.
 
     Args:
         heads: of the columns, by what the lines' scores are of.
+        more: titles of columns before these, out of ``spending.DETAILS``.
     """
     table = cells(lines, list(heads))
     rows = list(zip(lines, table, strict=True))
-    measured = [_row(line, found, heads) for line, found in rows if not line.published]
-    published = [_row(line, found, heads) for line, found in rows if line.published]
+    measured = [_row(line, found, heads, more) for line, found in rows if not line.published]
+    published = [_row(line, found, heads, more) for line, found in rows if line.published]
     markup.show(
         Markup(
             '<div class="hg-scores" tabindex="0" role="region" aria-label="Scores"><table>'
             "<thead><tr>{}</tr></thead><tbody>{}</tbody>{}</table></div>"
-        ).format(_heads(heads), join(measured), _published(published, len(heads)))
+        ).format(_heads(heads, more), join(measured), _published(published, len(more) + len(heads)))
     )
 
 
-def _heads(heads: Mapping[str, Head]) -> Markup:
-    cells = [Markup('<th scope="col">Model</th>')]
+def _heads(heads: Mapping[str, Head], more: Sequence[str]) -> Markup:
+    cells = [Markup('<th scope="col">{}</th>').format(title) for title in ("Model", *more)]
     cells += [
         Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_small, head.below)))
         for head in heads.values()
@@ -68,10 +70,14 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
     ).format(columns + 1, join(rows))
 
 
-def _row(line: Line, found: Mapping[str, ScoreCell], heads: Mapping[str, Head]) -> Markup:
+def _row(
+    line: Line, found: Mapping[str, ScoreCell], heads: Mapping[str, Head], more: Sequence[str]
+) -> Markup:
     note = f"trained from {line.base}" if line.base else line.source
+    told = [Markup("<td>{}</td>").format(text) for text in details(line, more, list(heads))]
+    scores = [_cell(found.get(column)) for column in heads]
     return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
-        line.model, _small(note), join([_cell(found.get(column)) for column in heads])
+        line.model, _small(note), join([*told, *scores])
     )
 
 

@@ -10,29 +10,35 @@ from pages.components.shared.scores import grid
 from training.benchmarks.results.paper_tables import Line, latex
 from training.benchmarks.results.score_file import as_table, titles
 from training.benchmarks.results.score_table import ScoreColumn, unlike_published
+from training.benchmarks.results.spending import details
 
 LONGEST_DATA = 28
 """Characters of a data set's name in the head of a column."""
 
 
-def draw(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> None:
+def draw(
+    made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str, more: Sequence[str] = ()
+) -> None:
     """The table, what its marks mean, and its files.
 
     Args:
         name: of the files, without an ending.
+        more: columns before the scores, out of ``spending.DETAILS``.
     """
     heads = {column.key: grid.Head(column.title, _below(column)) for column in found}
-    grid.show(made, heads)
+    grid.show(made, heads, more)
     said = grid.LEGEND
     if any(line.intervals for line in made):
         said += " Below a score: its 95% bootstrap interval."
     if any(line.base for line in made):
         said += " Beside it: the difference to the model that it was trained from."
     st.caption(said)
-    _files(made, found, name=name)
+    _files(made, found, name=name, more=more)
 
 
-def _files(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> None:
+def _files(
+    made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str, more: Sequence[str]
+) -> None:
     """The table as files, and a note where its published numbers are of other data."""
     note = _note(made, found)
     if note:
@@ -47,11 +53,13 @@ def _files(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> 
             type="tertiary",
             icon=":material/download:",
             on_click="ignore",
-            help="One row a score, with its interval, data and base model.",
+            help="One row a score, with its interval, data, base model, time and cost.",
         )
         st.download_button(
             "LaTeX",
-            lambda: latex(made, titles(found), caption=note).encode(),
+            lambda: latex(
+                made, titles(found), caption=note, details=_details(made, found, more)
+            ).encode(),
             f"{name}.tex",
             "application/x-tex",
             key="bench-latex",
@@ -60,6 +68,14 @@ def _files(made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str) -> 
             on_click="ignore",
             help="The table as above; needs the package booktabs.",
         )
+
+
+def _details(
+    made: Sequence[Line], found: Sequence[ScoreColumn], more: Sequence[str]
+) -> dict[str, list[str]]:
+    """The columns before the scores: title → a text a line."""
+    keys = [column.key for column in found]
+    return {title: [details(line, [title], keys)[0] for line in made] for title in more}
 
 
 def _note(made: Sequence[Line], found: Sequence[ScoreColumn]) -> str:

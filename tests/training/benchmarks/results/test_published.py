@@ -10,7 +10,7 @@ from training.benchmarks.catalogue import (
     NEGATION_AVERAGE,
     benchmark,
 )
-from training.benchmarks.results.published import GENERAL, LLM, NEGATION, SEMANTONEG, published
+from training.benchmarks.results.published import GENERAL, LANGUAGE, NEGATION, SEMANTONEG, published
 from training.benchmarks.tasks.general import TaskScore, average
 
 MISPRINTED = {
@@ -37,7 +37,7 @@ def test_every_number_is_of_something_and_marked() -> None:
     ids = {entry.id for entry in BENCHMARKS}
     for number in published():
         kind = number.benchmark.partition(":")[0]
-        assert number.benchmark in ids or kind in (NEGATION, GENERAL, LLM)
+        assert number.benchmark in ids or kind in (NEGATION, GENERAL, LANGUAGE)
         assert number.published and number.paper and number.title and number.label
         assert -100 <= number.score <= 100
     assert len(published()) == 283

@@ -31,9 +31,9 @@ from training.benchmarks.runs.cost_forecast import (
     Chats,
     plan_benchmarks,
 )
-from training.benchmarks.runs.lifecycle import KIND
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.runs.paces import LETTERS_PER_SECOND
+from training.benchmarks.runs.request import KIND
 from training.benchmarks.tasks.excluir import ExcluIR, Exclusion
 from training.models.size import BUILT_IN_WEIGHT, weight_of
 

@@ -40,8 +40,9 @@ from training.benchmarks.data.sources import DataChoice, open_data
 from training.benchmarks.results.measure import measure
 from training.benchmarks.results.queries import Scored, full_result, newest, of_run
 from training.benchmarks.runs import lifecycle
-from training.benchmarks.runs.lifecycle import BenchmarkRequest, work
+from training.benchmarks.runs.lifecycle import work
 from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.token_maps import token_matrix
 from training.benchmarks.scorers.architecture import load_scorer
 from training.benchmarks.scorers.lexical import TfIdf
@@ -393,9 +394,7 @@ def test_what_cannot_be_asked_for(
     engine: Engine, settings: Settings, asked: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(HedgerowError, match=said), writing(engine) as session:
-        lifecycle.request_benchmarks(
-            session, settings, BenchmarkRequest(**asked), requested_by=None
-        )
+        request_benchmarks(session, settings, BenchmarkRequest(**asked), requested_by=None)
     with reading(engine) as session:
         assert session.get(Run, 1) is None
 

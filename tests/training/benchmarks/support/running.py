@@ -14,8 +14,9 @@ from db.models import Run
 from db.settings import Settings
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows
 from training.benchmarks.data.sources import DataChoice, keep_data
-from training.benchmarks.runs.lifecycle import KIND, BenchmarkRequest, request_benchmarks, work
+from training.benchmarks.runs.lifecycle import work
 from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
 
 
 def lines(rows: list[dict[str, Any]]) -> bytes:

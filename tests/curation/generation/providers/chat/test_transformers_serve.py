@@ -4,17 +4,11 @@ What such a model writes is nonsense: each answer goes the way of those that can
 """
 
 import json
-import os
 import random
-import socket
 import string
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -29,10 +23,10 @@ from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Variant
 from tests.curation.generation.test_run import carry_out, unmeasured  # noqa: F401
 from tests.support.factories import add_anchor
+from tests.support.servers.transformers_server import transformers_server
 
 TEMPLATE = "{% for message in messages %}{{ message['content'] }} <end>{% endfor %}"
 WIDTH = 16
-START_SECONDS = 180
 
 
 def make_model(folder: Path) -> None:
@@ -102,33 +96,8 @@ def served_model(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The address of a server with such a model, and the model's name there."""
     folder = tmp_path / "model"
     make_model(folder)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(folder)]
-    log = tmp_path / "serve.txt"
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
-            stdout=out,
-            stderr=out,
-            env=os.environ | {"HF_HUB_OFFLINE": "1"},
-        )
-    try:
-        until = time.monotonic() + START_SECONDS
-        while not is_up(port):
-            assert server.poll() is None and time.monotonic() < until, log.read_text()
-            time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/v1", str(folder)
-    finally:
-        server.kill()
-        server.wait()
-
-
-def is_up(port: int) -> bool:
-    try:
-        return urlopen(f"http://127.0.0.1:{port}/health").status == 200
-    except OSError:
-        return False
+    with transformers_server(folder, log=tmp_path / "serve.txt") as address:
+        yield address, str(folder)
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""General ability of language models: tasks of lm-evaluation-harness (the package ``lm_eval``)."""

@@ -1,0 +1,103 @@
+"""Names of the harness's tasks that are offered, and how HedgeTriple's Table 3 asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from db.errors import HedgerowError
+
+LM_EVAL = "lm_eval:"
+"""Before the name of a task, in commands and in the ids of results."""
+
+
+class KnownTask(NamedTuple):
+    """A task of Table 3.
+
+    Attributes:
+        name: the harness's name for it.
+        title: as the paper calls it.
+        folder: with its definition, in the harness's folder of tasks.
+        shots: solved examples in the prompt.
+        metric, filter: whose figure is the score; the filter reads the answer out of what the model
+            wrote.
+        data: its data set on the model hub.
+        items: that it has there.
+        holds: what they are, for people.
+    """
+
+    name: str
+    title: str
+    folder: str
+    shots: int
+    metric: str
+    filter: str
+    data: str
+    items: int
+    holds: str
+
+
+KNOWN: Mapping[str, KnownTask] = {
+    task.name: task
+    for task in (
+        KnownTask(
+            *("mmlu", "MMLU (5-shot)", "mmlu/default", 5, "acc", "none"),
+            *("cais/mmlu", 14_042, "questions on 57 subjects, each with four choices"),
+        ),
+        KnownTask(
+            *("hellaswag", "HellaSwag (0-shot)", "hellaswag", 0, "acc_norm", "none"),
+            *("Rowan/hellaswag", 10_042, "beginnings of a text, each with four endings"),
+        ),
+        KnownTask(
+            *("gsm8k", "GSM8K (5-shot, CoT)", "gsm8k", 5, "exact_match", "strict-match"),
+            *("openai/gsm8k", 1_319, "problems whose solution the model writes"),
+        ),
+    )
+}
+"""The paper takes the harness's defaults (§5.2) and names no metrics. These are the ones that the
+Open LLM Leaderboard reported."""
+
+TABLE_3 = "table3"
+
+LANGUAGE_SUITES: Mapping[str, tuple[str, ...]] = {TABLE_3: tuple(KNOWN)}
+
+
+def title_of(benchmark: str) -> str:
+    """What the task of a result is called, by the id of its benchmark; '' for any other id."""
+    if not benchmark.startswith(LM_EVAL):
+        return ""
+    name = benchmark.removeprefix(LM_EVAL)
+    return KNOWN[name].title if name in KNOWN else name
+
+
+def tasks_of(name: str) -> tuple[str, ...]:
+    """The tasks that a name means: those of a suite, or the one task."""
+    return LANGUAGE_SUITES.get(name, (name,))
+
+
+def require_harness() -> None:
+    """Refuse to go on without the package.
+
+    Raises:
+        HedgerowError: it is not installed.
+    """
+    if find_spec("lm_eval") is None:
+        raise HedgerowError(
+            "The general ability of language models is measured by the package lm_eval, which is "
+            "not installed; run: pip install 'hedgerow[lm-eval]'"
+        )
+
+
+def require_known(names: Sequence[str]) -> None:
+    """Check that these are tasks of Table 3.
+
+    Raises:
+        HedgerowError: one is not.
+    """
+    for name in names:
+        if name not in KNOWN:
+            raise HedgerowError(
+                f"Expected a task of lm_eval ({', '.join(KNOWN)}) or the suite {TABLE_3}, found "
+                f"{name[:60]!r}; for a task of your own, name its folder, too."
+            )

@@ -1,0 +1,163 @@
+"""Tasks of one's own: a folder with a YAML file a task, as the harness reads them, without code.
+
+The harness runs Python that such a file names. Here a file may only say where the data are and how
+an item becomes a prompt, and its templates run in Jinja's sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from db.errors import HedgerowError, first_line
+from training.benchmarks.harness.names import KNOWN
+
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "multiple_choice": ("acc", "acc_norm"),
+    "generate_until": ("exact_match",),
+}
+"""By ``output_type``: metrics that call an item right or wrong; the first is the default."""
+
+FIELDS = frozenset(
+    {
+        *("task", "task_alias", "tag", "metadata", "output_type", "num_fewshot", "repeats"),
+        *("dataset_path", "dataset_name", "dataset_kwargs"),
+        *("training_split", "validation_split", "test_split", "fewshot_split", "fewshot_config"),
+        *("description", "doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix"),
+        *("target_delimiter", "fewshot_delimiter"),
+        *("metric_list", "filter_list", "generation_kwargs"),
+    }
+)
+"""Of a task's file. Others name code, other files, or pictures and sound."""
+
+METRIC_FIELDS = frozenset(
+    {
+        *("metric", "aggregation", "higher_is_better"),
+        *("ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore"),
+    }
+)
+
+FORMATS = ("json", "csv", "parquet", "text")
+"""Of data in files, as ``dataset_path``."""
+
+WHERE = frozenset({"data_files", "revision"})
+"""What ``dataset_kwargs`` may hold."""
+
+_ON_THE_HUB = re.compile(r"[\w.-]+/[\w.-]+")
+
+LARGEST = 1_000_000
+"""Bytes of a task's file."""
+
+
+def own_task(folder: Path, name: str) -> dict[str, Any]:
+    """The definition of a task, as the harness takes it; paths of its data start from its folder.
+
+    Raises:
+        HedgerowError: no such folder or task, a file can't be read, or a task takes code or what
+            is not known here.
+    """
+    found = _by_name(folder)
+    if name not in found:
+        known = ", ".join(sorted(found))[:200] or "none"
+        raise HedgerowError(
+            f"Expected the task {name[:60]!r} in {str(folder)[:200]!r}, found {known}; a task's "
+            "name is in its file, after 'task:'."
+        )
+    path, values = found[name]
+    return _checked(path, values)
+
+
+def own_names(folder: Path) -> list[str]:
+    """The tasks of a folder; one that is called like a task of Table 3 is not among them.
+
+    Raises:
+        HedgerowError: no such folder, or a file can't be read or takes code.
+    """
+    return sorted(name for name in _by_name(folder) if name not in KNOWN)
+
+
+def _by_name(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """The tasks of a folder with their files: those that are a mapping with a name."""
+    if not os.path.isdir(folder):
+        raise HedgerowError(
+            f"Expected a folder with tasks of lm_eval (YAML files), found none at "
+            f"{str(folder)[:200]!r}; check the path."
+        )
+    paths = sorted({*folder.glob("*.yaml"), *folder.glob("*.yml")})
+    read = [(path, _read(path)) for path in paths]
+    return {
+        str(values["task"]): (path, values)
+        for path, values in read
+        if isinstance(values, dict) and "task" in values
+    }
+
+
+def _read(path: Path) -> Any:
+    import yaml  # noqa: PLC0415  (the harness needs it, too)
+
+    try:
+        if path.stat().st_size > LARGEST:
+            raise HedgerowError(
+                f"Expected a task of at most {LARGEST:,} bytes in {path.name!r}, found more; put "
+                "the data into a file of their own."
+            )
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.constructor.ConstructorError as error:
+        raise HedgerowError(
+            f"Expected a task without code in {path.name!r}, found {str(error.problem)[:120]!r}; "
+            "Hedgerow runs no Python of a task."
+        ) from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise HedgerowError(
+            f"Expected a task as YAML in {path.name!r}, found {first_line(error)}; correct it."
+        ) from error
+
+
+def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    if odd := sorted(str(name) for name in values if name not in FIELDS):
+        raise _wrong(path, f"fields that say no more than data and prompts, found {odd[0][:60]!r}")
+    kind = values.get("output_type", "generate_until")
+    if kind not in METRICS:
+        raise _wrong(path, f"output_type {' or '.join(METRICS)}, found {str(kind)[:60]!r}")
+    metrics = values.get("metric_list") or [{"metric": METRICS[kind][0]}]
+    for metric in metrics:
+        name = metric.get("metric") if isinstance(metric, dict) else metric
+        if name not in METRICS[kind] or not set(metric) <= METRIC_FIELDS:
+            raise _wrong(
+                path, f"a metric out of {', '.join(METRICS[kind])}, found {str(name)[:60]!r}"
+            )
+    marked = [metric | {"aggregation": "mean", "higher_is_better": True} for metric in metrics]
+    return values | {"output_type": kind, "metric_list": marked} | _data(path, values)
+
+
+def _data(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the data are: in files, or in a data set on the hub."""
+    source, how = str(values.get("dataset_path")), values.get("dataset_kwargs") or {}
+    if not isinstance(how, dict) or not how.keys() <= WHERE:
+        raise _wrong(path, f"no dataset_kwargs but {' and '.join(sorted(WHERE))}, found others")
+    if source in FORMATS:
+        files = how.get("data_files")
+        return {"dataset_kwargs": how | {"data_files": _here(path.parent, files)}}
+    if not _ON_THE_HUB.fullmatch(source) or os.path.exists(source):
+        raise _wrong(
+            path,
+            f"dataset_path {', '.join(FORMATS)} or a data set of the model hub, found "
+            f"{source[:60]!r}",
+        )
+    return {}
+
+
+def _here(folder: Path, files: Any) -> Any:
+    """Names of files, as paths."""
+    if isinstance(files, dict):
+        return {split: _here(folder, names) for split, names in files.items()}
+    if isinstance(files, list):
+        return [_here(folder, name) for name in files]
+    return str(folder / str(files))
+
+
+def _wrong(path: Path, expected: str) -> HedgerowError:
+    return HedgerowError(f"Expected {expected}, in the task {path.name!r}; correct it.")

@@ -1,0 +1,180 @@
+"""What a run of benchmarks is asked for (kind ``benchmark``): stored once it can be carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from curation.generation.prompts import seed_prompts
+from curation.generation.request import Budget
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import create_run, under_way
+from db.settings import Settings
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.data.sources import DataChoice, require_data
+from training.benchmarks.harness.tasks import require_task
+from training.benchmarks.runs.measured_models import (
+    CHAT,
+    ModelChoice,
+    clean_model,
+    may_be_asked,
+    may_do_general,
+    may_do_language,
+    require_fitting,
+)
+from training.benchmarks.scorers.interface import OWN_PROMPTS
+from training.benchmarks.scorers.prompted.causal import Causal
+from training.benchmarks.scorers.prompted.wording import NEWEST_PROMPTS, PromptVersions
+from training.benchmarks.scorers.scoring import PROMPTED
+from training.benchmarks.tasks.general import SUITES
+from training.benchmarks.tasks.general_names import require_tasks
+
+KIND = "benchmark"
+
+
+class BenchmarkRequest(BaseModel):
+    """What a run measures: every model with every benchmark and task.
+
+    Attributes:
+        suites: of mteb's tasks, names in ``general.SUITES``.
+        tasks: single ones, by mteb's names.
+        language_tasks: of lm_eval's, for language models.
+        tasks_folder: with definitions of those that are not in ``harness.names.KNOWN``.
+        budget: for the chat models; where it is spent, the run pauses.
+        asked_with: the prompts of language models; a stored run names the version of each.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    models: tuple[ModelChoice, ...] = ()
+    benchmarks: tuple[DataChoice, ...] = ()
+    suites: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    language_tasks: tuple[str, ...] = ()
+    tasks_folder: str = Field(default="", max_length=1000)
+    budget: Budget = Budget()
+    asked_with: PromptVersions = NEWEST_PROMPTS
+
+    @property
+    def folder_of_tasks(self) -> Path | None:
+        """As `load_task` takes it."""
+        return Path(self.tasks_folder) if self.tasks_folder else None
+
+
+def request_benchmarks(
+    session: Session,
+    settings: Settings,
+    request: BenchmarkRequest,
+    *,
+    requested_by: int | None,
+    group: str = "",
+) -> Run:
+    """Store a run that measures each model with each benchmark and each task.
+
+    Args:
+        group: of the run that it is a part of.
+
+    Raises:
+        HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
+            then.
+    """
+    request = checked_request(session, settings, request)
+    request = _with_versions(session, settings, request)
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=request.model_dump(mode="json"),
+        requested_by=requested_by,
+        group=group,
+    )
+    for other in under_way(session, KIND):
+        if other.id != run.id and other.parameters == run.parameters:
+            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")
+    return run
+
+
+def checked_request(
+    session: Session, settings: Settings, request: BenchmarkRequest
+) -> BenchmarkRequest:
+    """The request as a run keeps it, if it can be carried out.
+
+    Raises:
+        HedgerowError: no model or nothing to measure, no such model folder, a model of another
+            architecture, no such benchmark, suite, task, file or release, or none of the models can
+            do mteb's tasks, or lm_eval's.
+    """
+    models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
+    for model in models:
+        require_fitting(session, settings, model)
+    data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
+    if not models:
+        raise HedgerowError("Expected at least one model to measure, found none; choose one.")
+    if not (data or request.suites or request.tasks or request.language_tasks):
+        raise HedgerowError("Expected at least one benchmark, found none; choose one.")
+    for name in request.suites:
+        _require_suite(name)
+    require_tasks(request.tasks)
+    general_asked = bool(request.suites or request.tasks)
+    if general_asked and not any(may_do_general(m.architecture, m.prompts) for m in models):
+        raise HedgerowError(
+            "Expected a model that embeds texts for mteb's tasks, with its own prompts, found "
+            "none; choose another model, or leave them out."
+        )
+    if request.language_tasks:
+        _require_language_tasks(request, models)
+    if data and not any(benchmark(choice.benchmark).asks == "relevance" for choice in data):
+        _require_own_prompts(models)
+    models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
+    return request.model_copy(
+        update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
+    )
+
+
+def _with_versions(
+    session: Session, settings: Settings, request: BenchmarkRequest
+) -> BenchmarkRequest:
+    """The request with the number of the newest version where none is named.
+
+    Raises:
+        HedgerowError: there is no such version, or no model is asked with prompts.
+    """
+    if any(may_be_asked(session, settings, model) for model in request.models):
+        seed_prompts(session)
+        return request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
+    if request.asked_with != NEWEST_PROMPTS:
+        raise HedgerowError(
+            "Expected versions of prompts with language models only (architectures "
+            f"{' and '.join(PROMPTED)}), found none of those; leave the versions out."
+        )
+    return request
+
+
+def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
+    """Refuse prompts that would change nothing: they go before queries and documents alone."""
+    if any(model.prompts != OWN_PROMPTS for model in models):
+        raise HedgerowError(
+            "Expected prompts for queries and documents with a benchmark that has such (NevIR, "
+            "ExcluIR) only, but these compare sentences; leave the prompts out."
+        )
+
+
+def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelChoice]) -> None:
+    """Refuse what lm_eval can't measure, before a model is loaded."""
+    for name in request.language_tasks:
+        require_task(name, request.folder_of_tasks)
+    if not any(may_do_language(model.architecture) for model in models):
+        raise HedgerowError(
+            f"Expected a language model ({Causal.architecture}) for lm_eval's tasks, found none; "
+            "choose another model, or leave them out."
+        )
+
+
+def _require_suite(name: str) -> None:
+    if name not in SUITES:
+        raise HedgerowError(
+            f"Expected a suite of mteb's tasks, found {name[:60]!r}; there are {', '.join(SUITES)}."
+        )
