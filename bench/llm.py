@@ -1,16 +1,16 @@
 """Finetuning a language model on question pairs, against a plain script with trl's SFTTrainer.
 
-    python -m bench.llm [--model FOLDER] [--pairs 200] [--epochs 1] [--rounds 3]
+    python -m bench.llm [--model FOLDER] [--pairs 200] [--epochs 1] [--rounds 5]
 
 Ours is a stored run as `hedgerow llm train` carries it out: progress, curves, checkpoints, a wish
 to cancel read at each step. The baseline is the script that trl's guide shows, with the same model,
 adapter, pairs, batches and precision. Without --model both train a Llama of a million random
 weights, made here. Nothing is measured meanwhile, and loading does not count. The two take turns.
-Prints tokens a second (the medians of the rounds) and their ratio. Expected: at least 0.95.
+Prints tokens a second (of the fastest round, since other work on the machine can only slow one
+down) and their ratio. Expected: at least 0.95.
 """
 
 import argparse
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path)
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--epochs", type=float, default=1.0)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     seconds: dict[str, list[float]] = {"hedgerow": [], "SFTTrainer": []}
     with tempfile.TemporaryDirectory() as folder:
@@ -116,10 +116,10 @@ def main() -> None:
             seconds["SFTTrainer"].append(taken)
         engine.dispose()
     print(f"{len(pairs):,} question pairs, {tokens:,} tokens in {options.epochs:g} epochs")
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
-    for name, median in medians.items():
-        print(f"{name:11} {tokens / median:9,.0f} tokens/s {median:7.1f} s")
-    ratio = medians["SFTTrainer"] / medians["hedgerow"]
+    fastest = {name: min(times) for name, times in seconds.items()}
+    for name, best in fastest.items():
+        print(f"{name:11} {tokens / best:9,.0f} tokens/s {best:7.1f} s")
+    ratio = fastest["SFTTrainer"] / fastest["hedgerow"]
     print(f"hedgerow / SFTTrainer  {ratio:.2f} (at least {LIMIT})")
 
 

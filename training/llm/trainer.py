@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from datasets import Dataset, disable_progress_bars
 from peft import LoraConfig, TaskType  # noqa: TID253
-from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: TID253
 from transformers import PrinterCallback  # noqa: TID253
 from trl import SFTConfig, SFTTrainer  # noqa: TID253  (the base class)
 
@@ -152,8 +150,7 @@ class QuestionTrainer(SFTTrainer):
         """
         step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
         checkpoints.remove(self.fit.folder, but=step)
-        with _attention_for(self.args.device.type):
-            self._go_on(step)
+        self._go_on(step)
         self.model.eval()
         trained = (weights for weights in self.model.parameters() if weights.requires_grad)
         if not all(bool(weights.isfinite().all()) for weights in trained):
@@ -216,15 +213,6 @@ class QuestionTrainer(SFTTrainer):
         step, position = self.state.global_step, TrainingPosition()
         with checkpoints.whole(self.fit.folder, step, position=position, of=self.fit.identity):
             super()._save_checkpoint(model, trial)
-
-
-def _attention_for(device: str) -> AbstractContextManager[Any]:
-    """On a CPU, not PyTorch's fused attention, whose way back is slow with short texts.
-
-    It holds while steps are taken, not only for the way there: gradient checkpointing computes the
-    same again on the way back.
-    """
-    return sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()
 
 
 def lora_config(recipe: LanguageRecipe) -> LoraConfig:
