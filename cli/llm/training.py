@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 import typer
 from sqlalchemy import Engine
 
-from cli.models.language_figures import figures_table
+from cli.llm.figures import figures_table
 from cli.shared.home import asked_by, open_home
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
@@ -94,7 +94,13 @@ def train_language_model(
     where = [f"The adapter is in {result['model']}."]
     if result["merged"]:
         where.append(f"The merged model is in {result['merged']}.")
-    show(result, as_json, *sentences(KIND, result), *figures_table(result["looks"]), *where)
+    show(
+        result,
+        as_json,
+        *sentences(KIND, result, more=False),
+        *figures_table(result["looks"]),
+        *where,
+    )
 
 
 def _outlook(engine: Engine, request: LanguageRequest) -> Outlook:
