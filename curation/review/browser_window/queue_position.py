@@ -48,6 +48,8 @@ class Panel(StrEnum):
     REJECT = "reject"
     RETYPE = "retype"
     NOTE = "note"
+    DISCUSS = "discuss"
+    WORDING = "wording"
     WRITE = "write"
     LAST = "last"
     OPINION = "opinion"

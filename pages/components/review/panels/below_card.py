@@ -35,6 +35,7 @@ KEYS = (
     ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
     ("W", "write a variant of your own for this anchor"),
     ("N", "add a note without deciding; where nothing is left, go on"),
+    ("D", "mark the card “discuss”, with a remark if you like; on a marked card, lift the mark"),
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
@@ -61,6 +62,8 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         _retype(state, focus, shown)
     elif state.panel is Panel.NOTE:
         _note(state, shown)
+    elif state.panel is Panel.DISCUSS:
+        _discuss(state, shown)
     elif state.panel is Panel.WRITE:
         editors.own(state, focus, shown)
     elif state.panel is Panel.LAST:
@@ -126,6 +129,25 @@ def _note(state: ReviewState, shown: ShownCard) -> None:
         pressed = _form_buttons("Add the note", shown)
     if pressed.save:
         state.note(shown, text)
+    _finish(state, pressed)
+
+
+def _discuss(state: ReviewState, shown: ShownCard) -> None:
+    with (
+        st.container(key=f"type-here-{shown.action_id}"),
+        st.form(f"discuss-{state.form_id}", enter_to_submit=True),
+    ):
+        remark = st.text_area(
+            "What is there to discuss? (optional)",
+            max_chars=MAX_NOTE,
+            key=f"discuss-{state.form_id}",
+        )
+        st.caption(
+            "It decides nothing. The card is on the Adjudicate page until the mark is lifted."
+        )
+        pressed = _form_buttons("Mark “discuss”", shown)
+    if pressed.save:
+        state.mark(shown, remark)
     _finish(state, pressed)
 
 
