@@ -3,7 +3,6 @@
 import streamlit as st
 
 from curation.review.browser_window.adjudicating import AdjudicationState
-from curation.review.discussing import count_open
 from curation.review.history import actions_since
 from pages.components.adjudicate import desk, lists
 from pages.components.shared.formatting.clock import midnight
@@ -38,10 +37,8 @@ if (me := signin.reviewer_id()) is None:
     signin.name_form("Your name", key="signin-adjudicate")
     st.stop()
 current = _state(me)
-part = frame.section((CONFLICTS, DISCUSS, SETTLED), key="part")
-if marked := open_project.ask(count_open):
-    st.caption(f"Marked “discuss”: {marked:,}")
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
+    part = frame.section((CONFLICTS, DISCUSS, SETTLED), key="part")
     desk.controls(current)
 if part == DISCUSS:
     current.leave()

@@ -6,7 +6,7 @@ A mark decides nothing. Marks, lifts and what takes either back are rows of one 
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -211,13 +211,6 @@ def _marked(
     if source_id is not None:
         query = query.where(col(Variant.source_id) == source_id)
     return query
-
-
-def count_open(session: Session) -> int:
-    """How many marks nobody has lifted."""
-    return session.execute(
-        select(func.count()).select_from(DiscussMark).where(_is_open())
-    ).scalar_one()
 
 
 def mark_events(session: Session, variant_id: int) -> list[MarkEvent]:

@@ -4,6 +4,7 @@ No widgets here. The keys are those of the review page, which settle a card in c
 wording that somebody put in the variant's place.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -22,7 +23,7 @@ from curation.review.adjudication import (
 )
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
-from curation.review.queue import Order, Queue, among
+from curation.review.queue import Order, Queue, among, count_left
 from db.engine import reading
 
 _AT_ONCE = 20
@@ -60,9 +61,10 @@ class AdjudicationState(ReviewState):
         super().restart()
         self.ranking = None
 
-    def recount(self) -> None:
-        """Count again, and rank again."""
-        super().recount()
+    def _read_counts(self, session: Session) -> None:
+        """Of what is in conflict alone, which is quick in a large project, too."""
+        self.left = {queue: Counter() for queue in Queue}
+        self.left[Queue.CONFLICT].update(count_left(session, Queue.CONFLICT))
         self.ranking = None
 
     def _next(self, session: Session, passed: Collection[int]) -> int | None:

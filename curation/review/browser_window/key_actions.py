@@ -60,7 +60,7 @@ class ReviewState(Undoing, Viewer):
 
     @property
     def choosing(self) -> bool:
-        """Whether T, X or E waits for a digit: one that was pressed before its row came means that."""
+        """Whether T, X or E waits for a digit: one pressed before its row came means that."""
         return self.panel in (Panel.RETYPE, Panel.REASON, Panel.WORDING)
 
     def _is_on_screen(self, shown: ShownCard) -> bool:
