@@ -39,7 +39,7 @@ if (me := signin.reviewer_id()) is None:
 current = _state(me)
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     part = frame.section((CONFLICTS, DISCUSS, SETTLED), key="part")
-    desk.controls(current)
+    desk.controls(current, with_order=part == CONFLICTS)
 if part == DISCUSS:
     current.leave()
     lists.to_discuss(me, type_id=current.type_id, source_id=current.source_id)

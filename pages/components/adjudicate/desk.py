@@ -49,20 +49,26 @@ _KEYS = (
 )
 
 
-def controls(state: AdjudicationState) -> None:
-    """Which conflicts are gone through, and in which order; the address keeps it."""
+def controls(state: AdjudicationState, *, with_order: bool) -> None:
+    """Which conflicts are gone through, and in which order; the address keeps it.
+
+    Args:
+        with_order: offer the order, too; the lists have one of their own.
+    """
     state.choices = {}
     chosen = queue_choice.type_choice(state, key=TYPE)
     source_id = queue_choice.chosen_source(state, key=SOURCE)
-    order = queue_choice.choice(
-        state,
-        "Order",
-        "O",
-        _ORDERS,
-        key=ORDER,
-        value=state.conflict_order,
-        help="Most disputed: the variants first on which most people contradict the others.",
-    )
+    order: str = state.conflict_order
+    if with_order:
+        order = queue_choice.choice(
+            state,
+            "Order",
+            "O",
+            _ORDERS,
+            key=ORDER,
+            value=state.conflict_order,
+            help="Most disputed: the variants first on which most people contradict the others.",
+        )
     state.choose(
         type_id=None if chosen == queue_choice.ALL else chosen,
         source_id=source_id,
