@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from sqlalchemy import Engine
@@ -31,17 +31,13 @@ BaseModelName = Annotated[
     ),
 ]
 
-ARMS = ", ".join(get_args(Arm))
-
 
 def train_language_model(
     base: BaseModelName,
     number: ReleaseNumber = None,
     arm: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Which variants the questions are about: {ARMS}; otherwise the recipe's."
-        ),
+        Arm | None,
+        typer.Option(help="Which variants the questions are about; otherwise the recipe's."),
     ] = None,
     recipe_file: Annotated[
         Path | None,

@@ -424,14 +424,14 @@ KINDS = (
     RunKind(
         id="backup",
         title="Make a backup",
-        work="curation.upkeep.upkeep_runs:back_up",
+        work="curation.upkeep.backup_run:work",
         address=lambda run: "settings",
         summary=_backed_up,
     ),
     RunKind(
         id="check",
         title="Check the project",
-        work="curation.upkeep.upkeep_runs:check",
+        work="curation.upkeep.check_run:work",
         address=lambda run: "settings",
         summary=_checked,
         command="hedgerow db check",
