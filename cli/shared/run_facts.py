@@ -13,7 +13,8 @@ from db.run_folders import log_file
 from db.settings import Settings
 from hedgerow.runs.running import figures_so_far, located
 from training.recipe.plan import KIND as TRAIN
-from training.runs.kinds import calls_made, kind_of
+from training.runs.kinds import kind_of
+from training.runs.summaries import calls_made
 
 
 def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
