@@ -158,6 +158,7 @@ COMMANDS: dict[str, str | Group] = {
             "separate": "cli.review.people:separate",
         },
     ),
+    "audit": "cli.review.audit:audit",
     "release": Group(
         "Freeze what is accepted, and describe it for a paper.",
         {
