@@ -50,13 +50,13 @@ def report(session: Session, release: Release) -> Report:
 def _size(release: Release) -> Iterator[Block]:
     summary = release.summary
     splits = [split.value for split in Split if split in summary["splits"]]
-    yield " ".join(METHOD.replace("*", "").replace("`", "").split())
+    yield " ".join(METHOD.replace("*not*", "‘not’").replace("*", "").replace("`", "").split())
     yield (
         f"The release has {counted(summary['anchors'], 'anchor')} with "
         f"{counted(summary['variants'], 'accepted variant')}, which give "
         f"{counted(summary['triples'], 'triple')}: every accepted positive of an anchor with every "
-        f"accepted negative. {counted(summary['anchors_without_triples'], 'anchor')} without a "
-        "positive or a negative gave none. All variants of an anchor are in the same split."
+        f"accepted negative. {counted(summary['anchors_without_triples'], 'anchor')} gave none, "
+        "for want of a positive or a negative. All variants of an anchor are in the same split."
     )
     parts = ("anchors", "variants", "triples")
     yield Table(
@@ -233,11 +233,13 @@ def _reviewers(session: Session, release: Release) -> Iterator[Block]:
 def _conflicts(settled: Settled, left: int, released: int) -> str:
     if not settled.variants + left:
         return "Reviewers disagreed about none of the variants."
+    disagreed = f"Reviewers disagreed about {counted(settled.variants + left, 'variant')}"
+    if not settled.variants:
+        return f"{disagreed}; none of these conflicts has been settled."
     by = "1 person" if settled.people == 1 else f"{settled.people:,} people"
     return (
-        f"Reviewers disagreed about {counted(settled.variants + left, 'variant')}: "
-        f"{settled.variants:,} settled by {by}, {left:,} still in conflict. The release has "
-        f"{counted(released, 'settled variant')}."
+        f"{disagreed}: {settled.variants:,} settled by {by}, {left:,} still in conflict. The "
+        f"release has {counted(released, 'settled variant')}."
     )
 
 

@@ -90,8 +90,11 @@ def _latex_row(cells: Sequence[Cell]) -> str:
 
 
 def _tex(value: str) -> str:
-    """A text, with the signs of ours that not every font of LaTeX has."""
-    return escaped(value).replace("≈", r"$\approx$").replace("–", "--")
+    """A text, with those signs of ours spelled out that pdfLaTeX does not know."""
+    said = escaped(value)
+    for sign, spelled in _SIGNS.items():
+        said = said.replace(sign, spelled)
+    return said
 
 
 def _markdown(found: Report) -> str:
@@ -109,6 +112,8 @@ def _markdown_block(block: Block) -> str:
         return f"```\n{block.text}\n```"
     return escape(block)
 
+
+_SIGNS = {"≈": r"$\approx$", "−": "$-$", "–": "--"}
 
 _WRITERS: dict[Form, Callable[[Report], str]] = {
     Form.LATEX: _latex,

@@ -144,7 +144,8 @@ def _of_kind(kind: Kind | None) -> list[ColumnElement[bool]]:
 def _said(decision: Decision, taken_back: Verdict | None) -> str:
     if taken_back is not None:
         return f"took back: {taken_back.value}"
-    named = decision.verdict.value if decision.adjudicates or decision.note[:1] else ""
+    is_named = _kind(decision) in (Kind.SETTLE, Kind.RULE)
+    named = decision.verdict.value if is_named else ""
     parts = (named, decision.reason.replace("_", " "), decision.note)
     return "; ".join(part for part in parts if part)
 

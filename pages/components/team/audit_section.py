@@ -134,7 +134,7 @@ def _row(entry: Entry, types: Mapping[str, str]) -> Markup:
         entry.kind.value, entry.detail
     )
     cells: tuple[str | Markup, ...] = (
-        f"{local(entry.at):%Y-%m-%d %H:%M}",
+        Markup("<time>{}</time>").format(f"{local(entry.at):%Y-%m-%d %H:%M}"),
         Markup('<span class="hg-text" dir="auto">{}</span>').format(entry.text),
         what,
         entry.who,

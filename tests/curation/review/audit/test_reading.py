@@ -66,6 +66,10 @@ def test_everything_is_in_it_the_newest_first(audited: tuple[Engine, dict[str, i
     )
     assert (release.who, release.detail) == ("Ada", "release 1: first")
     assert (note.who, note.detail, note.text) == ("Bea", "=1+1 odd", "The bridge is dangerous.")
+    settled = next(entry for entry in all_of_it if entry.kind is Kind.SETTLE)
+    assert (settled.who, settled.detail) == ("Bea", "accept")
+    refused = next(entry for entry in all_of_it if entry.kind is Kind.REJECT)
+    assert refused.detail == "wrong type"
     undo = next(entry for entry in all_of_it if entry.kind is Kind.UNDO)
     assert (undo.detail, undo.text) == ("took back: accept", "The bridge is not safe.")
 
