@@ -25,7 +25,8 @@ _DAY = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
 def audit(
     reviewer: Annotated[str, typer.Option(help="Only what this person or model did.")] = "",
     kind: Annotated[
-        Kind | None, typer.Option(help="Only this kind of action.", show_default=False)
+        Kind | None,
+        typer.Option("--action", help="Only this kind of action.", show_default=False),
     ] = None,
     type_id: Annotated[str, typer.Option("--type", help="Only variants of this type.")] = "",
     source: Annotated[str, typer.Option(help="Only anchors of this source.")] = "",

@@ -31,7 +31,7 @@ def test_it_is_shown_narrowed_and_written_to_a_file(tmp_path: Path) -> None:
     assert ask("audit", "--reviewer", "ada", "--since", "2020-01-01")["entries"] == found[1:]
     assert ask("audit", "--until", "2020-01-01")["entries"] == []
     assert (
-        ask("audit", "--text", uid, "--kind", "reject", "--type", "word")["entries"] == found[1:2]
+        ask("audit", "--text", uid, "--action", "reject", "--type", "word")["entries"] == found[1:2]
     )
     assert "there are older ones" in said("audit", "--limit", "1")
     file = tmp_path / "audit.csv"
