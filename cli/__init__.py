@@ -54,17 +54,17 @@ COMMANDS: dict[str, str | Group] = {
     "nevir": Group(
         "Finetune models on NevIR's pairs, and see what each epoch changed.",
         {
-            "train": "cli.models.nevir_training:train_on_pairs",
-            "show": "cli.models.nevir_figures:show_finetuning",
+            "train": "cli.nevir.training:train_on_pairs",
+            "show": "cli.nevir.figures:show_finetuning",
         },
     ),
     "llm": Group(
         "Finetune language models on question pairs, here or at a provider, and measure them.",
         {
             "pairs": "cli.llm.pairs:pairs",
-            "train": "cli.models.language_training:train_language_model",
-            "show": "cli.models.language_figures:show_language_finetuning",
-            "study": "cli.models.language_study:compare_arms",
+            "train": "cli.llm.training:train_language_model",
+            "show": "cli.llm.figures:show_language_finetuning",
+            "study": "cli.llm.study:compare_arms",
             "evaluate": "cli.models.benchmark:run_benchmark",
             "provider": "cli.llm.provider:finetune_at_provider",
         },
@@ -132,7 +132,9 @@ COMMANDS: dict[str, str | Group] = {
             "apply": "cli.review.by_rule:apply",
             "accept": "cli.review.accept:accept",
             "reject": "cli.review.reject:reject",
+            "conflicts": "cli.review.conflicts:show_conflicts",
             "settle": "cli.review.settle:settle",
+            "discuss": "cli.review.discuss:discuss",
             "edit": "cli.review.edit:edit",
             "write": "cli.review.write:write",
             "note": "cli.review.note:note",

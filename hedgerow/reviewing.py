@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Verdict
-from hedgerow.data import deciding
+from hedgerow.data import adjudicating, deciding
 from hedgerow.data.deciding import ByRule, Decided, Undone
 from hedgerow.home import Home
 
@@ -163,6 +163,79 @@ class Reviewing:
             dry_run=dry_run,
         )
 
+    def conflicts(
+        self, *, type: str | tuple[str, ...] = (), source: str = "", order: str = "oldest"
+    ) -> pd.DataFrame:
+        """Variants in conflict, with what each person said.
+
+        Args:
+            type: one variant type or several, such as 'verbal'; all without one.
+            source: the name of the source of the anchors.
+            order: oldest, or most-disputed: those first on which most people contradict the others.
+
+        Returns:
+            A row a variant: uid, type, source, anchor, text, people (who decided), dispute (how
+            many of them contradict the most frequent verdict), since (of the latest verdict), and
+            verdicts, a list of dictionaries with reviewer, verdict, reason, note, at, seconds (from
+            showing to decision) and wording (an edit's).
+
+        Raises:
+            HedgerowError: no such type, source or order.
+
+        >>> project = example_project()
+        >>> uid = project.variants(status="pending")["uid"].iloc[0]
+        >>> decided = project.accept(uid, reviewer="me")
+        >>> decided = project.reject(uid, reviewer="you", note="Hardly.")
+        >>> found = project.conflicts()
+        >>> [(one["reviewer"], one["verdict"]) for one in found["verdicts"].iloc[0]]
+        [('me', 'accept'), ('you', 'reject')]
+        """
+        return adjudicating.conflicts(self._home, type, source, order)
+
+    def discuss(
+        self, uid: str, remark: str = "", *, lift: bool = False, reviewer: str = ""
+    ) -> bool:
+        """Mark a variant “discuss”, which decides nothing, or lift the mark.
+
+        Args:
+            remark: what there is to discuss.
+            lift: lift the mark, whoever made it.
+            reviewer: as in `accept`.
+
+        Returns:
+            Whether it is marked now.
+
+        Raises:
+            HedgerowError: as in `accept`; it is marked already, or there is no mark to lift.
+
+        >>> project = example_project()
+        >>> uid = project.variants()["uid"].iloc[0]
+        >>> project.discuss(uid, "Is this a hedge?", reviewer="me")
+        True
+        >>> list(project.marked()["remark"])
+        ['Is this a hedge?']
+        >>> project.discuss(uid, lift=True, reviewer="you")
+        False
+        """
+        return adjudicating.discuss(self._home, uid, remark, lift=lift, reviewer=reviewer)
+
+    def marked(self, *, type: str | tuple[str, ...] = (), source: str = "") -> pd.DataFrame:
+        """Variants that are marked “discuss”, the oldest mark first.
+
+        Args:
+            type, source: as in `conflicts`.
+
+        Returns:
+            A row a mark: uid, type, status, anchor, text, reviewer, remark, marked_at.
+
+        Raises:
+            HedgerowError: no such type or source.
+
+        >>> len(example_project().marked())
+        0
+        """
+        return adjudicating.marked(self._home, type, source)
+
     def note(self, uid: str, text: str, *, reviewer: str = "") -> int:
         """Leave a note on a variant that decides nothing; how many it has now.
 
@@ -176,7 +249,7 @@ class Reviewing:
         return deciding.leave_note(self._home, uid, text, reviewer)
 
     def undo(self, *, reviewer: str = "") -> Undone:
-        """Take back the last thing a reviewer did: a decision, a rule's, an edit or a note.
+        """Take back the last thing a reviewer did: a decision, a rule's, an edit, a note or a mark.
 
         Raises:
             HedgerowError: there is no such reviewer.

@@ -14,7 +14,7 @@ def undo(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Take back the last thing a reviewer did: a decision, a bulk decision, an edit or a note."""
+    """Take back the last thing a reviewer did: a decision, an edit, a note, a mark."""
     undone = this_project().undo(reviewer=reviewer)
     result = {"undone": undone.number, "what": undone.what, "variant": undone.uid}
     show(result, as_json, undone.sentence)

@@ -13,7 +13,8 @@ from db.run_folders import log_file
 from db.settings import Settings
 from hedgerow.runs.running import figures_so_far, located
 from training.recipe.plan import KIND as TRAIN
-from training.runs.kinds import calls_made, kind_of
+from training.runs.kinds import kind_of
+from training.runs.summaries import calls_made
 
 
 def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
@@ -39,19 +40,20 @@ def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
     }
 
 
-def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:
+def sentences(kind: str, result: dict[str, Any], *, more: bool = True) -> list[str | Table]:
     """What a finished run has brought, for people.
 
     Args:
         kind: of the run, as it is stored.
         result: with the number of the run as ``run``, and with absolute paths.
+        more: name the command that shows the rest.
     """
     found = kind_of(kind)
     told = [f"Run {result['run']} is done."]
     if not (brought := found.sum_up(result)):
         return [*told]
     told.append(brought)
-    if found.command:
+    if more and found.command:
         told.append(f"For more, run '{found.command.format(**result)}'.")
     return [" ".join(told), *(training_details(result) if kind == TRAIN else [])]
 

@@ -103,7 +103,11 @@ def writes_text(folder: Path) -> bool:
     """
     if (folder / MODULES).is_file():
         return False
-    config = read_json(folder / "config.json")
+    return is_causal(read_json(folder / "config.json"))
+
+
+def is_causal(config: Any) -> bool:
+    """Whether a configuration of transformers' names a causal language model."""
     return any(
         name.endswith(_WRITE_TEXT) and not name.endswith((*_HEADS_OF_ENCODERS, "T5WithLMHeadModel"))
         for name in architectures(config)

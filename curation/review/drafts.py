@@ -27,6 +27,7 @@ class DraftKind(StrEnum):
     REJECT = "reject"
     NOTE = "note"
     WRITE = "write"
+    DISCUSS = "discuss"
 
 
 DECIDING = (DraftKind.EDIT, DraftKind.SUGGESTION, DraftKind.REJECT)

@@ -43,6 +43,15 @@ def is_kept() -> ColumnElement[bool]:
     )
 
 
+def clean_lines(text: str) -> str:
+    """A remark in canonical form; line breaks stay.
+
+    Raises:
+        HedgerowError: it is not plain text.
+    """
+    return "\n".join(canonical(line) for line in text.strip().splitlines()).strip()
+
+
 def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) -> Note:
     """Store a note; the variant's status and version stay as they are.
 
@@ -52,7 +61,7 @@ def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) 
     Raises:
         HedgerowError: it is empty, too long or not plain text.
     """
-    clean = "\n".join(canonical(line) for line in text.strip().splitlines()).strip()
+    clean = clean_lines(text)
     if not clean or len(clean) > MAX_NOTE:
         raise HedgerowError(
             f"Expected a note of 1 to {MAX_NOTE} characters, found {len(clean)}; "

@@ -57,7 +57,7 @@ class Order(StrEnum):
     DOUBTFUL = "doubtful"
 
 
-def _in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
+def in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
     """SQL: the variant is in this queue, whatever its type.
 
     Written out, not bound, and as the indexes are: a partial index serves only a query that is
@@ -128,7 +128,7 @@ def _head(
 ) -> Select[int]:
     """The id of the first variant of a type and a source."""
     query = select(col(Variant.id)).where(
-        _in_queue(session, queue), col(Variant.type_id) == kind, col(Variant.source_id) == source
+        in_queue(session, queue), col(Variant.type_id) == kind, col(Variant.source_id) == source
     )
     return query.order_by(*_keys(order)).limit(1)
 
@@ -136,7 +136,7 @@ def _head(
 def count_left(session: Session, queue: Queue) -> dict[tuple[str, int], int]:
     """Variants in a queue by type and source; a pair without any may be missing."""
     by = (col(Variant.type_id), col(Variant.source_id))
-    query = select(*by, func.count()).where(_in_queue(session, queue)).group_by(*by)
+    query = select(*by, func.count()).where(in_queue(session, queue)).group_by(*by)
     return {(type_id, source_id): number for type_id, source_id, number in session.execute(query)}
 
 
@@ -151,7 +151,7 @@ def among(
     """Which of these variants are in a queue, of these types and this source or of any."""
     found: set[int] = set()
     for ids in chunks(variant_ids):
-        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), _in_queue(session, queue))
+        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), in_queue(session, queue))
         if type_ids is not None:
             query = query.where(col(Variant.type_id).in_(type_ids))
         if source_id is not None:

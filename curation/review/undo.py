@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
+from curation.review.discussing import OwnMark, latest_mark, undo_mark
 from curation.review.history import stands
 from curation.review.notes import OwnNote, latest_note, retract_note
 from curation.review.people.reviewers import is_by
@@ -19,7 +20,7 @@ from curation.variants.cue_corrections import restore_cues
 from curation.variants.writers import PERSON
 from db.columns import now
 from db.errors import HedgerowError
-from db.models import CueCorrection, Decision, Variant, Verdict
+from db.models import CueCorrection, Decision, MarkKind, Variant, Verdict
 
 _LONGEST = 80
 """Characters of a text that a sentence about it quotes."""
@@ -36,6 +37,8 @@ class Done(StrEnum):
     CUE = "cue correction"
     OWN = "own variant"
     NOTE = "note"
+    MARK = "discuss mark"
+    LIFT = "lifted discuss mark"
 
 
 _NOUNS = {
@@ -53,9 +56,9 @@ class Undone(NamedTuple):
     Attributes:
         variant_id: the variant to show again.
         text: its text.
-        decisions: how many decisions were taken back; 0 for a note.
+        decisions: how many decisions were taken back; 0 for a note or a mark.
         variants: how many variants they were on, an edit and its child counted once.
-        action_id: that of the decisions; '' for a note.
+        action_id: that of the decisions; '' for a note or a mark.
     """
 
     variant_id: int
@@ -68,15 +71,20 @@ class Undone(NamedTuple):
 
     def __str__(self) -> str:
         """One sentence."""
+        text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
         if self.done is Done.NOTE:
-            text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
             return f"Note on “{text}” removed."
+        if self.done is Done.MARK:
+            return f"“{text}” is no longer marked “discuss”."
+        if self.done is Done.LIFT:
+            return f"“{text}” is marked “discuss” again."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
         return f"You took back your {_NOUNS.get(self.done, self.done)}{more}."
 
 
 def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:
-    """Take back the last thing that the reviewer did and that still stands: an action or a note.
+    """Take back the last thing that the reviewer did and that still stands: an action, a note, or
+    a mark for discussion that was made or lifted.
 
     What an action did together (an edit and its child, a family, a bulk decision, a corrected cue)
     is taken back together.
@@ -87,7 +95,11 @@ def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -
     Returns:
         None where nothing is left.
     """
-    done = (latest_note(session, reviewer_id), _latest_action(session, reviewer_id))
+    done = (
+        latest_note(session, reviewer_id),
+        latest_mark(session, reviewer_id),
+        _latest_action(session, reviewer_id),
+    )
     # Of two at the same moment, max() gives the first: the note, which came after its decision.
     last = max(
         (found for found in done if found is not None), key=lambda found: found.at, default=None
@@ -96,6 +108,11 @@ def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -
         return None
     if isinstance(last, OwnNote):
         return _remove(session, last)
+    if isinstance(last, OwnMark):
+        undo_mark(session, last, reviewer_id=reviewer_id)
+        text = session.get_one(Variant, last.variant_id).text
+        done_by_it = Done.LIFT if last.kind is MarkKind.LIFT else Done.MARK
+        return Undone(last.variant_id, text, done_by_it, 0, 1, (), "")
     return retract_action(session, last.id, reviewer_id=reviewer_id)
 
 

@@ -1,15 +1,17 @@
 """The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
 
-Decisions, opinions, notes and what takes them back, cue corrections and release items are
-append-only: triggers made by the migrations refuse to change or delete them. Texts are stored once;
-kept (derived) columns are named as such.
+Decisions, opinions, notes and what takes them back, marks for discussion, cue corrections and
+release items are append-only: triggers made by the migrations refuse to change or delete them.
+Texts are stored once; kept (derived) columns are named as such.
 """
 
 from db.models.anchor_tables import Anchor, AnchorRevision, Source, Split
 from db.models.decision_tables import (
     CueCorrection,
     Decision,
+    DiscussMark,
     Lease,
+    MarkKind,
     Note,
     NoteRetraction,
     Opinion,
@@ -40,9 +42,11 @@ __all__ = [
     "CueCorrection",
     "Decision",
     "Diagnostic",
+    "DiscussMark",
     "Draft",
     "Encoder",
     "Lease",
+    "MarkKind",
     "ModelCall",
     "Note",
     "NoteRetraction",

@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import Index, Text, UniqueConstraint
+from sqlalchemy import Index, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from db.columns import UtcDateTime, enum_column
@@ -33,6 +33,13 @@ class Decision(SQLModel, table=True):
         index_where_set("decision", "child_id"),
         index_where_set("decision", "retracts_id"),
         Index(None, "reviewer_id", "id"),
+        # Written out as queries ask for them: settlements are few among the decisions.
+        Index(
+            "ix_decision_settlements",
+            "id",
+            sqlite_where=text("adjudicates = 1"),
+            postgresql_where=text("adjudicates"),
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -132,4 +139,35 @@ class CueCorrection(SQLModel, table=True):
     action_id: str = Field(max_length=36)
     before: str | None = Field(default=None, max_length=200)
     after: str | None = Field(default=None, max_length=200)
+    created_at: datetime = time_stamp()
+
+
+class MarkKind(StrEnum):
+    """What a row of ``discuss_mark`` does."""
+
+    MARK = "mark"
+    LIFT = "lift"
+    UNDO = "undo"
+
+
+class DiscussMark(SQLModel, table=True):
+    """A card that somebody wants to talk about, or what ended that; never changed afterwards.
+
+    A lift names the mark that it ends (``of_id``), an undo the mark or the lift that its reviewer
+    takes back. It decides nothing.
+    """
+
+    __tablename__ = "discuss_mark"
+    __table_args__ = (
+        Index(None, "variant_id", "id"),
+        Index(None, "reviewer_id", "id"),
+        index_where_set("discuss_mark", "of_id"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    variant_id: int = Field(foreign_key="variant.id")
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    kind: MarkKind = Field(sa_type=enum_column(MarkKind))
+    of_id: int | None = Field(default=None, foreign_key="discuss_mark.id")
+    remark: str = Field(default="", sa_type=Text)
     created_at: datetime = time_stamp()

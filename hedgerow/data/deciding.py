@@ -58,7 +58,7 @@ class Undone(NamedTuple):
     """What was taken back.
 
     Attributes:
-        number: decisions, or 1 for a note; 0 where there was nothing.
+        number: decisions, or 1 for a note or a mark; 0 where there was nothing.
         what: the kind of action; None where there was nothing.
         uid: of the variant.
         sentence: the same in words.
@@ -190,7 +190,7 @@ def undo(home: Home, reviewer: str) -> Undone:
         if undone is None:
             return Undone(0, None, None, "There is nothing left to take back.")
         variant = session.get_one(Variant, undone.variant_id)
-        # A note is one thing.
+        # A note or a mark is one thing.
         return Undone(undone.decisions or 1, undone.done.value, variant.uid, str(undone))
 
 

@@ -17,6 +17,7 @@ NEXT = {
     "overview": ("Load the starter corpus", "Or add anchors of your own"),
     "anchors": ("Add takes your own; the Overview loads the starter corpus.",),
     "review": ("Load the starter corpus on the overview", "To the overview"),
+    "adjudicate": ("Load the starter corpus on the overview", "To the overview"),
     "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
     "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
     "team": ("Load the starter corpus on the overview", "To the overview"),

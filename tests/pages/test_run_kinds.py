@@ -40,7 +40,10 @@ def test_every_kind_has_its_title_on_pages_and_command_line(
     for address, kind in zip(recent["Run"], reversed(WITH_WORK), strict=False):
         assert address.startswith(f"{kind.address(running(kind.id))}#run-")
     assert followed(open_page("settings")) == titles
-    rows = [re.split(r" {2,}", line.strip()) for line in said("runs", "list").splitlines()]
+    rows = [
+        re.split(r" {2,}", line.strip())
+        for line in said("runs", "list", "--limit", "99").splitlines()
+    ]
     assert [row[1] for row in rows[1:]] == [kind.title for kind in reversed(WITH_WORK)]
 
 

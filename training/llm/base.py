@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.encoders.adapter_folders import ADAPTER_CONFIG
-from curation.encoders.checkpoint_kind import MODULES, architectures, read_json, read_text
+from curation.encoders.checkpoint_kind import (
+    MODULES,
+    architectures,
+    is_causal,
+    read_json,
+    read_text,
+)
 from curation.encoders.loading import check_only_safetensors
 from curation.encoders.model_folders import (
     HUB_FILES,
@@ -31,12 +37,6 @@ LOOK_UP_SECONDS = 10
 
 MAX_NAME = 300
 """Characters of a name or path."""
-
-_FILES = [*HUB_FILES, "*.jinja"]
-"""A chat template has a file of its own."""
-
-_CAUSAL = ("ForCausalLM", "LMHeadModel")
-"""Ends of the names of such models' classes."""
 
 
 class LanguageModel(NamedTuple):
@@ -116,7 +116,7 @@ def _snapshot(name: str, *, local_files_only: bool) -> Path:
     return Path(
         snapshot_download(
             name,
-            allow_patterns=_FILES,
+            allow_patterns=HUB_FILES,
             ignore_patterns=HUB_FILES_LEFT_OUT,
             local_files_only=local_files_only,
         )
@@ -171,9 +171,10 @@ def require_causal(folder: Path) -> None:
 
 
 def _require_class(place: Path | str, config: Any) -> None:
-    named = architectures(config)
-    if not any(name.endswith(_CAUSAL) for name in named):
-        raise _refusal(place, ", ".join(named) or "no config.json that names a model")
+    if not is_causal(config):
+        raise _refusal(
+            place, ", ".join(architectures(config)) or "no config.json that names a model"
+        )
 
 
 def _refusal(place: Path | str, found: str) -> HedgerowError:

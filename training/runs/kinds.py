@@ -12,18 +12,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from urllib.parse import urlencode
 
-from curation.generation.costs.prices import dollars, spent_by
-from curation.plurals import counted
 from curation.project.next_steps import StepKind
 from db.errors import HedgerowError
 from db.execution import Result, RunContext, Work
-from db.models import Run, RunState
+from db.models import Run
 from db.runs import UNFINISHED
 from db.settings import Settings
-
-
-def _nothing(result: Result) -> str:
-    return ""
+from training.runs import summaries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +44,7 @@ class RunKind:
     address: Callable[[Run], str]
     work: str = ""
     cancel_abandoned: str = ""
-    summary: Callable[[Result], str] = _nothing
+    summary: Callable[[Result], str] = summaries.nothing
     step: StepKind | None = None
     command: str = ""
 
@@ -114,156 +109,6 @@ def _pushed(run: Run) -> str:
     return "release" if training is None else _results(training)
 
 
-def calls_made(result: Result) -> str:
-    """How many of a run's calls succeeded, and what they cost."""
-    done, failed = result["done"], result["failed"]
-    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
-    if not result["calls"]:
-        return f"{told}; no model was asked."
-    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
-
-
-def _opinions(result: Result) -> str:
-    return f"{result['reviewer']} is the reviewer. {calls_made(result)}"
-
-
-def _sampled(result: Result) -> str:
-    return f"{counted(len(result['variants']), 'variant')} wait to be decided on blind."
-
-
-def _loaded(result: Result) -> str:
-    accepted = f"; the rule accepted {result['accepted']:,}" if result["accepted"] else ""
-    added = (
-        f"added {counted(result['anchors'], 'anchor')} and {counted(result['variants'], 'variant')}"
-        if result["anchors"] or result["variants"] or result["decisions"]
-        else "nothing of it was missing"
-    )
-    return f"{result['source']}: {added}{accepted}."
-
-
-def _imported(result: Result) -> str:
-    return (
-        f"{result['file']}: added {counted(result['anchors'], 'anchor')}, "
-        f"{counted(result['variants'], 'variant')} and {counted(result['decisions'], 'verdict')}."
-    )
-
-
-def _measures(result: Result) -> str:
-    return (
-        f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
-        f"{result['cosines']:,} by {result['encoder']}."
-    )
-
-
-def _giveaways(result: Result) -> str:
-    totals = {what: guess["total"] for what, guess in result["guesses"].items()}
-    told = ", ".join(
-        f"the {what} is guessed right in {total['accuracy']:.0%} (chance: {total['chance']:.0%})"
-        for what, total in totals.items()
-    )
-    source = f" of {result['source']}" if result.get("source") else ""
-    return f"Without the anchor, {told}; {counted(result['records'], 'variant')}{source}."
-
-
-def _export(result: Result) -> str:
-    return f"Release {result['release']} is in {result['folder']}, packed in {result['zip']}."
-
-
-def _push(result: Result) -> str:
-    seen = "private" if result["private"] else "public"
-    what = result["pushed"].capitalize()
-    return f"{what} is at {result['url']} ({seen}), commit {result['commit'][:12]}."
-
-
-def _benchmarks(result: Result) -> str:
-    return f"Measured {counted(result['measured'], 'result')}."
-
-
-def _comparison(result: Result) -> str:
-    models = counted(len(result["measured"]), "model")
-    return f"Compared {models} on {counted(result['of'], 'item')}."
-
-
-def _trained(result: Result) -> str:
-    minutes, seconds = divmod(round(result["seconds"]), 60)
-    by = f" by the preset {result['preset']}" if result.get("preset") else ""
-    return (
-        f"Trained{by} on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
-        f"{result['release']}): {result['steps']:,} steps, with all measuring {minutes} min "
-        f"{seconds} s."
-    )
-
-
-def _finetuned(result: Result) -> str:
-    before, after = result["before"], result["after"]
-    taught = counted(result["data"]["trained_on"], "pair")
-    return (
-        f"Finetuned a {result['architecture']} on {taught} of {result['data']['name']}: it ranks "
-        f"{after['nevir']:.1%} of {counted(result['data']['held_out'], 'held-out pair')} right, "
-        f"before {before['nevir']:.1%}; retrieval (MRR) {after['reranking']:.3f}, before "
-        f"{before['reranking']:.3f}."
-    )
-
-
-def _finetuned_at_provider(result: Result) -> str:
-    cost = result["cost"]
-    paid = "" if cost is None else f" for about {dollars(cost)}"
-    return (
-        f"Finetuned {result['base']} on {counted(result['train'], 'question pair')} of release "
-        f"{result['release']}{paid}: the provider calls it {result['fine_tuned_model']}."
-    )
-
-
-def _language_model(result: Result) -> str:
-    before, after, pairs = result["before"], result["after"], result["pairs"]
-    told = (
-        f"Finetuned {result['base']} on {counted(pairs['train'], 'question pair')} of release "
-        f"{result['release']} (arm '{result['arm']}'): {counted(result['steps'], 'step')}."
-    )
-    if not after:
-        return told
-    return (
-        f"{told} Of {counted(pairs['validation'], 'validation question')} it answers "
-        f"{after['right']:.1%} right, before {before['right']:.1%}."
-    )
-
-
-def _study(result: Result) -> str:
-    members = result["members"]
-    done = sum(state == RunState.DONE for state in members.values())
-    return (
-        f"{done} of its {counted(len(members), 'training')} succeeded: runs {', '.join(members)}."
-    )
-
-
-def _tradeoff(result: Result) -> str:
-    return f"Measured the trade-off of run {result['training']}."
-
-
-def _saved_point(result: Result) -> str:
-    return f"The model is saved as {result['name']!r} in {result['model']}."
-
-
-def _reordered(result: Result) -> str:
-    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."
-
-
-def _recounted(result: Result) -> str:
-    return f"The verdicts are counted; {counted(result['variants'], 'variant')} changed status."
-
-
-def _backed_up(result: Result) -> str:
-    files = counted(result["files"], "artifact") if result["files"] is not None else "no artifacts"
-    return f"The backup is {result['path']}: the database and {files}."
-
-
-def _checked(result: Result) -> str:
-    if result["clean"]:
-        return "The project agrees with itself."
-    wrong = [f["title"] for f in result["findings"] if f["open"]]
-    return f"Something is wrong: {', '.join(wrong).lower()}."
-
-
 KINDS = (
     RunKind(id="starter", title="Load the starter corpus", address=lambda run: "anchors"),
     RunKind(
@@ -271,7 +116,7 @@ KINDS = (
         title="Load a corpus",
         work="curation.corpora.corpus_run:work",
         address=lambda run: _page("anchors", part="Corpora"),
-        summary=_loaded,
+        summary=summaries.loaded,
         step=StepKind.LOAD,
     ),
     RunKind(id="import", title="Add anchors", address=lambda run: "anchors"),
@@ -280,14 +125,14 @@ KINDS = (
         title="Import variants",
         work="curation.variants.importing.import_run:work",
         address=lambda run: _page("anchors", part="Import variants"),
-        summary=_imported,
+        summary=summaries.imported,
     ),
     RunKind(
         id="generate",
         title="Generate variants",
         work="curation.generation.run:work",
         address=_generation,
-        summary=calls_made,
+        summary=summaries.calls_made,
         step=StepKind.WRITE,
     ),
     RunKind(
@@ -295,13 +140,13 @@ KINDS = (
         title="Ask for second opinions",
         work="curation.generation.judging.opinion_run:work",
         address=lambda run: _page("generate", step="Second opinions"),
-        summary=_opinions,
+        summary=summaries.opinions,
     ),
     RunKind(
         id="sample",
         title="Draw a sample for judges",
         address=lambda run: _page("generate", step="Judges"),
-        summary=_sampled,
+        summary=summaries.sampled,
         command="hedgerow review calibration show {sample}",
     ),
     RunKind(
@@ -309,7 +154,7 @@ KINDS = (
         title="Measure variants",
         work="curation.diagnostics.measuring:work",
         address=lambda run: "diagnostics",
-        summary=_measures,
+        summary=summaries.measures,
         step=StepKind.MEASURE,
     ),
     RunKind(
@@ -321,7 +166,7 @@ KINDS = (
             show="Giveaways",
             **({"source": run.result["source"]} if run.result.get("source") else {}),
         ),
-        summary=_giveaways,
+        summary=summaries.giveaways,
         command="hedgerow giveaways",
     ),
     RunKind(
@@ -329,28 +174,28 @@ KINDS = (
         title="Put the queues in order",
         work="curation.diagnostics.queue_order:work",
         address=lambda run: "settings",
-        summary=_reordered,
+        summary=summaries.reordered,
     ),
     RunKind(
         id="recount",
         title="Recount a model's verdicts",
         work="curation.review.opinions.model_verdicts:work",
         address=lambda run: "settings",
-        summary=_recounted,
+        summary=summaries.recounted,
     ),
     RunKind(
         id="export",
         title="Export a release",
         work="training.runs.release_export:work",
         address=lambda run: "release",
-        summary=_export,
+        summary=summaries.export,
     ),
     RunKind(
         id="train",
         title="Train an encoder",
         work="training.runs.trainings:work",
         address=_training,
-        summary=_trained,
+        summary=summaries.trained,
         step=StepKind.TRAIN,
     ),
     RunKind(
@@ -358,7 +203,7 @@ KINDS = (
         title="Finetune on NevIR's pairs",
         work="training.ranking.finetuning:work",
         address=lambda run: _page("train", step="NevIR"),
-        summary=_finetuned,
+        summary=summaries.finetuned,
         command="hedgerow nevir show {run}",
     ),
     RunKind(
@@ -367,14 +212,14 @@ KINDS = (
         work="training.llm.provider.finetuning:work",
         cancel_abandoned="training.llm.provider.finetuning:cancel_abandoned",
         address=lambda run: _page("train", kind="Language model", part="At a provider"),
-        summary=_finetuned_at_provider,
+        summary=summaries.finetuned_at_provider,
     ),
     RunKind(
         id="finetune-llm",
         title="Finetune a language model",
         work="training.llm.finetuning:work",
         address=_language_model_page,
-        summary=_language_model,
+        summary=summaries.language_model,
         command="hedgerow llm show {run}",
     ),
     RunKind(
@@ -382,21 +227,21 @@ KINDS = (
         title="Compare language models by arm",
         work="training.llm.study:work",
         address=lambda run: _page("train", kind="Language model", part="Arms"),
-        summary=_study,
+        summary=summaries.study,
     ),
     RunKind(
         id="study",
         title="Run a study",
         work="training.studies.study_run:work",
         address=lambda run: _page("train", step="Studies"),
-        summary=_study,
+        summary=summaries.study,
     ),
     RunKind(
         id="tradeoff",
         title="Measure a trade-off",
         work="training.retention.tradeoff:work",
         address=_of_training,
-        summary=_tradeoff,
+        summary=summaries.tradeoff,
         command="hedgerow tradeoff {training}",
     ),
     RunKind(
@@ -404,36 +249,36 @@ KINDS = (
         title="Save a point of a trade-off",
         work="training.retention.tradeoff_save:work",
         address=_of_training,
-        summary=_saved_point,
+        summary=summaries.saved_point,
     ),
     RunKind(
         id="compare",
         title="Compare models",
         work="training.evaluation.similarity_run:work",
         address=lambda run: "compare",
-        summary=_comparison,
+        summary=summaries.comparison,
     ),
     RunKind(
         id="benchmark",
         title="Run benchmarks",
         work="training.benchmarks.runs.lifecycle:work",
         address=lambda run: "benchmarks",
-        summary=_benchmarks,
+        summary=summaries.benchmarks,
         command="hedgerow benchmarks",
     ),
     RunKind(
         id="backup",
         title="Make a backup",
-        work="curation.upkeep.upkeep_runs:back_up",
+        work="curation.upkeep.backup_run:work",
         address=lambda run: "settings",
-        summary=_backed_up,
+        summary=summaries.backed_up,
     ),
     RunKind(
         id="check",
         title="Check the project",
-        work="curation.upkeep.upkeep_runs:check",
+        work="curation.upkeep.check_run:work",
         address=lambda run: "settings",
-        summary=_checked,
+        summary=summaries.checked,
         command="hedgerow db check",
     ),
     RunKind(
@@ -441,7 +286,7 @@ KINDS = (
         title="Push to the Hub",
         work="training.hub.push_run:work",
         address=_pushed,
-        summary=_push,
+        summary=summaries.push,
     ),
 )
 """All kinds of runs, in the order of the data's way."""

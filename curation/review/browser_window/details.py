@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from curation.generation.run_report import written_by
 from curation.review.browser_window.shown_now import Viewer
 from curation.review.cards import Card, family
+from curation.review.discussing import MarkEvent, mark_events
 from curation.review.history import PastDecision, history
 from curation.review.notes import WrittenNote, notes, removed_notes
 from curation.review.opinions.stored import counting_judges
@@ -19,6 +20,7 @@ class Details(NamedTuple):
     Attributes:
         origin: where the anchor and the variant come from, a line each.
         removed: notes that were taken back.
+        marks: that it was marked “discuss”, and lifts of marks.
         models: names of the models whose verdicts count, and which have judged the variant.
         siblings: the other variants of the anchor that are in use.
         veiled: ids of the siblings whose diagnostics and verdicts are not to be seen.
@@ -28,6 +30,7 @@ class Details(NamedTuple):
     past: list[PastDecision]
     written: list[WrittenNote]
     removed: list[WrittenNote]
+    marks: list[MarkEvent]
     models: list[str]
     siblings: list[Card]
     veiled: frozenset[int]
@@ -48,6 +51,7 @@ def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -
         past=history(session, key),
         written=notes(session, key),
         removed=removed_notes(session, key),
+        marks=mark_events(session, key),
         models=counting_judges(session, key),
         siblings=siblings,
         veiled=viewer.veiled(session, [item.variant for item in siblings]),

@@ -15,6 +15,7 @@ from curation.review.browser_window.resuming import Resuming
 from curation.review.browser_window.shown_now import Viewer
 from curation.review.browser_window.undo_keys import SkippedCard, Undoing
 from curation.review.decisions import StatusChange
+from curation.review.discussing import is_marked, lift, mark
 from curation.review.drafts import DraftKind
 from curation.review.history import history
 from curation.review.notes import add_note
@@ -55,8 +56,8 @@ class ReviewState(Undoing, Resuming, Viewer):
 
     @property
     def choosing(self) -> bool:
-        """Whether T or X waits for a digit: one that was pressed before its row came means that."""
-        return self.panel in (Panel.RETYPE, Panel.REASON)
+        """Whether T, X or E waits for a digit: one pressed before its row came means that."""
+        return self.panel in (Panel.RETYPE, Panel.REASON, Panel.WORDING)
 
     def _is_on_screen(self, shown: ShownCard) -> bool:
         """Whether a key can be meant for this card: it is there, and long enough to be read."""
@@ -238,6 +239,34 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.panel = Panel.NONE
         self.forget(shown.variant_id, [DraftKind.NOTE])
         self.say("Note added. It decides nothing. Z takes it back.")
+
+    def discuss(self, shown: ShownCard) -> None:
+        """D: mark the variant “discuss”, with a remark; where it is marked, lift the mark."""
+        if self.typing or self.choosing:
+            return
+        if self.focus_id != shown.variant_id:  # a key before it has brought another card
+            self.pass_over()
+            return
+        with reading(self.engine) as session:
+            is_to_lift = is_marked(session, shown.variant_id)
+        if not is_to_lift:
+            self.toggle(Panel.DISCUSS)
+            return
+        with writing(self.engine) as session:
+            lift(session, shown.variant_id, reviewer_id=self.reviewer_id)
+        self.say("No longer marked “discuss”. Z takes that back.")
+
+    def mark(self, shown: ShownCard, remark: str) -> None:
+        """Mark the variant “discuss”."""
+        try:
+            with writing(self.engine) as session:
+                mark(session, shown.variant_id, reviewer_id=self.reviewer_id, remark=remark)
+        except HedgerowError as error:
+            self.say(str(error), warn=True)
+            return
+        self.panel = Panel.NONE
+        self.forget(shown.variant_id, [DraftKind.DISCUSS])
+        self.say("Marked “discuss”: it is on the Adjudicate page. Z takes it back.")
 
     def write(self, shown: ShownCard, *, type_id: str, text: str, cue: str | None) -> None:
         """W: add a variant of one's own to the card's anchor."""

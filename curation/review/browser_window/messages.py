@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 
 from curation.diagnostics.measuring import stored_flags
 from curation.review.actions import ShownCard
+from curation.review.adjudication import GivenVerdict
 from curation.review.history import PastDecision, latest_of_each
 from curation.review.late_decisions import LateDecision
 from curation.review.leases import Holder
@@ -26,7 +27,7 @@ def reason(reason_id: str) -> str:
     return _REASONS.get(reason_id, reason_id)
 
 
-def did(decision: PastDecision | LateDecision) -> str:
+def did(decision: PastDecision | LateDecision | GivenVerdict) -> str:
     """'rejected it (wrong type)', 'settled it as rejected (wrong type)'."""
     why = f" ({reason(decision.reason)})" if decision.reason else ""
     verdict = _DID[decision.verdict]

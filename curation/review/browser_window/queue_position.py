@@ -48,6 +48,8 @@ class Panel(StrEnum):
     REJECT = "reject"
     RETYPE = "retype"
     NOTE = "note"
+    DISCUSS = "discuss"
+    WORDING = "wording"
     WRITE = "write"
     LAST = "last"
     OPINION = "opinion"
@@ -135,10 +137,13 @@ class QueuePosition:
             self.sources = sources_in_use(session)
             if self.source_id not in self.sources:
                 self.source_id = None
-            self.counts = status_counts(session, self.source_id)
-            self.left = {queue: Counter(count_left(session, queue)) for queue in Queue}
+            self._read_counts(session)
             self.threshold = int(get_setting(session, THRESHOLD))
             self.reviewer_name = session.get_one(Reviewer, self.reviewer_id).name
+
+    def _read_counts(self, session: Session) -> None:
+        self.counts = status_counts(session, self.source_id)
+        self.left = {queue: Counter(count_left(session, queue)) for queue in Queue}
 
     def pending(self, type_id: str) -> int:
         """Pending variants of a type."""

@@ -16,6 +16,7 @@ _PANELS = {
     DraftKind.REJECT: Panel.REJECT,
     DraftKind.NOTE: Panel.NOTE,
     DraftKind.WRITE: Panel.WRITE,
+    DraftKind.DISCUSS: Panel.DISCUSS,
 }
 """The panel that is opened again for a draft. That of a suggestion waits for J, which shows it."""
 

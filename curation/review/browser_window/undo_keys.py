@@ -13,7 +13,7 @@ from curation.review.browser_window.queue_position import Panel, QueuePosition
 from db.engine import writing
 from db.errors import HedgerowError
 
-_TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
+_TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.DISCUSS, Panel.WRITE)
 
 
 class SkippedCard(NamedTuple):

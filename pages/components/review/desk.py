@@ -13,6 +13,7 @@ from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card, family
+from curation.review.discussing import open_marks
 from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
@@ -21,6 +22,7 @@ from db.models import Status
 from pages.components.review import empty_queue, keys, queue_choice, toolbar
 from pages.components.review.panels import below_card, card_details, second_opinion
 from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import join
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card, guideline_view, sibling
@@ -49,7 +51,7 @@ def desk(state: ReviewState) -> None:
         with st.container(key="desk-card"):
             _card(state, view, entries)
             with st.container(key="keys"):
-                _message(state)
+                message(state)
                 _buttons(state, shown, entries[focus.variant.type_id])
             below_card.draw(state, focus, shown)
             if state.panel is Panel.OPINION:
@@ -80,7 +82,7 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             threshold=state.threshold,
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
-            notice=_notice(state, focus, hidden=hidden),
+            notice=_notice(state, focus, hidden=hidden) + marked(focus, hidden=hidden),
             sibling=_sibling(focus, entries, view.cards if state.by_family else None),
         )
     )
@@ -101,7 +103,8 @@ def _sibling(
     return sibling.nearest(shown, cards, entries)
 
 
-def _message(state: ReviewState) -> None:
+def message(state: ReviewState) -> None:
+    """What the last key did."""
     early = "" if messages.TOO_EARLY in state.message else messages.TOO_EARLY
     pace = state.pace.told()
     markup.show(card.message(state.message, warn=state.warn, pace=pace, early=early))
@@ -125,6 +128,16 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
         what = "type" if is_type else "anchor"
         return card.notice(f"Out of use: its {what} is retired. It is in no queue and no release.")
     return Markup("")
+
+
+def marked(focus: Card, *, hidden: bool = False) -> Markup:
+    """That a card is to be discussed, and what about."""
+    notices = []
+    for mark in open_project.ask(open_marks, focus.variant.id):
+        about = f": {mark.remark}" if mark.remark else ""
+        said = "To discuss." if hidden else f"To discuss, says {mark.reviewer}{about}"
+        notices.append(card.notice(said))
+    return join(notices)
 
 
 def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
@@ -151,7 +164,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
                 )
             )
             st.button(
-                _label("Accept", shown),
+                label_of("Accept", shown),
                 key=f"row-accept-{shown.action_id}",
                 width="content",
                 on_click=state.accept,
@@ -169,7 +182,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
             )
 
 
-def _label(verdict: str, shown: ShownCard) -> str:
+def label_of(verdict: str, shown: ShownCard) -> str:
     """What a button is called that gives this verdict."""
     return f"Settle: {verdict.lower()}" if shown.settles else verdict
 
@@ -195,8 +208,8 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
         of_card = shown in args
         if not typing and (name == opener or not choosing):
             # Up and down go on from the card that is there by then.
-            decides = of_card and name not in ("up", "down")
-            state.keyboard.bind(name, act, *args, of_card=decides, writes=name == "e")
+            decides = of_card and name not in ("up", "down", "d")
+            state.keyboard.bind(name, act, *args, of_card=decides, writes=name in ("e", "d"))
         st.button(
             label,
             key=f"{name}-{shown.action_id if of_card else 'key'}",
@@ -207,30 +220,36 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
         )
 
     with st.container(horizontal=True, key="decide", gap="small"):
-        button(_label("Accept", shown), "a", state.accept, shown, kind="primary")
-        button(_label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
+        button(label_of("Accept", shown), "a", state.accept, shown, kind="primary")
+        button(label_of("Reject with a note", shown), "x", state.toggle, Panel.REASON)
         button("Edit", "e", state.toggle, Panel.EDIT)
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
+        button("Discuss", "d", state.discuss, shown)
         if state.has_opinions:
             button("Second opinion", "j", second_opinion.ask, state, shown)
         if state.by_family:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)
     if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.OPINION, Panel.REASON):
-        _reasons(state, shown, entry)
+        reasons(state, shown, entry)
 
 
-def _reasons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
+def reasons(
+    state: ReviewState, shown: ShownCard, entry: VariantType, *, with_family: bool = True
+) -> None:
     """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first.
 
     A reason that is not for this type keeps its digit, which says so; it has no button.
+
+    Args:
+        with_family: offer to reject the whole family, too.
     """
     with_note = state.panel is Panel.REASON
     row = "reasons-note" if with_note else "reasons"
     with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
-        label = _label("Reject", shown)
+        label = label_of("Reject", shown)
         st.caption(f"{label} with a note, because:" if with_note else f"{label}:", width="content")
         for reason in REJECT_REASONS:
             if reason.id == "anchor_unsuitable":
@@ -248,7 +267,7 @@ def _reasons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
                     on_click=act,
                     args=args,
                 )
-        if not with_note:
+        if with_family and not with_note:
             state.keyboard.bind("f", state.reject_family, shown, of_card=True)
             st.button(
                 "Anchor unsuitable (whole family)",

@@ -42,11 +42,11 @@ def controls(state: ReviewState) -> None:
     _complete_address()
     source_id = state.source_id
     if state.selection is None:
-        queue, chosen = _queue(state), _type(state)
-        source_id, order = _source(state), _order(state)
+        queue, chosen = _queue(state), type_choice(state)
+        source_id, order = chosen_source(state), _order(state)
     else:
         queue, chosen, order = state.queue, state.type_id or ALL, state.order
-    view = _choice(
+    view = choice(
         state,
         "View",
         "V",
@@ -80,7 +80,7 @@ def _complete_address() -> None:
 
 def _queue(state: ReviewState) -> str:
     """The numbers behind the labels are drawn with each card (see ``queue_markup.left``)."""
-    return _choice(
+    return choice(
         state,
         "Queue",
         "U",
@@ -93,28 +93,29 @@ def _queue(state: ReviewState) -> str:
     )
 
 
-def _type(state: ReviewState) -> str:
+def type_choice(state: ReviewState, *, key: str = "type") -> str:
+    """The id of the type chosen, or ``ALL``."""
     labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: ALL_TYPES}
     value = state.type_id or ALL
-    if st.session_state.get("type", value) not in labels:  # retired since it was chosen
-        st.session_state["type"] = value
-    return _choice(state, "Type", "Q", labels, key="type", value=value, help=None)
+    if st.session_state.get(key, value) not in labels:  # retired since it was chosen
+        st.session_state[key] = value
+    return choice(state, "Type", "Q", labels, key=key, value=value, help=None)
 
 
-def _source(state: ReviewState) -> int | None:
-    """The source chosen; there is no choice where there is one source."""
+def chosen_source(state: ReviewState, *, key: str = QUEUE_SOURCE) -> int | None:
+    """The source chosen, None for all; there is no choice where there is one source."""
     if len(state.sources) < 2:
         return None
     labels = {ALL: ALL_SOURCES} | {str(key): plain(name) for key, name in state.sources.items()}
     value = ALL if state.source_id is None else str(state.source_id)
-    if st.session_state.get(QUEUE_SOURCE, value) not in labels:  # all its variants were retired
-        st.session_state[QUEUE_SOURCE] = value
-    chosen = _choice(
+    if st.session_state.get(key, value) not in labels:  # all its variants were retired
+        st.session_state[key] = value
+    chosen = choice(
         state,
         "Source",
         "K",
         labels,
-        key=QUEUE_SOURCE,
+        key=key,
         value=value,
         help="Your own anchors come first in every order, before those of the corpora that ship "
         "with Hedgerow.",
@@ -131,7 +132,7 @@ def _order(state: ReviewState) -> str:
     value = state.order if state.order in allowed else Order.RANDOM
     if st.session_state.get("order", value) not in allowed:
         st.session_state["order"] = value
-    return _choice(
+    return choice(
         state,
         "Order",
         "O",
@@ -143,7 +144,7 @@ def _order(state: ReviewState) -> str:
     )
 
 
-def _choice(
+def choice(
     state: ReviewState,
     label: str,
     letter: str,

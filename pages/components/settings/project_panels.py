@@ -18,7 +18,8 @@ from curation.project.shared_settings import (
 from curation.review.opinions import model_verdicts
 from curation.review.opinions.model_verdicts import ModelReviewer, SwitchPlan
 from curation.review.opinions.stored import judges
-from curation.upkeep.upkeep_runs import BACKUP, CHECK
+from curation.upkeep.backup_run import KIND as BACKUP
+from curation.upkeep.check_run import KIND as CHECK
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table

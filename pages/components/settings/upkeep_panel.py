@@ -3,8 +3,9 @@
 import streamlit as st
 
 from curation.plurals import counted
+from curation.upkeep.backup_run import KIND as BACKUP
+from curation.upkeep.check_run import KIND as CHECK
 from curation.upkeep.checking import CheckResult
-from curation.upkeep.upkeep_runs import BACKUP, CHECK
 from db.models import Run, RunState
 from db.runs import list_runs
 from pages.components.shared.formatting.clock import local

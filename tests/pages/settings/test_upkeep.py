@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import Engine, text
 from streamlit.testing.v1 import AppTest
 
-from curation.upkeep.upkeep_runs import BACKUP, CHECK
+from curation.upkeep.backup_run import KIND as BACKUP
+from curation.upkeep.check_run import KIND as CHECK
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import RunState

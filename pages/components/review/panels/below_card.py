@@ -37,6 +37,7 @@ KEYS = (
     ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
     ("W", "write a variant of your own for this anchor"),
     ("N", "add a note without deciding; where nothing is left, go on"),
+    ("D", "mark the card “discuss”, with a remark if you like; on a marked card, lift the mark"),
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
@@ -63,6 +64,8 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         _retype(state, focus, shown)
     elif state.panel is Panel.NOTE:
         _note(state, shown)
+    elif state.panel is Panel.DISCUSS:
+        _discuss(state, shown)
     elif state.panel is Panel.WRITE:
         editors.own(state, focus, shown)
     elif state.panel is Panel.LAST:
@@ -128,6 +131,17 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
         editors.buttons(
             state, shown, panel.save_label, lambda: panel.save(st.session_state[key] or "")
         )
+
+
+def _discuss(state: ReviewState, shown: ShownCard) -> None:
+    caption = "It decides nothing. The card is on the Adjudicate page until the mark is lifted."
+    panel = _Remark(
+        "What is there to discuss? (optional)",
+        caption,
+        save_label="Mark “discuss”",
+        save=lambda text: state.mark(shown, text),
+    )
+    _remark(state, shown, panel)
 
 
 TYPES_A_PAGE = 9

@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from curation.review.browser_window.details import details_of
+from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.shown_now import CardView
-from curation.review.history import PastDecision
 from curation.review.notes import WrittenNote
 from pages.components.review.panels import history_lines
 from pages.components.shared.formatting import markup
@@ -31,7 +30,7 @@ def details(state: ReviewState, view: CardView) -> None:
                 _notes(state, known.written, hidden=hidden)
             with right:
                 st.markdown("**History**")
-                _history(known.past, known.removed, known.models, hidden=hidden)
+                _history(known, hidden=hidden)
         if not state.by_family and known.siblings:
             labels = open_project.type_names()
             others = [(item, labels[item.variant.type_id]) for item in known.siblings]
@@ -46,21 +45,21 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> N
         st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
 
 
-def _history(
-    past: list[PastDecision], removed: list[WrittenNote], models: list[str], *, hidden: bool
-) -> None:
-    """What was decided, and that a note was taken back, but not what it said.
+def _history(known: Details, *, hidden: bool) -> None:
+    """What was decided, what was marked for discussion, and that a note was taken back, but not
+    what it said.
 
     Of a second opinion that counts, only that there is one.
     """
     if hidden:
         st.text("Hidden until you have decided.")
         return
-    lines = [(decision.decided_at, history_lines.line(decision)) for decision in past]
-    lines += [(note.created_at, history_lines.removed_note(note)) for note in removed]
+    lines = [(decision.decided_at, history_lines.line(decision)) for decision in known.past]
+    lines += [(note.created_at, history_lines.removed_note(note)) for note in known.removed]
+    lines += [(event.at, history_lines.mark(event)) for event in known.marks]
     for _, line in sorted(lines, key=lambda entry: entry[0]):
         st.text(line)
-    for name in models:
+    for name in known.models:
         st.text(f"{name} counts, and has judged it; J shows how.")
-    if not lines and not models:
+    if not lines and not known.models:
         st.text("No decision yet.")

@@ -1,8 +1,10 @@
 """The history of a card, a line an entry, in the browser's time zone."""
 
 from curation.review.browser_window.messages import reason
+from curation.review.discussing import MarkEvent
 from curation.review.history import PastDecision
 from curation.review.notes import WrittenNote
+from db.models import MarkKind
 from pages.components.shared.formatting.clock import local
 
 
@@ -26,3 +28,11 @@ def line(decision: PastDecision) -> str:
 def removed_note(note: WrittenNote) -> str:
     """A line of the history for a note that is gone."""
     return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (taken back)"
+
+
+def mark(event: MarkEvent) -> str:
+    """A line of the history for a mark “discuss”, or for its lift."""
+    when = f"{local(event.at):%Y-%m-%d %H:%M}"
+    what = "discuss" if event.kind is MarkKind.MARK else "discuss: lifted"
+    parts = [when, event.reviewer, what, event.remark, "(taken back)" if event.undone else ""]
+    return " · ".join(part for part in parts if part)

@@ -10,7 +10,12 @@ from markupsafe import Markup
 from pages.components.shared.charts.palette import custom_properties
 
 _COMPONENTS = Path(__file__).parents[2]
-_STYLES = ("shared/formatting/style.css", "review/review.css", "shared/shell/theme.css")
+_STYLES = (
+    "shared/formatting/style.css",
+    "review/review.css",
+    "adjudicate/adjudicate.css",
+    "shared/shell/theme.css",
+)
 
 
 def show(markup: Markup) -> None:

@@ -1,4 +1,4 @@
-"""Windows that have left the review page, or are closed: their cards are free again at once."""
+"""Windows that have left a page with cards, or are closed: their cards are free again at once."""
 
 import streamlit as st
 
@@ -7,6 +7,9 @@ from pages.components.shared.shell import open_project
 
 STATE = "review"
 """Where a session keeps its state of the review page."""
+
+ADJUDICATION = "adjudication"
+"""Where it keeps its state of the page on which conflicts are settled."""
 
 _closed: set[str] = set()
 """Windows of sessions that have ended; they may have left a card."""
@@ -36,7 +39,12 @@ def give_back() -> None:
     open_project.tell(release_closed, gone)
 
 
-def leave() -> None:
-    """Give back the card of this session's review page, which shows another page now."""
-    if (state := st.session_state.get(STATE)) is not None:
-        state.leave()
+def leave(*, but: str = "") -> None:
+    """Give back the cards of this session's pages; it shows another page now.
+
+    Args:
+        but: where the session keeps the state of the page that it shows.
+    """
+    for name in (STATE, ADJUDICATION):
+        if name != but and (state := st.session_state.get(name)) is not None:
+            state.leave()

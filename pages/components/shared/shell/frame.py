@@ -8,7 +8,10 @@ from pages.components.shared.formatting import markup
 from pages.components.shared.shell import closed_windows, navigation
 
 REVIEW = "Review"
-"""The title of the page whose card is given back when another page comes."""
+ADJUDICATE = "Adjudicate"
+"""The titles of the pages whose card is given back when another page comes."""
+
+_CARDS = {REVIEW: closed_windows.STATE, ADJUDICATE: closed_windows.ADJUDICATION}
 
 _APP_RAN = "app_ran"
 
@@ -38,8 +41,7 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
     if not st.session_state.get(_APP_RAN):
         navigation.show()
         st.rerun()
-    if title != REVIEW:
-        closed_windows.leave()
+    closed_windows.leave(but=_CARDS.get(title, ""))
     with st.container(key="head-compact" if compact else "head"):
         st.title(title, anchor=False)
         st.caption(purpose)

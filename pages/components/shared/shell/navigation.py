@@ -32,6 +32,7 @@ def show() -> st.Page:
             st.Page("pages/anchors.py", title="Anchors", icon=":material/notes:"),
             st.Page("pages/generate.py", title="Generate", icon=":material/edit_note:"),
             st.Page("pages/review.py", title="Review", icon=":material/rate_review:"),
+            st.Page("pages/adjudicate.py", title="Adjudicate", icon=":material/balance:"),
             st.Page("pages/team.py", title="Team", icon=":material/groups:"),
             st.Page("pages/diagnostics.py", title="Diagnostics", icon=":material/bar_chart:"),
             st.Page("pages/release.py", title="Release & export", icon=":material/inventory_2:"),

@@ -26,7 +26,7 @@ from training.ranking.request import RankingRequest, files_of, parts_asked
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
-A_FIFTH = "a fifth of them, whole passages"
+A_FIFTH = "a fifth of the passages"
 
 _PROBLEM, _TOLD = "nevir_file_problem", "nevir_file_told"
 _ADDED, _NAMED = "nevir_files_added", "nevir_files_named"

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import event, select, update
 
 from curation.review import leases
+from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.drafts import DraftKind, drafted_variants, find_draft
@@ -192,7 +193,19 @@ def test_a_draft_is_forgotten_once_its_card_is_decided(state: ReviewState) -> No
         type_in(state, shown.variant_id, kind)
     state.accept(shown)
     left = {kind for kind in DraftKind if draft(state, shown.variant_id, kind)}
-    assert left == {DraftKind.NOTE, DraftKind.WRITE}  # which decide nothing
+    assert left == {DraftKind.NOTE, DraftKind.WRITE, DraftKind.DISCUSS}  # which decide nothing
+
+
+def test_the_review_page_does_not_go_on_in_the_conflicts_of_the_adjudicate_page(
+    state: ReviewState, restart: Any
+) -> None:
+    other = AdjudicationState(engine=state.engine, reviewer_id=state.reviewer_id, types=state.types)
+    other.recount()
+    other.view()
+    restart()
+    assert opened(state).queue is Queue.PENDING
+    with reading(state.engine) as session:
+        assert session.execute(select(ReviewPosition)).all() == []
 
 
 def test_a_draft_is_forgotten_once_it_is_saved_or_discarded_or_undone_by_hand(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.models.nevir_figures import EXPLAINED, epochs_table
+from cli.nevir.figures import EXPLAINED, epochs_table
 from cli.shared.home import asked_by, open_home
 from cli.shared.options import as_option
 from cli.shared.run_facts import sentences
@@ -111,7 +111,7 @@ def train_on_pairs(
     with reading(engine) as session:
         table = epochs_table(epochs_of(session, get_run(session, run.id)))
     where = f"The model is in {result['model']}, and is called {result['name']!r}."
-    show(result, as_json, *sentences(KIND, result), table, EXPLAINED, where)
+    show(result, as_json, *sentences(KIND, result, more=False), table, EXPLAINED, where)
 
 
 def _kept(settings: Settings, data: str, validation: str) -> dict[str, Any]:

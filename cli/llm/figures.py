@@ -40,7 +40,7 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
     }
     if run.state == RunState.DONE:
         where = f"The adapter is in {result['model']}."
-        show(result, as_json, *sentences(KIND, result), *figures_table(looks), where)
+        show(result, as_json, *sentences(KIND, result, more=False), *figures_table(looks), where)
         return
     so_far = f"Run {run_id} is {run.state}; {'so far' if looks else 'nothing was measured yet'}."
     show(result, as_json, so_far, *figures_table(looks))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.models.language_training import BaseModelName
+from cli.llm.training import BaseModelName
 from cli.shared.home import asked_by, open_home
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from sqlalchemy import Engine
 
-from cli.models.language_figures import figures_table
+from cli.llm.figures import figures_table
 from cli.shared.home import asked_by, open_home
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
@@ -31,17 +31,13 @@ BaseModelName = Annotated[
     ),
 ]
 
-ARMS = ", ".join(get_args(Arm))
-
 
 def train_language_model(
     base: BaseModelName,
     number: ReleaseNumber = None,
     arm: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Which variants the questions are about: {ARMS}; otherwise the recipe's."
-        ),
+        Arm | None,
+        typer.Option(help="Which variants the questions are about; otherwise the recipe's."),
     ] = None,
     recipe_file: Annotated[
         Path | None,
@@ -94,7 +90,13 @@ def train_language_model(
     where = [f"The adapter is in {result['model']}."]
     if result["merged"]:
         where.append(f"The merged model is in {result['merged']}.")
-    show(result, as_json, *sentences(KIND, result), *figures_table(result["looks"]), *where)
+    show(
+        result,
+        as_json,
+        *sentences(KIND, result, more=False),
+        *figures_table(result["looks"]),
+        *where,
+    )
 
 
 def _outlook(engine: Engine, request: LanguageRequest) -> Outlook:

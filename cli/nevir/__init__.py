@@ -1,0 +1,1 @@
+"""The commands about models that are finetuned on NevIR's pairs."""

@@ -1,0 +1,118 @@
+"""Settling conflicts one after the other: the place and the keys of the Adjudicate page.
+
+No widgets here. The keys are those of the review page, which settle a card in conflict; E takes a
+wording that somebody put in the variant's place.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from sqlalchemy.orm import Session
+
+from curation.review import actions
+from curation.review.actions import ActionOutcome, ShownCard
+from curation.review.adjudication import (
+    ConflictOrder,
+    GivenVerdict,
+    Wording,
+    latest_of_each,
+    ranked,
+    verdicts_on,
+    wordings,
+)
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.queue_position import Panel
+from curation.review.queue import Order, Queue, among, count_left
+from db.engine import reading
+
+_AT_ONCE = 20
+"""Ids asked about when the next card is looked for: what others settled meanwhile is rare."""
+
+
+@dataclass
+class AdjudicationState(ReviewState):
+    """Where somebody who settles conflicts is.
+
+    Attributes:
+        conflict_order: which conflict comes first.
+        ranking: in the order of dispute, what was in conflict when it was made; None before.
+    """
+
+    queue: Queue = Queue.CONFLICT
+    conflict_order: ConflictOrder = ConflictOrder.OLDEST
+    ranking: list[int] | None = field(default=None)
+
+    def choose(self, *, type_id: str | None, source_id: int | None, order: ConflictOrder) -> None:
+        """Take these conflicts in this order; where that is new, begin at the first one."""
+        if order is not self.conflict_order:
+            self.conflict_order = order
+            self.restart()
+        self.go_to(
+            queue=Queue.CONFLICT,
+            type_id=type_id,
+            source_id=source_id,
+            order=Order.OLDEST,
+            family=False,
+        )
+
+    def restart(self) -> None:
+        """Begin at the first conflict, by a ranking of what is in conflict now."""
+        super().restart()
+        self.ranking = None
+
+    def _read_counts(self, session: Session) -> None:
+        """Of what is in conflict alone, which is quick in a large project, too."""
+        self.left = {queue: Counter() for queue in Queue}
+        self.left[Queue.CONFLICT].update(count_left(session, Queue.CONFLICT))
+        self.ranking = None
+
+    def _keep_position(self, session: Session, variant_id: int | None) -> None:
+        """Nothing: a place here is none that the Review page could go on from."""
+
+    def _next(self, session: Session, passed: Collection[int]) -> int | None:
+        if self.conflict_order is ConflictOrder.OLDEST:
+            return super()._next(session, passed)
+        if self.ranking is None:
+            self.ranking = ranked(session, type_ids=self.type_ids, source_id=self.source_id)
+        open_ids = [number for number in self.ranking if number not in passed]
+        for start in range(0, len(open_ids), _AT_ONCE):
+            some = open_ids[start : start + _AT_ONCE]
+            still = among(session, some, Queue.CONFLICT)
+            if found := next((number for number in some if number in still), None):
+                return found
+        return None
+
+    def verdicts(self, variant_id: int) -> list[GivenVerdict]:
+        """What each person said about a variant, in the order of their first verdicts."""
+        with reading(self.engine) as session:
+            return latest_of_each(verdicts_on(session, [variant_id]).get(variant_id, ()))
+
+    # -- taking an edited wording --------------------------------------------------------
+
+    def choose_wording(self, shown: ShownCard) -> None:
+        """E: take the edited wording; where there are several, a digit says which."""
+        if self.typing or (self.choosing and self.panel is not Panel.WORDING):
+            return
+        offered = wordings(self.verdicts(shown.variant_id))
+        if len(offered) == 1:
+            self.take_wording(shown, offered[0])
+        elif offered:
+            self.toggle(Panel.WORDING)
+        else:
+            self.say("Nobody has edited this variant. Its card on the Review page can be edited.")
+
+    def take_wording(self, shown: ShownCard, wording: Wording) -> None:
+        """Settle it: the edited wording takes the variant's place."""
+
+        def do(session: Session) -> ActionOutcome:
+            return actions.edit(
+                session,
+                shown,
+                reviewer_id=self.reviewer_id,
+                text=wording.text,
+                type_id=wording.type_id,
+                cue=wording.cue,
+            )
+
+        self._act(shown, "You settled it: the edited wording is accepted.", do)

@@ -1,0 +1,50 @@
+"""Adjudicate: settle what reviewers disagree about, and see what is to be discussed."""
+
+import streamlit as st
+
+from curation.review.browser_window.adjudicating import AdjudicationState
+from curation.review.history import actions_since
+from pages.components.adjudicate import desk, lists
+from pages.components.shared.formatting.clock import midnight
+from pages.components.shared.shell import closed_windows, frame, open_project, signin
+from pages.components.shared.shell.closed_windows import ADJUDICATION
+
+CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"
+
+
+def _state(reviewer_id: int) -> AdjudicationState:
+    """This session's state; another reviewer starts afresh."""
+    state = st.session_state.get(ADJUDICATION)
+    if state is None or state.reviewer_id != reviewer_id:
+        closed_windows.leave()
+        state = AdjudicationState(
+            engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
+        )
+        state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
+        st.session_state[ADJUDICATION] = state
+        closed_windows.give_back()
+    closed_windows.stay(state.screen.window)
+    state.types = open_project.types()
+    state.recount()
+    if state.type_id not in {None, *(entry.id for entry in state.types)}:  # retired meanwhile
+        state.type_id = None
+    return state
+
+
+frame.begin(frame.ADJUDICATE, "Settle what reviewers disagree about.", compact=True)
+if (me := signin.reviewer_id()) is None:
+    st.write("Settlements are stored under your name, so that you can take them back.")
+    signin.name_form("Your name", key="signin-adjudicate")
+    st.stop()
+current = _state(me)
+with st.container(horizontal=True, vertical_alignment="center", key="controls"):
+    part = frame.section((CONFLICTS, DISCUSS, SETTLED), key="part")
+    desk.controls(current, with_order=part == CONFLICTS)
+if part == DISCUSS:
+    current.leave()
+    lists.to_discuss(me, type_id=current.type_id, source_id=current.source_id)
+elif part == SETTLED:
+    current.leave()
+    lists.settled_ones(type_id=current.type_id, source_id=current.source_id)
+else:
+    desk.desk(current)

@@ -1,0 +1,199 @@
+"""The desk: the card in conflict, what each person said, and the keys as buttons."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import streamlit as st
+
+from curation.review.actions import ShownCard
+from curation.review.adjudication import ConflictOrder, GivenVerdict, wordings
+from curation.review.browser_window import messages
+from curation.review.browser_window.adjudicating import AdjudicationState
+from curation.review.browser_window.keyboard import NOTHING, Shows
+from curation.review.browser_window.queue_position import Panel
+from curation.review.cards import Card
+from curation.review.history import history
+from curation.review.queue import Queue
+from db.models import Status
+from pages.components.adjudicate import nothing_left, verdict_cards
+from pages.components.review import desk as review_desk
+from pages.components.review import keys, queue_choice, queue_markup
+from pages.components.review.panels import below_card
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.label import plain
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.variants import card
+
+TYPE, SOURCE, ORDER = "conflict-type", "conflict-source", "conflict-order"
+"""Keys of the choices, and their names in the address."""
+
+_ORDERS: dict[Any, str] = {
+    ConflictOrder.OLDEST: "Oldest",
+    ConflictOrder.DISPUTED: "Most disputed",
+}
+
+_KEYS = (
+    ("A", "accept the variant as it stands"),
+    ("1 … 8", "reject it for that reason"),
+    ("X, then a digit", "reject it for that reason, with a note; Ctrl+Enter stores it"),
+    ("0", "reject it for another reason, told in a note"),
+    ("E", "take an edited wording in its place; with several, a digit says which"),
+    ("S", "skip"),
+    ("Z", "undo, as often as you like"),
+    ("D", "mark the card “discuss”, with a remark if you like; on a marked card, lift the mark"),
+    ("L", "your last decisions, each to be taken back by itself"),
+    ("P", "copy the card's permalink"),
+    ("Q, K, O", "the next type, source, order; with Shift the one before"),
+    ("Esc", "close what is open; what you wrote is there when you open it again"),
+    ("H", "show or hide these keys"),
+)
+
+
+def controls(state: AdjudicationState, *, with_order: bool) -> None:
+    """Which conflicts are gone through, and in which order; the address keeps it.
+
+    Args:
+        with_order: offer the order, too; the lists have one of their own.
+    """
+    state.choices = {}
+    chosen = queue_choice.type_choice(state, key=TYPE)
+    source_id = queue_choice.chosen_source(state, key=SOURCE)
+    order: str = state.conflict_order
+    if with_order:
+        order = queue_choice.choice(
+            state,
+            "Order",
+            "O",
+            _ORDERS,
+            key=ORDER,
+            value=state.conflict_order,
+            help="Most disputed: the variants first on which most people contradict the others.",
+        )
+    state.choose(
+        type_id=None if chosen == queue_choice.ALL else chosen,
+        source_id=source_id,
+        order=ConflictOrder(order),
+    )
+
+
+@error_messages.fragment
+def desk(state: AdjudicationState) -> None:
+    """Draw what is to be settled now; a key redraws nothing else."""
+    if state.redraw:
+        state.redraw = False
+        st.rerun()
+    view = state.view()
+    focus = view.focus
+    state.keyboard.show(Shows(focus.variant.uid, focus.variant.version) if focus else NOTHING)
+    queue_choice.bind(state)
+    if focus is None:
+        markup.show(card.message(state.message, warn=state.warn))
+        nothing_left.show(state)
+        keys.listen(state)
+        return
+    shown = state.showings[focus.variant.id]
+    given = state.verdicts(focus.variant.id)
+    with st.container(key="desk-card"):
+        _card(state, focus, given)
+        with st.container(key="keys"):
+            review_desk.message(state)
+            _buttons(state, focus, shown)
+        if state.panel is Panel.WORDING:
+            _wordings(state, shown, given)
+        elif state.panel is Panel.KEYS:
+            with st.container(key="keys-list"):
+                st.table([{"Key": key, "What it does": meaning} for key, meaning in _KEYS])
+        else:
+            below_card.draw(state, focus, shown)
+        _left(state)
+    keys.listen(state)
+    state.drawn_now()
+
+
+def _card(state: AdjudicationState, focus: Card, given: list[GivenVerdict]) -> None:
+    entry = open_project.every_type()[focus.variant.type_id]
+    notice = review_desk.marked(focus)
+    if not given or focus.variant.status != Status.CONFLICT:
+        past = open_project.ask(history, focus.variant.id)
+        notice = card.notice(_said(state, focus, messages.disagreement(past, focus.variant.status)))
+    markup.show(card.card(focus, entry, threshold=state.threshold, notice=notice))
+    markup.show(verdict_cards.side_by_side(given, focus.variant.text, focus.variant.type_id))
+
+
+def _said(state: AdjudicationState, focus: Card, disagreement: str) -> str:
+    """Why a card is here that nobody disagrees about now: an undo came back to it."""
+    if state.showings[focus.variant.id].settles:
+        return disagreement
+    return "This variant is not in conflict: your decision is a verdict like any other."
+
+
+def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard) -> None:
+    """The keys as buttons; while somebody writes, letters are text and no button takes anything."""
+    typing = state.typing
+    opener = {Panel.REASON: "x", Panel.WORDING: "e"}.get(state.panel)
+
+    def button(
+        label: str,
+        name: str,
+        act: Callable[..., None],
+        *args: object,
+        kind: Literal["primary", "secondary", "tertiary"] = "secondary",
+    ) -> None:
+        of_card = shown in args
+        if not typing and (name == opener or not state.choosing):
+            state.keyboard.bind(
+                name, act, *args, of_card=of_card and name != "d", writes=name == "d"
+            )
+        st.button(
+            label,
+            key=f"{name}-{shown.action_id if of_card else 'key'}",
+            disabled=typing,
+            on_click=act,
+            args=args,
+            type=kind,
+        )
+
+    with st.container(horizontal=True, key="decide", gap="small"):
+        label = review_desk.label_of
+        button(label("Accept", shown), "a", state.accept, shown, kind="primary")
+        button(label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
+        button("Take the edit", "e", state.choose_wording, shown)
+        button("Skip", "s", state.skip, shown)
+        button("Undo", "z", state.undo)
+        button("Discuss", "d", state.discuss, shown)
+        button("Decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
+        button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
+    if not typing and state.panel is not Panel.WORDING:
+        entry = open_project.every_type()[focus.variant.type_id]
+        review_desk.reasons(state, shown, entry, with_family=False)
+
+
+def _wordings(state: AdjudicationState, shown: ShownCard, given: list[GivenVerdict]) -> None:
+    """Several people edited it differently: a digit takes one of the wordings."""
+    st.caption("Take which wording?")
+    with st.container(key="wordings", gap="small"):
+        for number, wording in enumerate(wordings(given)[:9], start=1):
+            state.keyboard.bind(str(number), state.take_wording, shown, wording, of_card=True)
+            st.button(
+                plain(wording.text),
+                key=f"{number}-wording-{shown.action_id}",
+                on_click=state.take_wording,
+                args=(shown, wording),
+            )
+
+
+def _left(state: AdjudicationState) -> None:
+    """How many conflicts there are, by type, and behind each choice."""
+    rows = [
+        (entry.label, left, None, state.type_id in (entry.id, None))
+        for entry in state.types
+        if (left := state.left_in(Queue.CONFLICT, entry.id))
+    ]
+    ids = [*(entry.id for entry in state.types), None]
+    numbers = {TYPE: [state.left_in(Queue.CONFLICT, type_id) for type_id in ids]}
+    chosen = {TYPE: ids.index(state.type_id)}
+    if len(state.sources) > 1:
+        sources = [None, *state.sources]
+        numbers[SOURCE] = [state.left_of(key, Queue.CONFLICT, state.type_id) for key in sources]
+        chosen[SOURCE] = sources.index(state.source_id)
+    markup.show(queue_markup.progress(rows) + queue_markup.left(numbers, chosen))

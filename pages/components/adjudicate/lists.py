@@ -1,0 +1,75 @@
+"""The two lists of the Adjudicate page: cards to discuss, and conflicts that were settled."""
+
+import streamlit as st
+
+from curation.review import discussing
+from curation.review.adjudication import settled
+from curation.review.discussing import OpenMark
+from curation.review.status import status_label
+from pages.components.adjudicate import verdict_cards
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import local
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.variants import card
+
+AT_MOST = 50
+"""Entries shown of each list."""
+
+
+def to_discuss(reviewer_id: int, *, type_id: str | None, source_id: int | None) -> None:
+    """The marked cards, the oldest mark first; each can be opened, and its mark lifted."""
+    marks = open_project.ask(
+        discussing.open_marks, type_id=type_id, source_id=source_id, limit=AT_MOST + 1
+    )
+    if not marks:
+        with st.container(border=True, key="empty"):
+            st.write(
+                "Nothing is marked “discuss”. Press D on a card of the Review page to have it "
+                "listed here; it decides nothing."
+            )
+            st.page_link("pages/review.py", label="Review")
+        return
+    labels = open_project.type_names()
+    for mark in marks[:AT_MOST]:
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key=f"one-line-{mark.uid}"
+        ):
+            markup.show(card.told(_told(mark, labels[mark.type_id])))
+            st.page_link("pages/review.py", label="Open", query_params={"variant": mark.uid})
+            st.button(
+                "Lift",
+                key=f"lift-{mark.uid}",
+                width="content",
+                on_click=_lift,
+                args=(mark.variant_id, reviewer_id),
+                help="It has been discussed. Z on a card takes this back.",
+            )
+    if len(marks) > AT_MOST:
+        st.caption(f"The {AT_MOST} oldest marks. Lift them, and the others follow.")
+
+
+def _lift(variant_id: int, reviewer_id: int) -> None:
+    with error_messages.told_later():
+        open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
+
+
+def _told(mark: OpenMark, label: str) -> str:
+    """A marked card as a line: when, who, what about, what it is."""
+    when = f"{local(mark.marked_at):%d %b %H:%M}"
+    about = f"“{mark.remark}”" if mark.remark else ""
+    parts = [when, mark.reviewer, about, label, status_label(mark.status), mark.text]
+    return " · ".join(part for part in parts if part)
+
+
+def settled_ones(*, type_id: str | None, source_id: int | None) -> None:
+    """The settled conflicts with their trail, the latest settlement first."""
+    found = open_project.ask(settled, type_id=type_id, source_id=source_id, limit=AT_MOST)
+    if not found:
+        with st.container(border=True, key="empty"):
+            st.write("No conflict has been settled yet. Settle one under “In conflict”.")
+        return
+    labels = open_project.type_names()
+    for one in found:
+        markup.show(verdict_cards.trail(one, labels[one.type_id]))
+    if len(found) == AT_MOST:
+        st.caption(f"The {AT_MOST} latest. Choose a type or a source to see others.")

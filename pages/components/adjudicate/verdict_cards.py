@@ -1,0 +1,101 @@
+"""The markup of what each person said about a variant, next to each other, and of a trail."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from curation.review.adjudication import GivenVerdict, Settled
+from curation.review.browser_window import messages
+from db.models import Verdict
+from pages.components.shared.formatting.clock import local
+from pages.components.shared.formatting.diff import diff, join
+from pages.components.shared.variants import card
+
+_SAYS = {Verdict.ACCEPT: "accept", Verdict.REJECT: "reject", Verdict.EDIT: "edit"}
+_MANY_SECONDS = 600
+"""Longer than that, somebody was away: the time taken is left out."""
+
+
+def side_by_side(given: Sequence[GivenVerdict], text: str, type_id: str) -> Markup:
+    """Each person's verdict.
+
+    Args:
+        text, type_id: of the variant, which edited wordings are compared with.
+    """
+    return Markup('<div class="hg-verdicts">{}</div>').format(
+        join(_verdict(one, text, type_id) for one in given)
+    )
+
+
+def _verdict(given: GivenVerdict, text: str, type_id: str) -> Markup:
+    why = messages.reason(given.reason)
+    verdict = Markup('<span class="hg-said-{0}">{0}</span>').format(_SAYS[given.verdict])
+    return Markup(
+        '<section class="hg-card hg-line" aria-label="{}"><div class="hg-head">'
+        '<span class="hg-type">{}</span>{}{}</div><div class="hg-label">{}</div>{}{}</section>'
+    ).format(
+        f"Verdict of {given.reviewer}",
+        given.reviewer,
+        verdict,
+        Markup("<span>{}</span>").format(why) if why else "",
+        _when(given),
+        Markup('<div class="hg-scroll hg-text" dir="auto">{}</div>').format(given.note)
+        if given.note
+        else "",
+        _wording(given, text, type_id),
+    )
+
+
+def _wording(given: GivenVerdict, text: str, type_id: str) -> Markup:
+    """The edited wording with what it changes in the variant's, and its type where that changed."""
+    if given.wording is None:
+        return Markup("")
+    retyped = (
+        Markup(' <span class="hg-label">as {}</span>').format(given.wording.type_id)
+        if given.wording.type_id != type_id
+        else ""
+    )
+    new = diff(text, given.wording.text)[1]
+    return Markup('<div class="hg-scroll">{}{}</div>').format(new, retyped)
+
+
+def _when(given: GivenVerdict) -> str:
+    """When it was given, after how long a look, and whether blind."""
+    parts = [f"{local(given.decided_at):%Y-%m-%d %H:%M}"]
+    if given.seconds is not None and 0 <= given.seconds <= _MANY_SECONDS:
+        parts.append(f"after {given.seconds:.0f} s")
+    if given.blind:
+        parts.append("blind")
+    return " · ".join(parts)
+
+
+def trail(found: Settled, label: str) -> Markup:
+    """A settled conflict: the sentences, who settled it and how, and what each had said."""
+    link = Markup('<a href="{}" title="Open its card">{}</a>').format(
+        card.permalink(found.uid), found.uid
+    )
+    old, new = diff(found.anchor, found.text)
+    return Markup(
+        '<div class="hg-card hg-line hg-trail"><div class="hg-head"><span class="hg-type">{}</span>'
+        "<span>{}</span></div>{}{}{}{}</div>"
+    ).format(
+        label,
+        link,
+        _line("Anchor", old),
+        _line("Variant", new),
+        join(_line(one.reviewer, _told(one)) for one in found.said),
+        _line(found.settlement.reviewer, Markup("<b>{}</b>").format(_told(found.settlement))),
+    )
+
+
+def _line(label: str, content: Markup) -> Markup:
+    return Markup(
+        '<div class="hg-row"><span class="hg-label">{}</span><div class="hg-scroll">{}</div></div>'
+    ).format(label, content)
+
+
+def _told(given: GivenVerdict) -> Markup:
+    """A verdict as a line: 'settled it as rejected (wrong type) · note · wording · when'."""
+    wording = f"“{given.wording.text}”" if given.wording else ""
+    parts = [messages.did(given), given.note, wording, _when(given)]
+    return Markup("{}").format(" · ".join(part for part in parts if part))

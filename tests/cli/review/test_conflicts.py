@@ -1,0 +1,33 @@
+"""Conflicts and marks “discuss” on the command line."""
+
+from pathlib import Path
+
+from tests.cli.review.test_decision import pending
+from tests.cli.support.commands import ask, complaint, said
+
+
+def test_conflicts_are_listed_with_what_each_person_said(loaded_home: Path) -> None:
+    uid, *_ = pending(loaded_home)
+    assert said("review", "conflicts").startswith("In conflict: 0 variants.")
+    ask("review", "accept", uid, "--reviewer", "Ann")
+    ask("review", "reject", uid, "--reviewer", "Bo", "--reason", "wrong_scope", "--note", "Narrow.")
+    answer = ask("review", "conflicts", "--order", "most-disputed")
+    (found,) = answer["conflicts"]
+    assert (found["uid"], found["people"], found["dispute"]) == (uid, 2, 1)
+    told = [(v["reviewer"], v["verdict"], v["reason"], v["note"]) for v in found["verdicts"]]
+    assert told == [("Ann", "accept", "", ""), ("Bo", "reject", "wrong_scope", "Narrow.")]
+    assert ask("review", "conflicts", "--type", "word")["conflicts"] == []
+    assert "Expected" in complaint("review", "conflicts", "--source", "nowhere")
+
+
+def test_a_variant_is_marked_and_the_mark_lifted(loaded_home: Path) -> None:
+    uid, *_ = pending(loaded_home)
+    answer = ask("review", "discuss", uid, "--reviewer", "Ann", "--remark", "Is it?")
+    assert answer == {"variant": uid, "marked": True}
+    (found,) = ask("review", "conflicts")["to_discuss"]
+    assert (found["uid"], found["reviewer"], found["remark"]) == (uid, "Ann", "Is it?")
+    assert "already" in complaint("review", "discuss", uid, "--reviewer", "Bo")
+    assert ask("review", "discuss", uid, "--lift", "--reviewer", "Bo")["marked"] is False
+    assert "nothing to lift" in complaint("review", "discuss", uid, "--lift", "--reviewer", "Bo")
+    assert "marked “discuss” again" in said("review", "undo", "--reviewer", "Bo")
+    assert len(ask("review", "conflicts")["to_discuss"]) == 1

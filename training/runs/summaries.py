@@ -1,0 +1,163 @@
+"""A sentence on what a finished run of each kind has brought, by its result."""
+
+from __future__ import annotations
+
+from curation.generation.costs.prices import dollars, spent_by
+from curation.plurals import counted
+from db.execution import Result
+from db.models import RunState
+
+
+def nothing(result: Result) -> str:
+    """Of a kind whose results need no words."""
+    return ""
+
+
+def calls_made(result: Result) -> str:
+    """How many of a run's calls succeeded, and what they cost."""
+    done, failed = result["done"], result["failed"]
+    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
+    if not result["calls"]:
+        return f"{told}; no model was asked."
+    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
+
+
+def opinions(result: Result) -> str:
+    return f"{result['reviewer']} is the reviewer. {calls_made(result)}"
+
+
+def sampled(result: Result) -> str:
+    return f"{counted(len(result['variants']), 'variant')} wait to be decided on blind."
+
+
+def loaded(result: Result) -> str:
+    accepted = f"; the rule accepted {result['accepted']:,}" if result["accepted"] else ""
+    added = (
+        f"added {counted(result['anchors'], 'anchor')} and {counted(result['variants'], 'variant')}"
+        if result["anchors"] or result["variants"] or result["decisions"]
+        else "nothing of it was missing"
+    )
+    return f"{result['source']}: {added}{accepted}."
+
+
+def imported(result: Result) -> str:
+    return (
+        f"{result['file']}: added {counted(result['anchors'], 'anchor')}, "
+        f"{counted(result['variants'], 'variant')} and {counted(result['decisions'], 'verdict')}."
+    )
+
+
+def measures(result: Result) -> str:
+    return (
+        f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
+        f"{result['cosines']:,} by {result['encoder']}."
+    )
+
+
+def giveaways(result: Result) -> str:
+    totals = {what: guess["total"] for what, guess in result["guesses"].items()}
+    told = ", ".join(
+        f"the {what} is guessed right in {total['accuracy']:.0%} (chance: {total['chance']:.0%})"
+        for what, total in totals.items()
+    )
+    source = f" of {result['source']}" if result.get("source") else ""
+    return f"Without the anchor, {told}; {counted(result['records'], 'variant')}{source}."
+
+
+def export(result: Result) -> str:
+    return f"Release {result['release']} is in {result['folder']}, packed in {result['zip']}."
+
+
+def push(result: Result) -> str:
+    seen = "private" if result["private"] else "public"
+    what = result["pushed"].capitalize()
+    return f"{what} is at {result['url']} ({seen}), commit {result['commit'][:12]}."
+
+
+def benchmarks(result: Result) -> str:
+    return f"Measured {counted(result['measured'], 'result')}."
+
+
+def comparison(result: Result) -> str:
+    models = counted(len(result["measured"]), "model")
+    return f"Compared {models} on {counted(result['of'], 'item')}."
+
+
+def trained(result: Result) -> str:
+    minutes, seconds = divmod(round(result["seconds"]), 60)
+    by = f" by the preset {result['preset']}" if result.get("preset") else ""
+    return (
+        f"Trained{by} on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
+        f"{result['release']}): {result['steps']:,} steps, with all measuring {minutes} min "
+        f"{seconds} s."
+    )
+
+
+def finetuned(result: Result) -> str:
+    before, after = result["before"], result["after"]
+    taught = counted(result["data"]["trained_on"], "pair")
+    return (
+        f"Finetuned a {result['architecture']} on {taught} of {result['data']['name']}: it ranks "
+        f"{after['nevir']:.1%} of {counted(result['data']['held_out'], 'held-out pair')} right, "
+        f"before {before['nevir']:.1%}; retrieval (MRR) {after['reranking']:.3f}, before "
+        f"{before['reranking']:.3f}."
+    )
+
+
+def finetuned_at_provider(result: Result) -> str:
+    cost = result["cost"]
+    paid = "" if cost is None else f" for about {dollars(cost)}"
+    return (
+        f"Finetuned {result['base']} on {counted(result['train'], 'question pair')} of release "
+        f"{result['release']}{paid}: the provider calls it {result['fine_tuned_model']}."
+    )
+
+
+def language_model(result: Result) -> str:
+    before, after, pairs = result["before"], result["after"], result["pairs"]
+    told = (
+        f"Finetuned {result['base']} on {counted(pairs['train'], 'question pair')} of release "
+        f"{result['release']} (arm '{result['arm']}'): {counted(result['steps'], 'step')}."
+    )
+    if not after:
+        return told
+    return (
+        f"{told} Of {counted(pairs['validation'], 'validation question')} it answers "
+        f"{after['right']:.1%} right, before {before['right']:.1%}."
+    )
+
+
+def study(result: Result) -> str:
+    members = result["members"]
+    done = sum(state == RunState.DONE for state in members.values())
+    return (
+        f"{done} of its {counted(len(members), 'training')} succeeded: runs {', '.join(members)}."
+    )
+
+
+def tradeoff(result: Result) -> str:
+    return f"Measured the trade-off of run {result['training']}."
+
+
+def saved_point(result: Result) -> str:
+    return f"The model is saved as {result['name']!r} in {result['model']}."
+
+
+def reordered(result: Result) -> str:
+    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."
+
+
+def recounted(result: Result) -> str:
+    return f"The verdicts are counted; {counted(result['variants'], 'variant')} changed status."
+
+
+def backed_up(result: Result) -> str:
+    files = counted(result["files"], "artifact") if result["files"] is not None else "no artifacts"
+    return f"The backup is {result['path']}: the database and {files}."
+
+
+def checked(result: Result) -> str:
+    if result["clean"]:
+        return "The project agrees with itself."
+    wrong = [f["title"] for f in result["findings"] if f["open"]]
+    return f"Something is wrong: {', '.join(wrong).lower()}."
