@@ -15,6 +15,7 @@ class Kind(StrEnum):
     RULE = "rule"
     UNDO = "undo"
     NOTE = "note"
+    DISCUSS = "discuss"
     CORRECTION = "anchor correction"
     RELEASE = "release"
 
@@ -41,7 +42,8 @@ class Entry(NamedTuple):
 
     Attributes:
         who: '' where nobody is on record.
-        detail: the verdict, reason and note; the note; the old text; the name of the release.
+        detail: the verdict, reason and note; the note; what a mark does, and its remark; the old
+            text; the name of the release.
         uid: the variant's; '' for corrections and releases.
         text: the variant's, or the anchor's new one.
     """

@@ -1,4 +1,4 @@
-"""Who did what and when: decisions, notes, corrections of anchors, and releases, newest first.
+"""Who did what and when: decisions, notes, marks, corrections of anchors, releases, newest first.
 
 Nothing is counted. A page of decisions is read backwards by their ids, which grow with time, so
 that it takes no longer in a large project. Settings keep no record of who changed them.
@@ -22,6 +22,7 @@ from db.models import (
     Anchor,
     AnchorRevision,
     Decision,
+    DiscussMark,
     Note,
     NoteRetraction,
     Release,
@@ -76,7 +77,7 @@ def all_rows(session: Session, wanted: Filters) -> list[tuple[str, ...]]:
 
 
 def _decisions(session: Session, wanted: Filters, before: int | None, limit: int) -> _Found:
-    if wanted.kind in (Kind.NOTE, Kind.CORRECTION, Kind.RELEASE):
+    if wanted.kind in (Kind.NOTE, Kind.DISCUSS, Kind.CORRECTION, Kind.RELEASE):
         return []
     conditions = [*_of_variant(session, wanted, col(Decision.variant_id)), *_of_kind(wanted.kind)]
     if wanted.reviewer_id is not None:
@@ -153,32 +154,47 @@ def _said(decision: Decision, taken_back: Verdict | None) -> str:
 def _notes(session: Session, wanted: Filters, start: int | None, limit: int) -> _Found:
     if wanted.kind not in (None, Kind.NOTE):
         return []
-    query = (
+    query = _remarks(session, wanted, Note, col(Note.text), col(NoteRetraction.retracted_at))
+    query = query.outerjoin(NoteRetraction, col(NoteRetraction.note_id) == col(Note.id))
+    return [
+        (key, Entry(at, who, Kind.NOTE, note if gone is None else f"{note} (taken back)", *variant))
+        for key, (at, who, note, gone, *variant) in _counted(session, query, start, limit)
+    ]
+
+
+def _marks(session: Session, wanted: Filters, start: int | None, limit: int) -> _Found:
+    if wanted.kind not in (None, Kind.DISCUSS):
+        return []
+    query = _remarks(session, wanted, DiscussMark, col(DiscussMark.kind), col(DiscussMark.remark))
+    return [
+        (key, Entry(at, who, Kind.DISCUSS, "; ".join(filter(None, (kind, remark))), *variant))
+        for key, (at, who, kind, remark, *variant) in _counted(session, query, start, limit)
+    ]
+
+
+def _remarks(session: Session, wanted: Filters, table: Any, *said: Any) -> Any:
+    """SQL: the rows of a table of what people say of variants: when, who, what, which variant."""
+    return (
         select(
-            col(Note.created_at),
+            col(table.created_at),
             shown_name(),
-            col(Note.text),
-            col(NoteRetraction.retracted_at),
+            *said,
             col(Variant.uid),
             col(Variant.type_id),
             col(Source.name),
             col(Variant.text),
         )
-        .join(Variant, col(Variant.id) == col(Note.variant_id))
+        .select_from(table)
+        .join(Variant, col(Variant.id) == col(table.variant_id))
         .join(Source, col(Source.id) == col(Variant.source_id))
-        .join(Reviewer, col(Reviewer.id) == col(Note.reviewer_id))
-        .outerjoin(NoteRetraction, col(NoteRetraction.note_id) == col(Note.id))
+        .join(Reviewer, col(Reviewer.id) == col(table.reviewer_id))
         .where(
-            *_of_variant(session, wanted, col(Note.variant_id)),
-            *_of_person(session, wanted, Note.reviewer_id),
-            *_of_period(wanted, col(Note.created_at)),
+            *_of_variant(session, wanted, col(table.variant_id)),
+            *_of_person(session, wanted, table.reviewer_id),
+            *_of_period(wanted, col(table.created_at)),
         )
-        .order_by(col(Note.id).desc())
+        .order_by(col(table.id).desc())
     )
-    return [
-        (key, Entry(at, who, Kind.NOTE, note if gone is None else f"{note} (taken back)", *variant))
-        for key, (at, who, note, gone, *variant) in _counted(session, query, start, limit)
-    ]
 
 
 def _corrections(session: Session, wanted: Filters, start: int | None, limit: int) -> _Found:
@@ -277,6 +293,7 @@ def _counted(session: Session, query: Any, start: int | None, limit: int) -> Ite
 _TABLES: dict[str, Callable[[Session, Filters, int | None, int], _Found]] = {
     "decisions": _decisions,
     "notes": _notes,
+    "marks": _marks,
     "corrections": _corrections,
     "releases": _releases,
 }

@@ -9,6 +9,7 @@ from curation.review import actions
 from curation.review.actions import shown
 from curation.review.audit.entries import Filters, Kind
 from curation.review.audit.reading import Page, entries, page
+from curation.review.discussing import mark
 from curation.review.notes import add_note
 from curation.review.settling import shown_to_settle
 from db.columns import now
@@ -36,6 +37,7 @@ def audited(engine: Engine) -> tuple[Engine, dict[str, int]]:
         actions.accept(session, settling, reviewer_id=bea)
         edit(session, family["phrase"], ada, "I'm not wholly sure, but the bridge seems safe.")
         reject(session, family["lexical"], ada)
+        mark(session, family["lexical"].id, reviewer_id=ada, remark="Ask Bea")
         add_note(session, family["lexical"].id, reviewer_id=bea, text="=1+1 odd")
         create_release(session, name="first", author_id=ada)
         other = add_family(session, "Door 2 is safe.", subject="door")
@@ -66,6 +68,8 @@ def test_everything_is_in_it_the_newest_first(audited: tuple[Engine, dict[str, i
     )
     assert (release.who, release.detail) == ("Ada", "release 1: first")
     assert (note.who, note.detail, note.text) == ("Bea", "=1+1 odd", "The bridge is dangerous.")
+    marked = all_of_it[3]
+    assert (marked.who, marked.kind, marked.detail) == ("Ada", Kind.DISCUSS, "mark; Ask Bea")
     settled = next(entry for entry in all_of_it if entry.kind is Kind.SETTLE)
     assert (settled.who, settled.detail) == ("Bea", "accept")
     refused = next(entry for entry in all_of_it if entry.kind is Kind.REJECT)
@@ -102,7 +106,11 @@ def test_filters_keep_what_they_say(audited: tuple[Engine, dict[str, int]]) -> N
     assert of_type == [entry for entry in whole if entry.type_id == "word"]
     assert len(of_type) == 3
     texts = found(engine, Filters(text="dangerous")).entries
-    assert [entry.kind for entry in texts] == [Kind.NOTE, Kind.REJECT]
+    assert [entry.kind for entry in texts] == [
+        Kind.NOTE,
+        Kind.DISCUSS,
+        Kind.REJECT,
+    ]
     assert [entry.kind for entry in found(engine, Filters(text="secure")).entries] == [
         Kind.CORRECTION
     ]
