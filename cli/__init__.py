@@ -160,9 +160,14 @@ COMMANDS: dict[str, str | Group] = {
             "separate": "cli.review.people:separate",
         },
     ),
+    "audit": "cli.review.audit:audit",
     "release": Group(
-        "Freeze what is accepted.",
-        {"create": "cli.release:release_create", "list": "cli.release:release_list"},
+        "Freeze what is accepted, and describe it for a paper.",
+        {
+            "create": "cli.release:release_create",
+            "list": "cli.release:release_list",
+            "report": "cli.release:release_report",
+        },
     ),
     "db": Group(
         "Move the project to another database, back it up, restore it, or check it.",

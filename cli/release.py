@@ -1,13 +1,19 @@
-"""Releases: made and listed."""
+"""Releases: made, listed, and described for a paper."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.shared.home import this_project
+from cli.shared.home import open_home, this_project
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, show
+from cli.shared.terminal import AsJson, ReleaseNumber, out, show
 from curation.plurals import counted
+from curation.release.freezing import get_release
+from curation.release.report.sections import report
+from curation.release.report.writing import Form, text
+from db.engine import reading
+from db.named_files import resolved
 
 
 def release_create(
@@ -47,3 +53,27 @@ def release_list(as_json: AsJson = False) -> None:
     rows = ([r["release"], r["created_at"][:10], r["hash"][:12], r["name"]] for r in releases)
     table = table_of("release", "made", "hash", "name", rows=rows)
     show({"releases": releases}, as_json, table if releases else "There is no release yet.")
+
+
+def release_report(
+    number: ReleaseNumber = None,
+    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.LATEX,
+    output: Annotated[
+        Path | None, typer.Option(help="Write to this file, otherwise to the terminal.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the data section of a paper about a release: counts, types, writers, review, agreement,
+    licences."""
+    with reading(open_home().engine) as session:
+        found = report(session, get_release(session, number))
+    written = text(found, form)
+    if output is not None:
+        output.write_text(written, encoding="utf-8", newline="\n")
+    result = found.facts() | {"file": None if output is None else str(resolved(output))}
+    if output is not None:
+        show(result, as_json, f"The report on release {found.release} is in {result['file']}.")
+    elif as_json:
+        show(result, as_json)
+    else:
+        out.print(written, end="", soft_wrap=True)

@@ -17,6 +17,7 @@ from curation.release.upcoming import ReleaseState, contents_now, release_state
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
+from pages.components.release import report_section
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.hub import push_box
 from pages.components.shared.links import ALL_SOURCES
@@ -345,5 +346,6 @@ if known:
     )
     _contents(known[number])
     _download(known[number])
+    report_section.draw(number)
     st.header(f"Publish release {number}", anchor=False)
     push_box.show(Subject(release=number), what="the data set")

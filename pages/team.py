@@ -1,9 +1,12 @@
 """Team: how several people review together."""
 
 from pages.components.shared.shell import frame
-from pages.components.team import agreement_section
+from pages.components.team import agreement_section, audit_section
 
-SECTIONS = {"Agreement": agreement_section.draw}
+SECTIONS = {"Agreement": agreement_section.draw, "Audit": audit_section.draw}
 
-frame.begin("Team", "How far people agree on the variants that several of them have decided on.")
+frame.begin(
+    "Team",
+    "How far people agree on the variants that several of them have decided on, and who did what.",
+)
 SECTIONS[frame.section(list(SECTIONS), key="show")]()

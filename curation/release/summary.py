@@ -5,7 +5,7 @@ Counting at that moment, and not at export, makes a card as frozen as the releas
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, or_, select
@@ -226,6 +226,16 @@ def review_summary(connection: Connection, sources: Collection[str] = ()) -> dic
     for status, reason, count in connection.execute(query):
         reasons[_OUTCOMES[status]][reason] = count
     return {"review": dict(review), "reasons": reasons}
+
+
+def acceptance(counts: Mapping[str, int]) -> float | None:
+    """The share accepted as written among those decided without a conflict; None without one.
+
+    Args:
+        counts: of a type, as in ``review_summary``.
+    """
+    decided = counts["as_written"] + counts["edited"] + counts["rejected"]
+    return counts["as_written"] / decided if decided else None
 
 
 def _as_written(query: Select[*Columns], sources: Collection[str]) -> Select[*Columns]:

@@ -216,7 +216,7 @@ def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[s
         select(col(Decision.action_id))
         .where(
             is_by(session, Decision.reviewer_id, reviewer_id),
-            col(Decision.id) > _last_before(session, moment),
+            col(Decision.id) > last_before(session, moment),
             stands(),
         )
         .distinct()
@@ -224,7 +224,7 @@ def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[s
     return set(session.execute(query).scalars())
 
 
-def _last_before(session: Session, moment: datetime) -> int:
+def last_before(session: Session, moment: datetime) -> int:
     """The id of the last decision before then, or 0: ids grow with time, which has no index."""
     low, high = 0, session.execute(select(func.max(col(Decision.id)))).scalar_one() or 0
     while low < high:

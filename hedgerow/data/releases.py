@@ -18,6 +18,7 @@ from curation.release.question_pairs import (
     question_pairs,
     require_questions,
 )
+from curation.release.report.writing import Form, report_text
 from curation.release.selection import Selection, default_selection
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -173,6 +174,26 @@ class Release:
             self._home, self.number, Path(folder), format=format, zipped=zip, arm=arm_of(arm)
         )
         return done.folder
+
+    def report(self, format: str = "latex") -> str:
+        """The data section of a paper about the release: how many texts of which types, who wrote
+        and who reviewed them, agreement, thresholds, costs, licences, and how to cite it.
+
+        Args:
+            format: latex (needs the package booktabs) or markdown.
+
+        Raises:
+            HedgerowError: the format is another one.
+
+        >>> release = example_project().release("first")
+        >>> print(release.report("latex").splitlines()[3])
+        \\section{Data}
+        """
+        form = next((known for known in Form if known == format), None)
+        if form is None:
+            raise HedgerowError(f"Expected a format ({', '.join(Form)}), found {format!r}.")
+        with reading(self._home.engine) as session:
+            return report_text(session, self.number, form)
 
     def push(self, repo: str, *, private: bool = True) -> dict[str, Any]:
         """Publish the release as a data set on the Hugging Face Hub.

@@ -38,3 +38,18 @@ def test_without_a_release_nothing_is_exported(tmp_path: Path) -> None:
     assert "accepted" in complaint("release", "create")
     assert said("release", "list") == "There is no release yet.\n"
     assert not (tmp_path / "export").exists()
+
+
+@pytest.mark.slow
+def test_a_report_is_printed_or_written_to_a_file(loaded_home: Path, tmp_path: Path) -> None:
+    hash = ask("release", "create", "--name", "first")["hash"]
+    printed = said("release", "report")
+    assert f"% Release 1, SHA-256 {hash}" in printed
+    assert r"\begin{tabular}{lrrr}" in printed and r"\end{table*}" in printed
+    file = tmp_path / "data.md"
+    place = ("--format", "markdown", "--output", str(file))
+    assert said("release", "report", *place) == f"The report on release 1 is in {file}.\n"
+    assert file.read_text("utf-8").startswith("# Data: release 1\n")
+    answer = ask("release", "report", "--release", "1")
+    assert (answer["release"], answer["hash"], answer["file"]) == (1, hash, None)
+    assert "There is no release 2" in complaint("release", "report", "--release", "2")

@@ -61,6 +61,12 @@ def decide(session: Session, variants: list[Variant], *, good: bool = True) -> N
             reject(session, card, reviewer_id=ada, reason="wrong_type")
 
 
+def downloads(app: AppTest) -> list[str]:
+    """The labels of the buttons that hand out an export."""
+    labels = [button.label for button in app.get("download_button")]
+    return [label for label in labels if label.startswith("Download the zip")]
+
+
 def freeze(app: AppTest, name: str = "") -> AppTest:
     app.text_input(key="release-name").set_value(name)
     button = next(b for b in app.button if b.label == "Freeze a release")
@@ -183,10 +189,10 @@ def test_an_export_is_followed_and_then_downloaded(
     assert started == [run.id]
     assert (run.kind, run.parameters) == ("export", {"release": 1, "format": "hf"})
     assert "Export release 1 as Hugging Face data set" in texts(app)
-    assert not app.get("download_button")
+    assert not downloads(app)
     carry_out(app_engine)
     app = app.run()
-    assert app.get("download_button")[0].label.startswith("Download the zip (")
+    assert downloads(app)
     packed = home / "hedgerow_data" / run.folder / "hedgerow-release-1-hf.zip"
     with zipfile.ZipFile(packed) as archive:
         assert "README.md" in archive.namelist()
@@ -208,9 +214,9 @@ def test_an_earlier_export_of_the_same_format_is_offered_at_once(
             session, kind="export", parameters={"release": 1, "format": "hf"}
         ).state = RunState.FAILED
     app = open_page("release")
-    assert app.get("download_button")
+    assert downloads(app)
     app = app.radio(key="export-format").set_value("pairs").run()
-    assert not app.get("download_button")
+    assert not downloads(app)
     assert app.button(key="export").label == "Prepare the download"
 
 
@@ -225,7 +231,7 @@ def test_an_export_whose_files_are_gone_can_be_made_again(
     carry_out(app_engine)
     next((home / "hedgerow_data").rglob("*.zip")).unlink()
     app = open_page("release")
-    assert not app.get("download_button")
+    assert not downloads(app)
     app.button(key="export").click().run()
     assert len(started) == 2
 
@@ -271,7 +277,7 @@ def test_an_export_to_somebodys_own_folder_is_not_offered(
     carry_out(app_engine)
     assert (tmp_path / "mine.zip").exists()
     app = open_page("release")
-    assert not app.get("download_button")
+    assert not downloads(app)
     assert app.button(key="export")
 
 
@@ -325,3 +331,12 @@ def test_a_release_of_one_source_is_made(
         release = get_release(session)
         assert (release.summary["variants"], selection_of(release).sources) == (2, (HOSTILE,))
     assert HOSTILE not in unsafe_texts(app)
+
+
+def test_a_release_is_described_for_a_paper(
+    families: list[dict[str, Variant]], open_page: OpenPage
+) -> None:
+    app = freeze(open_page("release"))
+    buttons = {button.label: button for button in app.get("download_button")}
+    assert {"LaTeX", "Markdown"} <= buttons.keys()
+    assert "Describe release 1 in a paper" in [header.value for header in app.header]

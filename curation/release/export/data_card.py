@@ -40,7 +40,7 @@ from curation.release.export.overlap_section import overlap_section
 from curation.release.export.table_rows import TABLES, Rows, Table
 from curation.release.overlap_results import OverlapWithTest
 from curation.release.selection import selection_of
-from curation.release.summary import OUTCOMES
+from curation.release.summary import OUTCOMES, acceptance
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.models import Release, Split
 
@@ -222,8 +222,8 @@ def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _acceptance(counts: Mapping[str, int]) -> str:
-    decided = counts["as_written"] + counts["edited"] + counts["rejected"]
-    return percent(counts["as_written"] / decided) if decided else "–"
+    share = acceptance(counts)
+    return "–" if share is None else percent(share)
 
 
 def _taxonomy(release: Release) -> str:

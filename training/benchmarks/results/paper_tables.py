@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from curation.latex import escaped
 from db.errors import HedgerowError
 from training.benchmarks.results.statistics import Interval, Rank, places
 
 DECIMALS = 1
-
-_ESCAPED = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
-_SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
 class PerItem(NamedTuple):
@@ -162,8 +145,3 @@ def _shown(cell: ScoreCell | None) -> str:
     number = f"{cell.score:.{DECIMALS}f}".replace("-", "$-$")
     marks = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}", "": number}
     return marks[cell.place]
-
-
-def escaped(text: str) -> str:
-    """Any text as LaTeX that prints it, on one line."""
-    return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], " ".join(text.split()))

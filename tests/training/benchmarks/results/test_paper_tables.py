@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from db.errors import HedgerowError
-from training.benchmarks.results.paper_tables import Line, cells, escaped, latex
+from training.benchmarks.results.paper_tables import Line, cells, latex
 
 LINES = [
     Line("base", {"nevir": 8.1, "m3": 16.2}),
@@ -41,9 +41,3 @@ def test_latex() -> None:
         r"\textit{Paper's} (published) & 50.6 & -- \\",
     ]
     assert r"\caption{50\%}" in body and made.count("{") == made.count("}")
-
-
-def test_hostile_names_are_printed_and_not_run() -> None:
-    assert escaped("\\input{x}\n%$_^~") == (
-        r"\textbackslash{}input\{x\} \%\$\_\textasciicircum{}\textasciitilde{}"
-    )

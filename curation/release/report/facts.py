@@ -1,0 +1,132 @@
+"""What a report says beyond the release's own summary: who decided, by what rules, at what cost.
+
+Decisions count that were made before the release and have not been taken back since.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.anchors.sources import of_sources
+from curation.generation.costs.spent import cost_rows
+from curation.release.selection import selection_of
+from curation.review.agreement.overlap import is_vote
+from curation.review.bulk import RULE
+from curation.review.decisions import counts_still
+from curation.review.history import stands
+from curation.review.people.reviewers import whose
+from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Variant, Verdict
+
+
+class Written(NamedTuple):
+    """What one model wrote with one prompt version, and what asking it has cost.
+
+    Attributes:
+        prompt: with its version; '' for what no prompt asked for.
+        variants: released ones.
+        calls: made in this project with the prompt and the model, whatever came out.
+        cost: US dollars, of all of these calls; None where nothing is recorded.
+        is_estimate: some of the cost was counted here, since a server reported no tokens.
+    """
+
+    provider: str
+    model: str
+    prompt: str
+    variants: int
+    calls: int
+    cost: float | None
+    is_estimate: bool
+
+
+class Settled(NamedTuple):
+    """How many conflicts have been settled, and by how many people."""
+
+    variants: int
+    people: int
+
+
+def written(session: Session, release: Release) -> list[Written]:
+    """Who wrote the variants of a release, by provider, model and prompt version."""
+    provenance = col(ReleaseItem.provenance)
+    by = (
+        provenance["provider"].as_string(),
+        provenance["model"].as_string(),
+        provenance["prompt"].as_string(),
+    )
+    query = select(*by, func.count()).where(col(ReleaseItem.release_id) == release.id).group_by(*by)
+    found: Counter[tuple[str, str, str]] = Counter()
+    for provider, model, prompt, count in session.execute(query):
+        found[provider or "", model or "", prompt or ""] += count
+    calls: Counter[tuple[str, str, str]] = Counter()
+    cost: dict[tuple[str, str, str], float] = {}
+    estimated = set()
+    for row in cost_rows(session):
+        key = (row.provider, row.model, f"{row.prompt} v{row.version}")
+        calls[key] += row.calls
+        cost[key] = cost.get(key, 0.0) + row.cost
+        if row.is_estimate:
+            estimated.add(key)
+    return [
+        Written(*key, found[key], calls[key], cost.get(key), key in estimated)
+        for key in sorted(found)
+    ]
+
+
+def people(session: Session, release: Release) -> list[Counter[Verdict]]:
+    """Each person's verdicts, most first. Their names stay out: a paper is public."""
+    query = (
+        _decisions(release, whose(), col(Decision.verdict), func.count())
+        .where(is_vote())
+        .group_by(whose(), col(Decision.verdict))
+    )
+    found: dict[int, Counter[Verdict]] = {}
+    for person, verdict, count in session.execute(query):
+        found.setdefault(person, Counter())[verdict] += count
+    return sorted(found.values(), key=lambda verdicts: -verdicts.total())
+
+
+def settled(session: Session, release: Release) -> Settled:
+    """The conflicts that people settled before the release."""
+    numbers = (
+        func.count(col(Decision.variant_id).distinct()),
+        func.count(whose().distinct()),
+    )
+    query = _decisions(release, *numbers).where(
+        col(Decision.adjudicates), col(Reviewer.kind) == ReviewerKind.PERSON, _counts()
+    )
+    return Settled(*session.execute(query).one())
+
+
+def rules(session: Session, release: Release) -> list[tuple[str, str, int]]:
+    """Rule, verdict and number of variants of what people decided by a rule over measures; the
+    rule in its own words, with the note that was given with it."""
+    query = (
+        _decisions(release, col(Decision.note), col(Decision.verdict), func.count())
+        .where(func.substr(col(Decision.note), 1, len(RULE)) == RULE, _counts())
+        .group_by(col(Decision.note), col(Decision.verdict))
+        .order_by(col(Decision.note), col(Decision.verdict))
+    )
+    return [
+        (note.removeprefix(RULE), verdict.value, count)
+        for note, verdict, count in session.execute(query)
+    ]
+
+
+def _counts() -> ColumnElement[bool]:
+    return and_(col(Variant.retired).is_(False), counts_still(), stands())
+
+
+def _decisions(release: Release, *columns: Any) -> Select[*tuple[Any, ...]]:
+    return (
+        select(*columns)
+        .select_from(Decision)
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .where(
+            col(Decision.decided_at) <= release.created_at,
+            of_sources(selection_of(release).sources),
+        )
+    )

@@ -1,0 +1,121 @@
+"""A report as LaTeX or Markdown. Every text in it is hostile until it is escaped here."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+
+from sqlalchemy.orm import Session
+
+from curation.latex import escaped
+from curation.markdown import escape, markdown_table
+from curation.release.freezing import get_release
+from curation.release.report.parts import Block, Cell, Code, Report, Table
+from curation.release.report.sections import report
+
+
+class Form(StrEnum):
+    """What a report is written as."""
+
+    LATEX = "latex"
+    MARKDOWN = "markdown"
+
+
+ENDINGS = {Form.LATEX: "tex", Form.MARKDOWN: "md"}
+"""Of the names of files."""
+
+
+def text(found: Report, form: Form) -> str:
+    """The whole report, with a line feed at its end."""
+    return _WRITERS[form](found)
+
+
+def report_text(session: Session, number: int, form: Form) -> str:
+    """The report on the release with this number, whole.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    return text(report(session, get_release(session, number)), form)
+
+
+def _latex(found: Report) -> str:
+    parts = [
+        f"% Release {found.release}, SHA-256 {found.content_hash}. Written by Hedgerow.\n"
+        "% It needs \\usepackage{booktabs} and, with pdfLaTeX, \\usepackage[T1]{fontenc}.",
+        "\\section{Data}\n\\label{sec:data}",
+    ]
+    for section in found.sections:
+        parts.append(f"\\subsection{{{_tex(section.title)}}}")
+        parts += map(_latex_block, section.blocks)
+    return "\n\n".join(parts) + "\n"
+
+
+def _latex_block(block: Block) -> str:
+    if isinstance(block, Table):
+        return "\n".join(_latex_table(block))
+    if isinstance(block, Code):
+        # A line of verbatim is never broken; a hash is longer than the column of a paper.
+        lines = re.sub(
+            r"[0-9a-f]{64}", lambda found: f"{found[0][:32]}\n{found[0][32:]}", block.text
+        )
+        return f"\\begin{{verbatim}}\n{lines}\n\\end{{verbatim}}"
+    return _tex(block)
+
+
+def _latex_table(table: Table) -> Iterator[str]:
+    yield from (r"\begin{table*}", r"\centering", r"\small")
+    yield rf"\caption{{{_tex(table.caption)}}}"
+    yield rf"\label{{tab:{table.name}}}"
+    yield rf"\begin{{tabular}}{{{''.join(_alignments(table))}}}"
+    yield r"\toprule"
+    yield _latex_row(table.columns)
+    yield r"\midrule"
+    yield from map(_latex_row, table.rows)
+    yield from (r"\bottomrule", r"\end{tabular}", r"\end{table*}")
+
+
+def _alignments(table: Table) -> Iterator[str]:
+    wide = 0.8 / max(1, len(table.wide))
+    numbers = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.columns)
+    for name, cells in zip(table.columns, numbers, strict=True):
+        if name in table.wide:
+            yield rf"p{{{wide:.2f}\linewidth}}"
+        else:
+            yield "r" if any(isinstance(cell, int) for cell in cells) else "l"
+
+
+def _latex_row(cells: Sequence[Cell]) -> str:
+    shown = (f"{cell:,}" if isinstance(cell, int) else _tex(cell) for cell in cells)
+    return rf"{' & '.join(shown)} \\"
+
+
+def _tex(value: str) -> str:
+    """A text, with those signs of ours spelled out that pdfLaTeX does not know."""
+    said = escaped(value)
+    for sign, spelled in _SIGNS.items():
+        said = said.replace(sign, spelled)
+    return said
+
+
+def _markdown(found: Report) -> str:
+    parts = [f"# Data: release {found.release}"]
+    for section in found.sections:
+        parts.append(f"## {section.title}")
+        parts += map(_markdown_block, section.blocks)
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_block(block: Block) -> str:
+    if isinstance(block, Table):
+        return f"{escape(block.caption)}\n\n{markdown_table(block.columns, block.rows)}"
+    if isinstance(block, Code):
+        return f"```\n{block.text}\n```"
+    return escape(block)
+
+
+_SIGNS = {"≈": r"$\approx$", "−": "$-$", "–": "--"}
+
+_WRITERS: dict[Form, Callable[[Report], str]] = {
+    Form.LATEX: _latex,
+    Form.MARKDOWN: _markdown,
+}

@@ -1,0 +1,144 @@
+"""Audit: who did what and when, the newest first."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.anchors.sources import sources_in_use
+from curation.release.export.file_formats import csv_bytes
+from curation.review.audit.entries import COLUMNS, Entry, Filters, Kind
+from curation.review.audit.reading import START, Place, all_rows, page
+from curation.review.people.reviewers import reviewer_names
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import local
+from pages.components.shared.formatting.diff import join
+from pages.components.shared.formatting.label import plain
+from pages.components.shared.shell import open_project
+from pages.components.shared.variants import source_choice
+from pages.components.shared.variants.card import permalink
+
+SHOWN = 50
+"""Entries of a page."""
+
+_ALL = ""
+_PLACES, _WANTED = "audit-places", "audit-wanted"
+"""Where this page and the newer ones begin, and the filters that these places are for."""
+
+_HEADS = ("When", "Variant", "What", "Who", "Type", "Card")
+
+
+def draw() -> None:
+    """The whole section."""
+    types = open_project.type_names()
+    wanted = _filters(types)
+    if st.session_state.get(_WANTED) != wanted:
+        st.session_state[_WANTED], st.session_state[_PLACES] = wanted, [START]
+    places: list[Place] = st.session_state[_PLACES]
+    found = open_project.ask(page, wanted, start=places[-1], limit=SHOWN)
+    if found.entries:
+        markup.show(_table(found.entries, types))
+    else:
+        st.text("Nobody has done anything like that yet.")
+    _buttons(wanted, places, found.older, empty=not found.entries)
+
+
+def _filters(types: Mapping[str, str]) -> Filters:
+    names = open_project.ask(reviewer_names)
+    people = {str(key): plain(name) for key, name in names.items()}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="audit-filters"):
+        who = _choice("Who", {_ALL: "Everybody"} | people)
+        kind = _choice("What", {_ALL: "Everything"} | {k.value: k.value.capitalize() for k in Kind})
+        type_id = _choice("Type", {_ALL: "All types"} | {k: plain(n) for k, n in types.items()})
+        source_id = source_choice.selectbox(open_project.ask(sources_in_use))
+        period = st.date_input("Period", value=[], key="audit-period", width=240)
+        text = st.text_input("Text or uid", key="audit-text", max_chars=200, width=220)
+    days = period if isinstance(period, tuple) else (period,)
+    return Filters(
+        reviewer_id=int(who) if who else None,
+        kind=Kind(kind) if kind else None,
+        type_id=type_id or None,
+        source_id=source_id,
+        since=_midnight(days[0]) if days else None,
+        until=_midnight(days[1] + timedelta(days=1)) if len(days) == 2 else None,
+        text=text,
+    )
+
+
+def _choice(label: str, options: Mapping[str, str]) -> str:
+    key = f"audit-{label.lower()}"  # not in the address, which would name people
+    if st.session_state.get(key, _ALL) not in options:
+        st.session_state[key] = _ALL
+    chosen: str = st.selectbox(
+        label, list(options), format_func=lambda one: options[one], key=key, width=190
+    )
+    return chosen
+
+
+def _midnight(day: date) -> datetime:
+    """When a day began where this browser is, in UTC."""
+    zone = local(datetime.now(UTC)).tzinfo
+    return datetime.combine(day, time(), zone).astimezone(UTC)
+
+
+def _buttons(wanted: Filters, places: list[Place], older: Place | None, *, empty: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="audit-pages"):
+        newer = len(places) > 1
+        st.button("Newer", key="audit-newer", on_click=_newer, disabled=not newer)
+        st.button(
+            "Older",
+            key="audit-older",
+            on_click=_older,
+            args=(older,),
+            disabled=older is None,
+        )
+        st.download_button(
+            "CSV",
+            lambda: csv_bytes(COLUMNS, open_project.ask(all_rows, wanted)),
+            "hedgerow-audit.csv",
+            "text/csv",
+            key="audit-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=empty,
+            help="All that the filters keep, not this page alone.",
+        )
+        st.caption(f"Page {len(places):,}, the newest first. Changes of settings are not recorded.")
+
+
+def _newer() -> None:
+    st.session_state[_PLACES].pop()
+
+
+def _older(place: Place) -> None:
+    st.session_state[_PLACES].append(place)
+
+
+def _table(found: list[Entry], types: Mapping[str, str]) -> Markup:
+    heads = (Markup('<th scope="col">{}</th>').format(head) for head in _HEADS)
+    return Markup(
+        '<div class="hg-found" tabindex="0" role="region" aria-label="Actions">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(join(heads), join(_row(entry, types) for entry in found))
+
+
+def _row(entry: Entry, types: Mapping[str, str]) -> Markup:
+    card: str | Markup = ""
+    if entry.uid:
+        card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
+            permalink(entry.uid), "The variant on its card in Review, in another tab."
+        )
+    what = Markup('<b>{}</b> <span class="hg-text" dir="auto">{}</span>').format(
+        entry.kind.value, entry.detail
+    )
+    cells: tuple[str | Markup, ...] = (
+        Markup("<time>{}</time>").format(f"{local(entry.at):%Y-%m-%d %H:%M}"),
+        Markup('<span class="hg-text" dir="auto">{}</span>').format(entry.text),
+        what,
+        entry.who,
+        types.get(entry.type_id, entry.type_id),
+        card,
+    )
+    return Markup("<tr>{}</tr>").format(join(Markup("<td>{}</td>").format(cell) for cell in cells))

@@ -1,0 +1,13 @@
+"""Hostile text in LaTeX: it is printed, whatever it says."""
+
+from curation.latex import escaped
+
+
+def test_hostile_text_is_printed_and_not_run() -> None:
+    assert escaped("\\input{x}\n%$_^~") == (
+        r"\textbackslash{}input\{x\} \%\$\_\textasciicircum{}\textasciitilde{}"
+    )
+
+
+def test_a_cell_is_no_argument_of_the_line_before() -> None:
+    assert escaped("[2cm] * \N{RIGHT-TO-LEFT OVERRIDE}x") == "{[}2cm] {*} x"
