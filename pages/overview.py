@@ -166,7 +166,7 @@ def _end_of_the_way(state: Funnel) -> str:
         else ("There is no release yet")
     )
     if not state.models:
-        model = "no model has been trained yet"
+        model = "no encoder has been trained yet"
     elif state.trained_release is None:
         model = f"models trained: {state.models:,}, the newest not on a release here"
     else:

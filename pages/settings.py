@@ -33,7 +33,7 @@ def _machine() -> None:
     st.header("This machine", anchor=False)
     st.caption(
         "Set in the environment or in a file named .env in the directory that Hedgerow is started "
-        "in; read at its start. Of a secret, only whether it is set is shown."
+        "in; read at its start. Secrets are not shown, only whether they are set."
     )
     st.dataframe(
         [

@@ -28,7 +28,8 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
         run = get_run(session, run_id)
         if run.kind != KIND:
             raise HedgerowError(
-                f"Expected the number of a language model's finetuning, but run {run_id} is none."
+                f"Run {run_id} did not finetune a language model; 'hedgerow runs list --kind "
+                f"{KIND}' names the runs that did."
             )
         found = looks_of(session, run)
     looks = [{"epoch": look.epoch, "step": look.step, **look.figures} for look in found]

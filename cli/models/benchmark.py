@@ -44,6 +44,7 @@ from training.benchmarks.data.sources import (
     require_hub,
 )
 from training.benchmarks.harness.names import KNOWN, LM_EVAL, TABLE_3
+from training.benchmarks.harness.tasks import require_task
 from training.benchmarks.results.queries import of_run
 from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
@@ -158,6 +159,8 @@ def run_benchmark(
         )
         request = request.model_copy(update={"budget": caps, "asked_with": versions})
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+        for task in request.language_tasks:
+            require_task(task, request.folder_of_tasks)
         if dry_run:
             _show_plan(settings, engine, request, as_json)
             return

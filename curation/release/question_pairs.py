@@ -148,10 +148,9 @@ def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> Non
     if counts.total:
         return
     negatives, positives = _NEEDED[arm]
-    instead = "" if arm == "both" else ", or use the arm 'both'"
     raise HedgerowError(
         f"Expected anchors with {negatives} and {positives}, but no anchor of release "
-        f"{release.number} has the two; accept such variants and create a new release{instead}."
+        f"{release.number} has the two; accept such variants and create a new release."
     )
 
 

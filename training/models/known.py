@@ -132,7 +132,7 @@ def _check_model_folder(folder: Path) -> None:
     if not any((folder / name).is_file() for name in _SIGNS):
         raise HedgerowError(
             f"Expected a model in {str(folder)!r}, found neither modules.json nor config.json; "
-            "name the folder of a sentence-transformers model."
+            "name the folder of a model."
         )
 
 

@@ -158,6 +158,6 @@ def backed_up(result: Result) -> str:
 
 def checked(result: Result) -> str:
     if result["clean"]:
-        return "The project agrees with itself."
+        return "The check found nothing wrong."
     wrong = [f["title"] for f in result["findings"] if f["open"]]
     return f"Something is wrong: {', '.join(wrong).lower()}."

@@ -145,7 +145,7 @@ def _chat() -> ChosenModels:
         st.text("Name the chat model, or leave it out.")
         return ChosenModels([], budget)
     if provider_key.lacks(values["base_url"]):
-        st.text("OpenAI answers nobody without a key: type one in, or name another address.")
+        st.text("OpenAI needs a key: type one in, or name another address.")
         return ChosenModels([], budget)
     model = {
         "name": values["model"],

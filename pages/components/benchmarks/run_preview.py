@@ -81,7 +81,7 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
         each = ", ".join(f"{_short(model.name)} {duration(s)}" for model, s in timed)
         said.append(f"{whole} {duration(total)}: {each}.")
     if new:
-        said.append(f"How long {' and '.join(new)} will take shows the first run here.")
+        said.append(f"How long {' and '.join(new)} will take is not known before the first run.")
     return " ".join(said)
 
 

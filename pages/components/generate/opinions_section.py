@@ -262,7 +262,7 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
         st.text(line)
     lacks_key = provider_key.lacks(request.base_url)
     if lacks_key:
-        st.text("OpenAI answers nobody without a key: type one in, or name another address.")
+        st.text("OpenAI needs a key: type one in, or name another address.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
     error_messages.show_kept(_PROBLEM)
 

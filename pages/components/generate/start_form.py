@@ -75,8 +75,7 @@ def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
     lacks_key = is_model and provider_key.lacks(request.base_url)
     if lacks_key:
         st.text(
-            "OpenAI answers nobody without a key: type one in above, or name the address of a "
-            "server of your own."
+            "OpenAI needs a key: type one in above, or name the address of a server of your own."
         )
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
 

@@ -146,7 +146,7 @@ def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
     sentence = complaint("generate", "--model", "fake", "--base-url", address)
     assert "--base-url" in sentence and "hunter2" not in sentence
     assert "--base-url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
-    assert "OpenAI answers nobody without a key" in complaint("generate", "--model", "fake")
+    assert "OpenAI needs a key" in complaint("generate", "--model", "fake")
     assert "Expected types" in complaint("generate", "--model", "fake", "--types", " , ")
     failed = ["generate", "--model", "fake", "--which", "failed", "--dry-run", "--run"]
     assert "There is no run 99" in complaint(*failed, "99")

@@ -272,7 +272,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
         (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
         (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
-        (["nevir", "--architecture", "chat", "--model", "x"], "answers nobody without a key"),
+        (["nevir", "--architecture", "chat", "--model", "x"], "OpenAI needs a key"),
         (["mteb:quick", "--model", "x", "--data", "y"], "Expected no data"),
         (["hedgerow", "--architecture", "random"], "There is no release yet"),
     ],

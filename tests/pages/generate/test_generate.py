@@ -78,10 +78,10 @@ def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page
     app = open_page("generate")
     assert "Name a model" in told(app)
     app = named(app, "")
-    assert "without a key" in told(app)
+    assert "needs a key" in told(app)
     assert app.button("generate-start").disabled and app.button("generate-try").disabled
     app = named(app, "http://127.0.0.1:9/v1")
-    assert "without a key" not in told(app)
+    assert "needs a key" not in told(app)
     assert "10 anchors, 20 calls: 10 for negations, 10 for hedges." in told(app)
     assert "not known yet" in told(app)
     assert not app.button("generate-start").disabled
@@ -327,7 +327,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     app = named(open_page("generate"), "")
     app.text_input("generate-key").set_value(key).run()
     assert "Key: typed in for this session" in told(app)
-    assert "without a key" not in told(app)
+    assert "needs a key" not in told(app)
     app.button("generate-start").click().run()
     assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
     assert key not in sent(app)
@@ -342,7 +342,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     app.button("cancel-2").click().run()
     app = named(app, "")
     app.button("generate-key-forget").click().run()
-    assert "without a key" in told(app)
+    assert "needs a key" in told(app)
 
 
 def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(

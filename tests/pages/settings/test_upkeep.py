@@ -64,7 +64,7 @@ def test_a_check_says_what_is_wrong_and_a_repair_puts_it_right(
     app.button(key="repair").click().run()
     carry_out(with_source, started[1])
     app = open_page("settings")
-    assert "The project agrees with itself." in texts(app)
+    assert "The check found nothing wrong." in texts(app)
     assert "Repaired." in texts(app)
     assert not [button for button in app.button if button.key == "repair"]
 

@@ -59,7 +59,7 @@ def test_what_cannot_be_is_refused_and_nothing_stored(released: Engine, small_ll
         ask(released, small_llama, seed=-1)
     with pytest.raises(HedgerowError, match="There is no release 7"):
         ask(released, small_llama, release_number=7)
-    with pytest.raises(HedgerowError, match="or use the arm 'both'"):
+    with pytest.raises(HedgerowError, match="create a new release"):
         ask(released, small_llama, {"arm": "hedging"})
     with pytest.raises(HedgerowError, match="four_bit needs"):
         ask(released, small_llama, {"four_bit": True})

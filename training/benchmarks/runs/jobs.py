@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.generation.prompts import MeasuringName
 from curation.generation.request import Price
 from db.execution import RunContext
 from db.models import BenchmarkResult
@@ -29,6 +30,7 @@ from training.benchmarks.runs.paces import took, units
 from training.benchmarks.scorers.embedding_models import Cross
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
 from training.benchmarks.scorers.prompted.chat import Chat
+from training.benchmarks.scorers.prompted.wording import prompt_for
 from training.benchmarks.tasks import general
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of
@@ -79,6 +81,7 @@ class Job(NamedTuple):
         data_hash: of what it will be measured on.
         general: it is one of mteb's tasks.
         language: it is a task of lm_eval's, for language models.
+        prompt: what language models are asked with; None where they are asked otherwise.
         require_data: raises HedgerowError where its data can't be had; called before the model is
             loaded.
     """
@@ -91,6 +94,7 @@ class Job(NamedTuple):
     general: bool = False
     reranking: bool = False
     language: bool = False
+    prompt: MeasuringName | None = None
     require_data: Callable[[RunContext, FoundModel], None] = lambda context, found: None
 
     def suits(self, found: FoundModel) -> bool:
@@ -136,7 +140,10 @@ def negation_job(opened: OpenData) -> Job:
         file = f"{context.run.folder}/{name}"
         return _row(context, found, result, opened, file=file, spent=watch.spent(benchmark, found))
 
-    return Job(benchmark.id, benchmark.title, len(benchmark.items), data_hash, run)
+    prompt = prompt_for(
+        benchmark.questions(), asks=benchmark.asks, paraphrases=benchmark.paraphrases
+    )
+    return Job(benchmark.id, benchmark.title, len(benchmark.items), data_hash, run, prompt=prompt)
 
 
 class _Watch:

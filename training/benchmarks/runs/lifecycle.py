@@ -176,13 +176,14 @@ class _Work:
         """Measure one thing, unless it is there already."""
         if (key := self._key(found, job)) in self.stored:
             return
+        found = found.asked_with(job.prompt)
         before = number * self.items + sum(j.items for j in self.jobs[: self.jobs.index(job)])
         name = f"{found.title}, {job.title}"
         step = Step(self.context, before, job.items, len(self.request.models) * self.items, name)
         step(0, 1)
         try:
             row = job.run(scorer, found, step)
-            if found.edited:  # the title of all results with these prompts
+            if found.edited:  # for the title
                 row.summary = {**row.summary, "edited": found.edited}
             with writing(self.context.engine) as session:
                 session.add(row)
@@ -212,7 +213,8 @@ class _Work:
 
     @staticmethod
     def _key(found: FoundModel, job: Job) -> ResultKey:
-        return found.name, found.architecture, found.scoring, job.benchmark, job.data_hash
+        scoring = found.asked_with(job.prompt).scoring
+        return found.name, found.architecture, scoring, job.benchmark, job.data_hash
 
 
 def _stored(session: Session, run_id: int) -> set[ResultKey]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy.orm import Session
 
 from curation.encoders.adapter_folders import writes_text
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.plugged_in import is_plugged_in
+from curation.generation.prompts import MeasuringName
 from curation.generation.request import Budget
 from curation.generation.run import chat_model
 from curation.validation import FieldPath, checked, in_words
@@ -78,6 +79,18 @@ class FoundModel(NamedTuple):
     def edited(self) -> dict[str, int | None]:
         """As `Wording.edited`; of what is not asked with prompts empty."""
         return self.wording.edited if self.architecture in PROMPTED else {}
+
+    def asked_with(self, prompt: MeasuringName | None) -> Self:
+        """The same for a benchmark that asks with this prompt, or with none: what was edited of
+        others decides nothing there."""
+        if self.architecture not in PROMPTED:
+            return self
+        wording = installed()
+        if prompt is not None:
+            wording = wording._replace(**{prompt: self.wording.of(prompt)})
+        folder = self.folders[0] if self.folders else None
+        scoring = scoring_of(folder, self.architecture, self.choice.prompts, wording)
+        return self._replace(wording=wording, scoring=scoring)
 
     @property
     def title(self) -> str:

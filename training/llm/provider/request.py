@@ -98,7 +98,7 @@ class Plan(NamedTuple):
 
     def sentences(self) -> list[str]:
         """The same for people."""
-        measured = f", and measures {self.validation:,} others" if self.validation else ""
+        measured = f" and is validated on {self.validation:,} others" if self.validation else ""
         lines = [
             f"It trains on {self.train:,} question pairs of release {self.release}{measured}. "
             f"That is about {self.tokens:,} tokens an epoch."
@@ -109,7 +109,7 @@ class Plan(NamedTuple):
         decides = "" if self.epochs else "; the provider decides how many there are"
         return [
             *lines,
-            f"About {dollars(self.cost)} for {epochs} by the price of {DATED}{decides}.",
+            f"About {dollars(self.cost)} for {epochs} by the price list of {DATED}{decides}.",
         ]
 
 

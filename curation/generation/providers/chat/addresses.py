@@ -29,7 +29,7 @@ def address_of(base_url: str, settings: Settings) -> str:
 
 
 def is_own(address: str) -> bool:
-    """Whether it is OpenAI itself, which answers nobody without a key."""
+    """Whether it is OpenAI itself, which needs a key."""
     return comparable(address) == comparable(OWN_ADDRESS)
 
 
@@ -54,7 +54,7 @@ def require_key(base_url: str, settings: Settings) -> None:
         and not key_for(base_url, settings).get_secret_value()
     ):
         raise HedgerowError(
-            f"OpenAI answers nobody without a key; set OPENAI_API_KEY or {KEY_VARIABLE}, or name "
+            f"OpenAI needs a key; set OPENAI_API_KEY or {KEY_VARIABLE}, or name "
             "the address of another server (base URL)."
         )
 

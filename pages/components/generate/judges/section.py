@@ -31,9 +31,9 @@ _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"
 def draw(counts: CachedCounts) -> None:
     """The sample, how far people are with it, and the figures of the models."""
     st.caption(
-        "A model's verdicts are worth what they are worth on a random sample that people decide "
-        "blind: without diagnostics, other verdicts or opinions. Draw the sample, decide on its "
-        "variants, ask models about them, and see which types you can leave to which model."
+        "How far can you trust a model's verdicts? Draw a random sample and decide on it blind: "
+        "without diagnostics, other verdicts or opinions. Then ask models about it, and see which "
+        "types you can leave to which model."
     )
     samples = {sample.id: sample for sample in open_project.ask(list_samples)}
     if not samples:

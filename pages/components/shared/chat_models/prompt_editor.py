@@ -103,7 +103,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
             args=(chosen, key, place),
         )
         st.button(
-            "Take the changes back",
+            "Undo the changes",
             key=f"{place}-undo-prompt",
             disabled=not edited,
             on_click=_undo,
@@ -133,7 +133,7 @@ def _save(chosen: PromptVersion, key: str, place: str) -> None:
     with suppress(HedgerowError):
         saved = open_project.tell(save_draft, chosen, st.session_state[key], author_id=author)
         st.session_state[_told(place)] = (
-            f"Saved as version {saved.version}."
+            f"Saved as version {saved.version}. Later runs use it unless you choose another."
             if saved.is_newest
             else f"That is version {saved.version} word for word, which can be chosen for a run."
         )

@@ -44,10 +44,7 @@ def box(numbers: list[int]) -> None:
         for line in found.sentences():
             st.text(line)
         if lacks_key := provider_key.lacks(request.base_url):
-            st.text(
-                "OpenAI answers nobody without a key: type one in above, or name the address of "
-                "another server."
-            )
+            st.text("OpenAI needs a key: type one in above, or name the address of another server.")
         # Not a callback: that would start what was chosen when the page was last drawn.
         if st.button(
             "Send and start",

@@ -10,6 +10,7 @@ from curation.generation.providers.chat.addresses import KEY_VARIABLE
 from curation.plurals import counted
 from curation.release.freezing import release_numbers
 from db.models import Run, RunState
+from db.run_folders import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics
 from pages.components.shared.charts import plot
 from pages.components.shared.chat_models import provider_key
@@ -20,6 +21,7 @@ from pages.components.train.language import provider_form
 from pages.components.train.language.arms import LABELS
 from pages.components.train.results import curve_charts
 from training.llm.figures import HELD_OUT_LOSS
+from training.llm.provider.job_file import read_job
 from training.llm.provider.request import list_finetunings, request_of
 from training.runs.cancelling import cancel_run
 from training.runs.figures import loss_curve
@@ -73,11 +75,17 @@ def _stopped(run: Run) -> None:
     progress_view.stopped(run, again=lambda: _again(run), label="Resume")
     with st.container(key=f"llm-provider-stopped-{run.id}"):
         provider_key.draw(address, place=f"-llm-{run.id}")
-        if run.state in (RunState.PAUSED, RunState.INTERRUPTED):
-            st.text("A job that was started goes on at the provider until you cancel it.")
+        if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):
+            st.text("Its job goes on at the provider until you cancel it.")
             st.button(
                 "Cancel it", key=f"llm-provider-cancel-{run.id}", on_click=_cancel, args=(run,)
             )
+
+
+def _has_job(run: Run) -> bool:
+    """Whether the provider may be at work on a job of the run."""
+    job = read_job(run_folder(open_project.settings(), run))
+    return job is not None and job.started
 
 
 def _again(run: Run) -> None:

@@ -52,7 +52,7 @@ def test_a_causal_model_is_measured_and_results_of_other_prompts_are_another_lin
     data, model = (nevir(settings), semantoneg(settings)), ModelChoice(name=str(small_llama))
     ran(engine, settings, model, benchmarks=data)
     edit_relevance(engine)
-    ran(engine, settings, model, benchmarks=data[:1])
+    ran(engine, settings, model, benchmarks=data)
     ran(engine, settings, model, benchmarks=data[:1], asked_with=PromptVersions(relevance=1))
     rows = lines(engine)
     assert (rows[0].benchmark, rows[0].scoring) == ("nevir", ""), "the version that was named"
@@ -64,6 +64,7 @@ def test_a_causal_model_is_measured_and_results_of_other_prompts_are_another_lin
     assert edited.scoring.startswith("prompts ") and edited.asked["template"] == EDITED
     assert (edited.asked["prompt"], edited.asked["version"]) == ("relevance", 2)
     (three,) = [row for row in rows if row.benchmark == "semantoneg"]
+    assert three.scoring == "", "it is not asked with the prompt that was edited"
     assert (three.asked["prompt"], three.asked["orders"]) == ("paraphrase_choice", 3)
     assert full_result(settings.data_folder, three).asked == three.asked
     assert three.architecture == "causal-lm" and len(three.model_hash) == 64
