@@ -41,5 +41,6 @@ def show() -> st.Page:
             st.Page("pages/benchmarks.py", title="Benchmarks", icon=":material/leaderboard:"),
             st.Page("pages/taxonomy.py", title="Taxonomy", icon=":material/category:"),
             st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
-        ]
+        ],
+        expanded=True,  # it would hide the last pages behind "View more"
     )
