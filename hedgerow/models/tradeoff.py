@@ -78,7 +78,7 @@ def measured_curve(home: Home, training: int, *, share: float | None, sts: Path 
 
     Args:
         training: the number of its run.
-        share: of the finetuned weights, which shall be among the points.
+        share: of the finetuned weights; it must be one of the points.
         sts: a file to measure general ability by.
 
     Raises:

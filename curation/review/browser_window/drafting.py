@@ -25,7 +25,7 @@ class Drafting(QueuePosition):
 
     Attributes:
         reason: the reject reason chosen for a rejection with a note.
-        form_id: made anew whenever a panel opens; what it writes is written once.
+        form_id: a new one whenever a panel opens, so that what the panel saves is saved once.
         drafted: variants with a draft of this reviewer; so deciding on others forgets nothing.
         begun: what the open editor began with; of which form, card and editor that is.
         stored: what the database has of the open editor.
