@@ -51,7 +51,8 @@ def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(engine: Eng
             add_opinion(session, variant, A, reviewer_id=who)
         pool = SampleRequest(types=("verbal",), judges=("judge: fake, prompt 1",))
         sample = draw_sample(session, pool)
-    with writing(engine) as session:  # store the opinions again, as if asked after the sample was drawn
+    # The opinions are stored again, as if the judge was asked after the sample was drawn.
+    with writing(engine) as session:
         other = judge(session, "other")
         kept = [session.get_one(Variant, variant.id) for variant in variants]
         for variant, (model, people) in zip(kept, pairs, strict=False):
