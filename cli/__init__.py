@@ -97,8 +97,11 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "variants": Group(
-        "Import variants that were made elsewhere.",
-        {"add": "cli.variants.add:variants_add"},
+        "Import variants that were made elsewhere, or find similar ones.",
+        {
+            "add": "cli.variants.add:variants_add",
+            "similar": "cli.variants.similar:similar",
+        },
     ),
     "prices": Group(
         "See what models charge, and set it for this project.",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from db.engine import reading, writing
-from db.errors import HedgerowError
-from db.models import RunState
+from db.engine import reading
 from db.runs import get_run
 from hedgerow import asked
 from hedgerow.home import Home
@@ -143,18 +141,33 @@ class Generating:
         """
         from curation.diagnostics.measuring import KIND as MEASURE
         from curation.encoders.registered import encoder_name
-        from db.runs import ensure_run
-        from hedgerow.runs.running import carry_out
+        from hedgerow.runs.running import carry_out_one
 
         settings, engine = self._home
         with reading(engine) as session:
             name = encoder_name(session, settings, encoder) if encoder else ""
-        with writing(engine) as session:
-            parameters = {"encoder": name} if name else {}
-            run = ensure_run(session, kind=MEASURE, parameters=parameters).run  # one may wait
-        if run.state == RunState.RUNNING:
-            raise HedgerowError(
-                f"Run {run.id} is measuring at present (process {run.pid} on {run.host}); wait for "
-                f"it, or cancel it with 'hedgerow runs cancel {run.id}'."
-            )
-        return carry_out(settings, engine, run.id)
+        return carry_out_one(settings, engine, MEASURE, {"encoder": name} if name else {})
+
+    def similar_variants(self, uid: str, *, limit: int = 20) -> pd.DataFrame:
+        """The variants of other anchors whose embeddings are most similar to a variant's.
+
+        Embeddings that are not stored yet are computed first, with the active encoder.
+
+        Args:
+            uid: of the variant.
+            limit: how many to find at most.
+
+        Returns:
+            A row a variant, the most similar first: uid, cosine (in [-1, 1]), type, status, text.
+
+        Raises:
+            HedgerowError: there is no such variant.
+
+        >>> project = example_project()
+        >>> uid = project.variants()["uid"].iloc[0]
+        >>> list(project.similar_variants(uid, limit=5).columns)
+        ['uid', 'cosine', 'type', 'status', 'text']
+        """
+        from hedgerow.data import similar
+
+        return similar.similar(self._home, uid, limit)

@@ -143,7 +143,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
 def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> None:
     run = new_run(project_engine, "diagnose")
     claim(project_engine, run.id, host="elsewhere", pid=7)
-    assert "is measuring at present (process 7 on elsewhere)" in complaint("diagnose")
+    assert "is running in process 7 on elsewhere" in complaint("diagnose")
     with reading(project_engine) as session:
         assert len(list_runs(session)) == 1
 

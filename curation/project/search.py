@@ -156,6 +156,11 @@ def _hits(session: Session, kind: SearchKind, ids: Sequence[int]) -> list[Hit]:
     return [found[key] for key in ids]
 
 
+def variant_hits(session: Session, ids: Sequence[int]) -> list[Hit]:
+    """These variants as a search gives them, in this order."""
+    return _hits(session, SearchKind.VARIANTS, ids)
+
+
 def _rows(kind: SearchKind) -> Select[*tuple[Any, ...]]:
     """The id and what a ``Hit`` has after its kind."""
     query: Select[*tuple[Any, ...]]

@@ -20,6 +20,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from curation.partial_files import PART, clear_partials, new_partial
+from curation.similar.stored_embeddings import FOLDER as EMBEDDINGS
 from curation.upkeep.copying import Report, copy_database
 from db.engine import create_engine, explained
 from db.errors import HedgerowError
@@ -164,11 +165,15 @@ def _manifest(schema: str, *, artifacts: bool) -> str:
 
 
 def _artifacts(folder: Path) -> list[Path]:
-    """The files of the data folder; no links, and no drafts of what is being written."""
+    """The files of the data folder: no links, no drafts, and no embeddings, which a run computes
+    again."""
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.suffix != PART
+        if path.is_file()
+        and not path.is_symlink()
+        and path.suffix != PART
+        and path.parent != folder / EMBEDDINGS
     )
 
 

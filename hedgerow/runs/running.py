@@ -14,14 +14,14 @@ from curation.generation.calls import count_calls
 from curation.generation.judging.opinion_request import KIND as JUDGE
 from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError, RunEnded
 from db.execution import WAITING, execute
 from db.models import CallState, Run, RunState
-from db.runs import get_run, last_metrics
+from db.runs import ensure_run, get_run, last_metrics
 from db.settings import Settings
 from hedgerow.runs.progress import Report, err, is_watched, progress_bar, text_of
-from training.runs.kinds import WORK
+from training.runs.kinds import WORK, kind_of
 
 FOLLOW_SECONDS = 0.5
 
@@ -47,6 +47,28 @@ def carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]
             ended.facts |= {"step": run.step, "total": run.total} | figures_so_far(session, run)
         raise
     return located(settings, result) | {"run": run_id, "state": RunState.DONE.value}
+
+
+def carry_out_one(
+    settings: Settings, engine: Engine, kind: str, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """Carry out a run of a kind of which only one runs at a time; one that waits is taken over.
+
+    Returns:
+        As `carry_out`.
+
+    Raises:
+        RunEnded: as in `carry_out`.
+        HedgerowError: another process is carrying out a run of this kind.
+    """
+    with writing(engine) as session:
+        run = ensure_run(session, kind=kind, parameters=parameters).run
+    if run.state == RunState.RUNNING:
+        raise HedgerowError(
+            f"Run {run.id} ({kind_of(kind).title}) is running in process {run.pid} on {run.host}. "
+            f"Wait for it, or cancel it with 'hedgerow runs cancel {run.id}'."
+        )
+    return carry_out(settings, engine, run.id)
 
 
 def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:

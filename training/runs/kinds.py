@@ -267,6 +267,13 @@ KINDS = (
         command="hedgerow benchmarks",
     ),
     RunKind(
+        id="embed",
+        title="Compute embeddings",
+        work="curation.similar.embedding_run:work",
+        address=lambda run: "review",
+        summary=summaries.embeddings,
+    ),
+    RunKind(
         id="backup",
         title="Make a backup",
         work="curation.upkeep.backup_run:work",

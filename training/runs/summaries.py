@@ -54,6 +54,10 @@ def measures(result: Result) -> str:
     )
 
 
+def embeddings(result: Result) -> str:
+    return f"Computed {counted(result['embeddings'], 'embedding')} with {result['encoder']}."
+
+
 def giveaways(result: Result) -> str:
     totals = {what: guess["total"] for what, guess in result["guesses"].items()}
     told = ", ".join(

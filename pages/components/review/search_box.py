@@ -53,7 +53,7 @@ def contents(state: ReviewState) -> None:
             found = open_project.ask(find, text, kind, limit=SHOWN)
             _summary(found, kind, text)
             for number, hit in enumerate(found.hits):
-                _hit(state, hit, text, number=number)
+                hit_row(state, hit, number=number, text=text)
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
@@ -70,9 +70,17 @@ def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
                 open_in_review(ids, f"Search: {text}")
 
 
-def _hit(state: ReviewState, hit: Hit, text: str, *, number: int) -> None:
+def hit_row(state: ReviewState, hit: Hit, *, number: int, text: str = "", fact: str = "") -> None:
+    """One hit with a button that opens it.
+
+    Args:
+        number: of the row, from 0.
+        text: what was looked for; it is marked.
+        fact: shown with what the hit is.
+    """
     with st.container(horizontal=True, vertical_alignment="center", key=f"one-line-hit-{number}"):
-        markup.show(hit_markup(hit, text, facts=_facts(state, hit)))
+        facts = " · ".join(part for part in (fact, _facts(state, hit)) if part)
+        markup.show(hit_markup(hit, text, facts=facts))
         if st.button("Open", key=f"hit-{number}", width="content"):
             if hit.variant_id is None:
                 st.switch_page("pages/anchors.py", query_params={"anchor": hit.anchor_uid})

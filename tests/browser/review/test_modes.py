@@ -222,3 +222,13 @@ def test_two_windows_on_one_queue_decide_no_card_twice(
         expect(card(two)).to_have_attribute("data-variant", left)  # one has left it to others
     decided = rows(home, "SELECT count(*), count(DISTINCT variant_id) FROM decision")
     assert decided == [(4, 4)]
+
+
+def test_no_key_decides_while_similar_variants_are_listed(desk: Page, home: Path) -> None:
+    desk.keyboard.press("g")
+    desk.get_by_role("button", name="Find similar variants").click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog).to_contain_text("have none yet")
+    desk.keyboard.type("as1f")
+    settle(desk)
+    assert rows(home, "SELECT count(*) FROM decision") == [(0,)]

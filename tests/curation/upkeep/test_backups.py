@@ -105,6 +105,15 @@ def test_artifacts_can_be_left_out(project: Engine, tmp_path: Path, empty: Setti
     assert not empty.data_folder.exists()
 
 
+def test_embeddings_stay_out_of_a_backup(project: Engine, tmp_path: Path) -> None:
+    folder = load_settings().data_folder / "embeddings"
+    folder.mkdir()
+    (folder / "0123456789abcdef-384.bin").write_bytes(b"computed again by a run")
+    path = tmp_path / "whole.zip"
+    make_backup(project, load_settings(), path, artifacts=True, report=quiet)
+    assert not [name for name in zipfile.ZipFile(path).namelist() if "embeddings" in name]
+
+
 def test_nothing_of_a_restored_project_is_at_work(
     project: Engine, tmp_path: Path, empty: Settings
 ) -> None:

@@ -6,6 +6,7 @@ from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.shown_now import CardView
 from curation.review.notes import WrittenNote
+from pages.components.review import similar_box
 from pages.components.review.panels import history_lines
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
@@ -31,6 +32,8 @@ def details(state: ReviewState, view: CardView) -> None:
             with right:
                 st.markdown("**History**")
                 _history(known, hidden=hidden)
+        if st.button("Find similar variants", key="similar-variants"):
+            similar_box.similar(state, focus.variant)
         if not state.by_family and known.siblings:
             labels = open_project.type_names()
             others = [(item, labels[item.variant.type_id]) for item in known.siblings]
