@@ -142,8 +142,22 @@ def kept_columns() -> list[Any]:
     return [col(getattr(Variant, name)) for name in Standing._fields]
 
 
-def _keep(session: Session, standings: Mapping[int, Standing]) -> None:
-    """Store what was computed: one statement for all variants that have come to stand alike."""
+def refresh_kept(session: Session, variant_ids: Sequence[int]) -> None:
+    """Bring the kept standing of at most ``CHUNK`` variants up to date whose decisions are the
+    same as before, and so their versions."""
+    query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(variant_ids))
+    kept = {variant_id: Standing(*rest) for variant_id, *rest in session.execute(query)}
+    new = compute_standing(session, variant_ids)
+    _keep(session, {key: new[key] for key in kept if new[key] != kept[key]}, versions=0)
+    forget_kept(session)
+
+
+def _keep(session: Session, standings: Mapping[int, Standing], *, versions: int = 1) -> None:
+    """Store what was computed: one statement for all variants that have come to stand alike.
+
+    Args:
+        versions: by how much their version grows.
+    """
     alike: dict[Standing, list[int]] = defaultdict(list)
     for variant_id, standing in standings.items():
         alike[standing].append(variant_id)
@@ -153,7 +167,7 @@ def _keep(session: Session, standings: Mapping[int, Standing]) -> None:
             .where(col(Variant.id).in_(ids))
             .values(
                 **standing._asdict(),
-                version=Variant.version + 1,
+                version=Variant.version + versions,
             )
         )
 

@@ -86,12 +86,12 @@ class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
     ``status``, ``retired``, ``second_look``, ``model_only``, ``verdicts_by``, ``hardness``,
-    ``suspicion`` and ``doubt`` are kept for the queues; ``version`` grows by one with every change of its decisions.
-    ``model_only`` is true while it is accepted and no person's verdict stands on it. ``hardness``
-    is 0 until the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` is
-    in [0, 1). ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
-    ``verdicts_by`` has the ids of the people who have decided on it, as ',3,7,', while the
-    assignment wants verdicts of more people; else it is ''.
+    ``suspicion`` and ``doubt`` are kept for the queues; ``version`` grows by one with every change
+    of its decisions. ``model_only`` is true while it is accepted and no person's verdict stands on
+    it. ``verdicts_by`` has the ids of the people who have decided on it, as ',3,7,', while the
+    assignment wants verdicts of more people; else it is ''. ``hardness`` is 0 until the cosine is
+    known, ``doubt`` until a model has given its opinion; ``random_key`` is in [0, 1).
+    ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
 
     ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
     measured and released beside the anchor's current wording. When the anchor is corrected,

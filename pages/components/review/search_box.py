@@ -51,9 +51,15 @@ def contents(state: ReviewState) -> None:
         )
         if text:
             found = open_project.ask(find, text, kind, limit=SHOWN)
+            ids = [hit.variant_id for hit in found.hits if hit.variant_id is not None]
+            veiled = open_project.ask(state.veiled_ids, ids)
             _summary(found, kind, text)
             for number, hit in enumerate(found.hits):
-                _hit(state, hit, text, number=number)
+                hidden = hit.variant_id in veiled
+                if hidden and hit.kind is SearchKind.NOTES:
+                    st.text("A note on a variant that you are to decide on first.")
+                else:
+                    _hit(state, hit, text, number=number, hidden=hidden)
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
@@ -70,9 +76,9 @@ def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
                 open_in_review(ids, f"Search: {text}")
 
 
-def _hit(state: ReviewState, hit: Hit, text: str, *, number: int) -> None:
+def _hit(state: ReviewState, hit: Hit, text: str, *, number: int, hidden: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"one-line-hit-{number}"):
-        markup.show(hit_markup(hit, text, facts=_facts(state, hit)))
+        markup.show(hit_markup(hit, text, facts=_facts(hit, hidden=hidden)))
         if st.button("Open", key=f"hit-{number}", width="content"):
             if hit.variant_id is None:
                 st.switch_page("pages/anchors.py", query_params={"anchor": hit.anchor_uid})
@@ -92,14 +98,14 @@ def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
     ).format(join(pieces), facts)
 
 
-def _facts(state: ReviewState, hit: Hit) -> str:
+def _facts(hit: Hit, *, hidden: bool) -> str:
     if hit.kind is SearchKind.ANCHORS:
         return "Anchor, out of use" if hit.retired else "Anchor"
     names = open_project.type_names()
     facts = [names.get(hit.type_id or "", hit.type_id or "")]
     if hit.retired:
         facts.append("out of use")
-    elif hit.status is not None and not state.blind:
+    elif hit.status is not None and not hidden:
         facts.append(status_label(hit.status))
     if hit.kind is SearchKind.NOTES:
         facts.append(f"note on: {hit.about}")
