@@ -24,6 +24,7 @@ SPLIT_SALT = "hedgerow/split/1:"
 HOLDOUT_SALT = "hedgerow/holdout/1:"
 """Different from SPLIT_SALT, so that the pending fifth is spread evenly over the three splits."""
 
+OVERLAP_SALT = "hedgerow/overlap/1:"
 RANDOM_SALT = "hedgerow/random/1:"
 """Of the key that the random queue is ordered by."""
 

@@ -42,7 +42,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     desk.controls(current, with_order=part == CONFLICTS)
 if part == DISCUSS:
     current.leave()
-    lists.to_discuss(me, type_id=current.type_id, source_id=current.source_id)
+    lists.to_discuss(current)
 elif part == SETTLED:
     current.leave()
     lists.settled_ones(type_id=current.type_id, source_id=current.source_id)

@@ -20,6 +20,8 @@ from db.settings import Settings
 ACTIVE_ENCODER = "active_encoder"
 THRESHOLD = "levenshtein_threshold"
 PRICES = "prices"
+ASSIGNMENT = "assignment"
+"""How many people decide on what share of the variants; None: one person on each."""
 REORDER_AFTER = "reorder_after"
 """Id of the last variant whose place in the queues follows the settings; None: all do."""
 
@@ -28,6 +30,7 @@ DEFAULTS: dict[str, Any] = {
     THRESHOLD: LEVENSHTEIN_THRESHOLD,
     PRICES: {},
     REORDER_AFTER: None,
+    ASSIGNMENT: None,
 }
 
 

@@ -36,8 +36,7 @@ from curation.plurals import counted
 from curation.release.contents import LAST_DECISION, count_accepted, last_decision
 from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
-from curation.review.bulk import RULE
-from curation.review.decisions import counts_still
+from curation.review.decisions import RULE, counts_still
 from curation.review.status import Vote, live
 from db.errors import HedgerowError
 from db.models import (

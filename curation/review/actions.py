@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.review.assignment.begun import is_asked
 from curation.review.decisions import store_decisions
 from curation.review.history import replacement_of
 from curation.review.shown_card import (
@@ -80,7 +81,8 @@ def _decide(
     if done_before(session, card.action_id):
         return ActionOutcome(recorded=False)
     variant = shown_variant(session, card)
-    _check_not_replaced(session, card, variant)
+    if not is_asked(session, variant, reviewer_id):
+        _check_not_replaced(session, card, variant)
     others = overtaken(session, card, variant)
     row = decision_on(
         card, variant, reviewer_id=reviewer_id, verdict=verdict, reason=reason, note=note
@@ -93,7 +95,8 @@ def _check_not_replaced(session: Session, card: ShownCard, variant: Variant) -> 
     """Refuse a verdict on a wording whose card said already that an edit has replaced it.
 
     Old and new wording would both be accepted. Where the edit came while the card was on the
-    screen, the verdict is kept: two reviewers disagree then.
+    screen, the verdict is kept: two reviewers disagree then. So do they where several people are to
+    decide on the variant: whoever comes later does not know of the edit.
     """
     if variant.status != Status.SUPERSEDED or variant.version != card.version:
         return

@@ -20,7 +20,7 @@ from sqlmodel import col
 from curation.anchors.lookup import source_named
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
-from curation.review.decisions import bulk_store_decisions
+from curation.review.decisions import RULE, bulk_store_decisions
 from curation.review.opinions.said import OpinionClause, opinion_clause
 from curation.review.opinions.stored import find_judge
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
@@ -35,9 +35,6 @@ BLOCK = 10_000
 
 MAX_RULE = 500
 """Longest rule, in characters; it is kept in the note of every decision it makes."""
-
-RULE = "Rule: "
-"""What the note of every decision begins with that a rule made."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
     "<": operator.lt,

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, insert, or_, select, update
+from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.review.assignment.plan import current_plan
 from curation.review.people.reviewers import whose
 from curation.review.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
@@ -16,6 +17,9 @@ from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 CHUNK = 500
 """Ids handed to one query; SQLite takes at most 32,766 parameters in a statement."""
+
+RULE = "Rule: "
+"""What the note of every decision begins with that a rule made (see ``curation.review.bulk``)."""
 
 _Id = TypeVar("_Id", int, str)
 
@@ -27,6 +31,8 @@ class StatusChange(NamedTuple):
         second_look: 1 if it needs a second look now, -1 if it no longer does, else 0.
         model_only: the same for being accepted by models alone.
         source_id: its anchor's source.
+        by_before, by_after: who had decided, and who has now, while more people are to (as
+            ``Standing.verdicts_by``).
     """
 
     variant_id: int
@@ -36,6 +42,8 @@ class StatusChange(NamedTuple):
     after: Status
     second_look: int = 0
     model_only: int = 0
+    by_before: str = ""
+    by_after: str = ""
 
 
 def counts_still() -> ColumnElement[bool]:
@@ -47,6 +55,12 @@ def counts_still() -> ColumnElement[bool]:
         col(Decision.variant_version) >= col(Variant.since_version),
         col(Decision.verdict) == Verdict.RETRACT,
     )
+
+
+def made_by_rule() -> ColumnElement[bool]:
+    """SQL, over ``Decision``: a rule made it, and nobody has read its variant."""
+    made: ColumnElement[bool] = func.substr(col(Decision.note), 1, len(RULE)) == RULE
+    return made
 
 
 def chunks(ids: Iterable[_Id], size: int = CHUNK) -> Iterable[list[_Id]]:
@@ -89,15 +103,13 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
     changes: list[StatusChange] = []
     for ids in chunks(variant_ids):
         before = {
-            variant_id: (type_id, source_id, Standing(status, second_look, model_only))
-            for variant_id, type_id, source_id, status, second_look, model_only in session.execute(
+            variant_id: (type_id, source_id, Standing(*kept))
+            for variant_id, type_id, source_id, *kept in session.execute(
                 select(
                     col(Variant.id),
                     col(Variant.type_id),
                     col(Variant.source_id),
-                    col(Variant.status),
-                    col(Variant.second_look),
-                    col(Variant.model_only),
+                    *kept_columns(),
                 )
                 .where(col(Variant.id).in_(ids))
                 .order_by(col(Variant.id))
@@ -116,6 +128,8 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
                     new.status,
                     second_look=new.second_look - old.second_look,
                     model_only=new.model_only - old.model_only,
+                    by_before=old.verdicts_by,
+                    by_after=new.verdicts_by,
                 )
             )
         _keep(session, standings)
@@ -123,8 +137,27 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
     return changes
 
 
-def _keep(session: Session, standings: Mapping[int, Standing]) -> None:
-    """Store what was computed: one statement for all variants that have come to stand alike."""
+def kept_columns() -> list[Any]:
+    """SQL: what a variant keeps of its standing, in the order of ``Standing``."""
+    return [col(getattr(Variant, name)) for name in Standing._fields]
+
+
+def refresh_kept(session: Session, variant_ids: Sequence[int]) -> None:
+    """Bring the kept standing of at most ``CHUNK`` variants up to date whose decisions are the
+    same as before, and so their versions."""
+    query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(variant_ids))
+    kept = {variant_id: Standing(*rest) for variant_id, *rest in session.execute(query)}
+    new = compute_standing(session, variant_ids)
+    _keep(session, {key: new[key] for key in kept if new[key] != kept[key]}, versions=0)
+    forget_kept(session)
+
+
+def _keep(session: Session, standings: Mapping[int, Standing], *, versions: int = 1) -> None:
+    """Store what was computed: one statement for all variants that have come to stand alike.
+
+    Args:
+        versions: by how much their version grows.
+    """
     alike: dict[Standing, list[int]] = defaultdict(list)
     for variant_id, standing in standings.items():
         alike[standing].append(variant_id)
@@ -134,7 +167,7 @@ def _keep(session: Session, standings: Mapping[int, Standing]) -> None:
             .where(col(Variant.id).in_(ids))
             .values(
                 **standing._asdict(),
-                version=Variant.version + 1,
+                version=Variant.version + versions,
             )
         )
 
@@ -161,24 +194,30 @@ def compute_standing(
         merged: reviewer id → whose verdicts theirs are to be, beyond what is stored.
     """
     rows = session.execute(
-        select(col(Variant.id), col(Variant.parent_id), col(Variant.since_version)).where(
-            col(Variant.id).in_(variant_ids)
-        )
+        select(
+            col(Variant.id),
+            col(Variant.parent_id),
+            col(Variant.since_version),
+            col(Variant.uid),
+            col(Variant.author_id),
+        ).where(col(Variant.id).in_(variant_ids))
     ).all()
+    plan = current_plan(session)
     own = _votes(
         session,
         col(Decision.variant_id).in_(variant_ids),
         switched=switched or {},
         merged=merged or {},
     )
-    births = _births(session, [variant_id for variant_id, parent_id, _ in rows if parent_id])
+    births = _births(session, [variant_id for variant_id, parent_id, *_ in rows if parent_id])
     return {
         variant_id: standing_of(
             own.get(variant_id, ()),
             births=births.get(variant_id, ()),
             since_version=since_version,
+            wanted=plan.wanted(uid) if author_id is None else 1,
         )
-        for variant_id, _, since_version in rows
+        for variant_id, _, since_version, uid, author_id in rows
     }
 
 
@@ -226,6 +265,7 @@ def _votes(
             col(Decision.child_id),
             col(Decision.retracts_id),
             col(Decision.variant_version),
+            made_by_rule(),
         )
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(condition)

@@ -51,13 +51,17 @@ _LATE = (
         col(Decision.variant_version) <= col(_OWN.variant_version),
         col(Decision.action_id) != col(_OWN.action_id),
         col(Decision.verdict) != Verdict.RETRACT,
+        col(Variant.verdicts_by) == "",
     )
     .order_by(col(Decision.id))
 )
 
 
 def late_decisions(session: Session, action_ids: Collection[str]) -> list[LateDecision]:
-    """What was decided after one of these actions on a card drawn before it, in order of time."""
+    """What was decided after one of these actions on a card drawn before it, in order of time.
+
+    Where more people are to decide on the variant, once they have.
+    """
     if not action_ids:
         return []
     rows = session.connection().execute(_LATE, {"actions": list(action_ids)})

@@ -1,17 +1,23 @@
 """Which variant comes next.
 
+For a person, what is pending includes the variants that others have decided on and that they are to
+decide on, too, by the assignment. They come in the same order as if they were undecided, so that
+their place tells nothing of the others, and whoever follows somebody else comes to them first.
+
 Anchors of one's own come before those of the corpora that ship with Hedgerow, whatever the order.
 An index over the variants of a type and a source serves every order of what is pending and of what
 only models have accepted: the database looks up one row for each type and source. Conflicts and
 second looks are few; those of a type are sorted.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    CompoundSelect,
     Select,
     SQLColumnExpression,
     and_,
@@ -20,11 +26,20 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    union_all,
 )
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.sources import is_bundled
+from curation.review.assignment.begun import (
+    any_begun,
+    count_begun,
+    groups,
+    is_begun,
+    lacks,
+    unfinished,
+)
 from curation.review.decisions import chunks, counts_still
 from curation.review.history import stands
 from db.models import (
@@ -58,14 +73,16 @@ class Order(StrEnum):
 
 
 def in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
-    """SQL: the variant is in this queue, whatever its type.
+    """SQL: the variant is in this queue, whatever its type; in that of conflicts, once everybody
+    who is to decide on it has done so.
 
     Written out, not bound, and as the indexes are: a partial index serves only a query that is
     seen to ask for its rows.
     """
     in_use = col(Variant.retired).is_(False)
     if queue in (Queue.PENDING, Queue.CONFLICT):
-        return and_(col(Variant.status) == literal_column(f"'{queue.value}'"), in_use)
+        there = and_(col(Variant.status) == literal_column(f"'{queue.value}'"), in_use)
+        return and_(there, ~unfinished()) if queue is Queue.CONFLICT else there
     marked = col(Variant.model_only if queue is Queue.MODEL_ONLY else Variant.second_look)
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     return and_(marked.is_(True) if is_postgresql else marked.is_not(False), in_use)
@@ -92,6 +109,7 @@ def next_variant(
     order: Order = Order.OLDEST,
     source_id: int | None = None,
     skipped: Collection[int] = (),
+    reviewer_id: int | None = None,
 ) -> Variant | None:
     """The first variant of the queue, or None when it is empty.
 
@@ -99,21 +117,32 @@ def next_variant(
         type_ids: the types to review.
         source_id: the source to review; None for all, those that are no corpus first.
         skipped: ids of variants to pass over.
+        reviewer_id: for whom; None for what nobody has decided on alone.
     """
     kind, source = aliased(TypeRow), aliased(Source)
-    head = _head(session, queue, order, kind=col(kind.id), source=col(source.id))
-    if skipped:
-        head = head.where(col(Variant.id).not_in(list(skipped)))
-    heads = (
-        select(
-            head.correlate(kind, source).scalar_subquery().label("id"),
-            is_bundled(col(source.name)).label("is_bundled"),
+    own_source = true() if source_id is None else col(source.id) == source_id
+
+    def first(ids: Select[int], *of: Any) -> Select[Any]:
+        """The first variant of each type and source."""
+        if skipped:
+            ids = ids.where(col(Variant.id).not_in(list(skipped)))
+        return (
+            select(
+                ids.correlate(kind, source, *of).scalar_subquery().label("id"),
+                is_bundled(col(source.name)).label("is_bundled"),
+            )
+            .select_from(kind)
+            .join(source, own_source)
+            .where(col(kind.id).in_(type_ids))
         )
-        .select_from(kind)
-        .join(source, true() if source_id is None else col(source.id) == source_id)
-        .where(col(kind.id).in_(type_ids))
-        .subquery()
-    )
+
+    of_pair = {"kind": col(kind.id), "source": col(source.id)}
+    all_heads: Select[Any] | CompoundSelect[Any] = first(_head(session, queue, order, **of_pair))
+    if queue is Queue.PENDING and reviewer_id is not None and any_begun(session):
+        people = groups(reviewer_id)
+        begun = _begun_head(order, **of_pair, people=people.c.people)
+        all_heads = union_all(all_heads, first(begun, people).join(people, true()))
+    heads = all_heads.subquery()
     query = select(Variant).join(heads, heads.c.id == Variant.id)
     return session.execute(query.order_by(heads.c.is_bundled, *_keys(order)).limit(1)).scalar()
 
@@ -133,11 +162,40 @@ def _head(
     return query.order_by(*_keys(order)).limit(1)
 
 
-def count_left(session: Session, queue: Queue) -> dict[tuple[str, int], int]:
-    """Variants in a queue by type and source; a pair without any may be missing."""
+def _begun_head(
+    order: Order,
+    *,
+    kind: SQLColumnExpression[str],
+    source: SQLColumnExpression[int],
+    people: SQLColumnExpression[str],
+) -> Select[int]:
+    """The same of those that these people have decided on and others are to."""
+    query = select(col(Variant.id)).where(
+        is_begun(),
+        col(Variant.verdicts_by) == people,
+        col(Variant.type_id) == kind,
+        col(Variant.source_id) == source,
+    )
+    return query.order_by(*_keys(order)).limit(1)
+
+
+def count_left(
+    session: Session, queue: Queue, reviewer_id: int | None = None
+) -> dict[tuple[str, int], int]:
+    """Variants in a queue by type and source; a pair without any may be missing.
+
+    Args:
+        reviewer_id: for whom, as in ``next_variant``.
+    """
     by = (col(Variant.type_id), col(Variant.source_id))
     query = select(*by, func.count()).where(in_queue(session, queue)).group_by(*by)
-    return {(type_id, source_id): number for type_id, source_id, number in session.execute(query)}
+    found = Counter(
+        {(type_id, source): number for type_id, source, number in session.execute(query)}
+    )
+    if queue is Queue.PENDING and reviewer_id is not None:
+        for left in count_begun(session, reviewer_id):
+            found[left.type_id, left.source_id] += left.variants
+    return dict(found)
 
 
 def among(
@@ -147,11 +205,19 @@ def among(
     *,
     type_ids: Sequence[str] | None = None,
     source_id: int | None = None,
+    reviewer_id: int | None = None,
 ) -> set[int]:
-    """Which of these variants are in a queue, of these types and this source or of any."""
+    """Which of these variants are in a queue, of these types and this source or of any.
+
+    Args:
+        reviewer_id: for whom, as in ``next_variant``.
+    """
     found: set[int] = set()
+    there = in_queue(session, queue)
+    if queue is Queue.PENDING and reviewer_id is not None:
+        there = or_(there, and_(is_begun(), lacks(col(Variant.verdicts_by), reviewer_id)))
     for ids in chunks(variant_ids):
-        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), in_queue(session, queue))
+        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), there)
         if type_ids is not None:
             query = query.where(col(Variant.type_id).in_(type_ids))
         if source_id is not None:
@@ -178,17 +244,20 @@ def decided_by_a_person() -> ColumnElement[bool]:
 def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
     """Which of these variants a person has to decide on.
 
-    Pending ones, those in conflict, and those that only models have decided; not the retired or
-    superseded ones.
+    Pending ones, those in conflict once everybody who is to decide has done so, and those that only
+    models have decided; not the retired or superseded ones.
     """
-    undecided = [Status.PENDING, Status.CONFLICT]
     found: set[int] = set()
     for ids in chunks(variant_ids):
         query = select(col(Variant.id)).where(
             col(Variant.id).in_(ids),
             col(Variant.retired).is_(False),
             col(Variant.status) != Status.SUPERSEDED,
-            or_(col(Variant.status).in_(undecided), ~decided_by_a_person()),
+            or_(
+                col(Variant.status) == Status.PENDING,
+                and_(col(Variant.status) == Status.CONFLICT, ~unfinished()),
+                ~decided_by_a_person(),
+            ),
         )
         found.update(session.execute(query).scalars())
     return found

@@ -18,8 +18,11 @@ from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
 
 
 def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
-    """The ids of those that are in conflict or whose conflict has been settled."""
-    variants = list(variants)
+    """The ids of those that are in conflict or whose conflict has been settled.
+
+    Not while more people are to decide on them.
+    """
+    variants = [variant for variant in variants if not variant.verdicts_by]
     found = {variant.id for variant in variants if variant.status == Status.CONFLICT}
     # Nobody has decided on what is pending, and no person on what only models have accepted.
     decided = [
@@ -51,6 +54,11 @@ def shown_to_settle(session: Session, uid: str) -> ShownCard:
         HedgerowError: there is no such variant, or reviewers don't disagree about it.
     """
     variant = find_variant(session, uid)
+    if variant.verdicts_by:
+        raise HedgerowError(
+            f"More people are to decide on {uid} before anybody settles it; wait for them, or "
+            "change the assignment ('hedgerow review assign')."
+        )
     if not contested(session, [variant]):
         raise HedgerowError(
             f"Expected a variant in conflict, found {uid}, which is {variant.status}; accept "

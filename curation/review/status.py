@@ -17,6 +17,7 @@ class Vote:
         child_id: the variant that an edit made.
         retracts_id: the decision that a retract takes back.
         variant_version: the version of the variant that was judged.
+        by_rule: a rule over measures made it; nobody has read the variant.
     """
 
     id: int
@@ -28,6 +29,7 @@ class Vote:
     child_id: int | None = None
     retracts_id: int | None = None
     variant_version: int = 1
+    by_rule: bool = False
 
 
 class Standing(NamedTuple):
@@ -36,11 +38,14 @@ class Standing(NamedTuple):
     Attributes:
         second_look: it is pending only because its anchor was corrected after it was decided.
         model_only: it is accepted, and no person's verdict stands on it.
+        verdicts_by: the ids of the people who have decided on it, as ',3,7,', while more people are
+            to; else ''.
     """
 
     status: Status
     second_look: bool
     model_only: bool = False
+    verdicts_by: str = ""
 
 
 def status_label(status: Status) -> str:
@@ -73,7 +78,11 @@ def fresh(votes: Iterable[Vote], since_version: int) -> list[Vote]:
 
 
 def standing_of(
-    votes: Sequence[Vote], *, births: Sequence[Vote] = (), since_version: int = 1
+    votes: Sequence[Vote],
+    *,
+    births: Sequence[Vote] = (),
+    since_version: int = 1,
+    wanted: int = 1,
 ) -> Standing:
     """Where a variant stands whose decisions count from ``since_version`` on.
 
@@ -85,16 +94,33 @@ def standing_of(
         votes: every decision on the variant.
         births: as in ``status_of``.
         since_version: the version that the latest correction of the anchor gave the variant.
+        wanted: how many people are to decide on it.
     """
     counted = fresh(votes, since_version)
     now = status_of(counted)
     if now is not Status.PENDING:
-        by_a_person = any(vote.is_person for vote in live(counted))
-        return Standing(now, False, now is Status.ACCEPTED and not by_a_person)
+        people = [vote for vote in live(counted) if vote.is_person]
+        only_models = now is Status.ACCEPTED and not people
+        return Standing(now, False, only_models, _unfinished(people, wanted))
     ever = status_of(votes, births=births)
     if ever in (Status.PENDING, Status.SUPERSEDED):
         return Standing(ever, False)
     return Standing(Status.PENDING, True)
+
+
+def _unfinished(votes: Sequence[Vote], wanted: int) -> str:
+    """Who has decided, while more people are to: see ``Standing.verdicts_by``.
+
+    A settlement makes further verdicts pointless. What a rule decided nobody has read: whoever
+    applied it wants no second reader.
+
+    Args:
+        votes: those of people that stand.
+    """
+    if any(vote.adjudicates or vote.by_rule for vote in votes):
+        return ""
+    people = sorted({vote.reviewer_id for vote in votes})
+    return f",{','.join(map(str, people))}," if 0 < len(people) < wanted else ""
 
 
 def status_of(votes: Sequence[Vote], *, births: Sequence[Vote] = ()) -> Status:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.release.freezing import content_hash, content_line
-from curation.review.decisions import CHUNK, compute_standing, refresh_status
+from curation.review.decisions import CHUNK, compute_standing, kept_columns, refresh_status
 from curation.review.status import Standing
 from curation.upkeep.found import Check, Found
 from db.models import Anchor, Release, ReleaseItem, TypeRow, Variant
@@ -17,11 +17,10 @@ from db.settings import Settings
 
 def _wrong_standing(session: Session) -> Iterator[tuple[int, str]]:
     """Variants whose kept status is not what their decisions add up to: id, and how it differs."""
-    kept_columns = [col(getattr(Variant, name)) for name in Standing._fields]
     last = 0
     while True:
         rows = session.execute(
-            select(col(Variant.id), col(Variant.uid), *kept_columns)
+            select(col(Variant.id), col(Variant.uid), *kept_columns())
             .where(col(Variant.id) > last)
             .order_by(col(Variant.id))
             .limit(CHUNK)

@@ -19,6 +19,7 @@ SQLModel.metadata.naming_convention = {
 FROM_THE_START = {"server_default": text("1")}
 FALSE = {"server_default": false()}
 ZERO = {"server_default": text("0")}
+EMPTY = {"server_default": text("''")}
 NONE_YET = {"server_default": text("'[]'")}
 
 

@@ -18,6 +18,17 @@ class Setting(SQLModel, table=True):
     value: Any = Field(default=None, sa_column=Column(JsonColumn, nullable=True))
 
 
+class Quota(SQLModel, table=True):
+    """How many variants of a type a person is to decide on; ``type_id`` '' for all types together.
+
+    Kept for each reviewer as they are named; a merged person's own wait until they are separated.
+    """
+
+    reviewer_id: int = Field(primary_key=True, foreign_key="reviewer.id")
+    type_id: str = Field(primary_key=True, max_length=40)
+    variants: int
+
+
 class ReviewerKind(StrEnum):
     """Who decides."""
 

@@ -9,7 +9,7 @@ from sqlmodel import Field, SQLModel, col
 
 from db.columns import enum_column
 from db.models.anchor_tables import Anchor
-from db.models.conventions import FALSE, FROM_THE_START, ZERO, time_stamp
+from db.models.conventions import EMPTY, FALSE, FROM_THE_START, ZERO, time_stamp
 
 
 class Status(StrEnum):
@@ -50,6 +50,19 @@ def _model_only_index(*order: str) -> Index:
     )
 
 
+def _begun_index(order: str) -> Index:
+    """Serves, in one order, the variants that some people have decided on and others are to.
+
+    Without an assignment it is empty. See ``curation.review.assignment.begun``.
+    """
+    return Index(
+        f"ix_variant_begun_{order}",
+        *dict.fromkeys(["verdicts_by", "type_id", "source_id", order, "id"]),
+        sqlite_where=text("verdicts_by != '' AND retired IS 0"),
+        postgresql_where=text("verdicts_by != '' AND retired IS false"),
+    )
+
+
 _SECOND_LOOKS = Index(
     "ix_variant_second_look",
     "type_id",
@@ -57,6 +70,9 @@ _SECOND_LOOKS = Index(
     sqlite_where=text("second_look IS NOT 0"),
     postgresql_where=text("second_look IS true"),
 )
+
+
+_ORDERS = ("id", "suspicion", "hardness", "random_key", "doubt")
 
 
 def _source_of_anchor(context: Any) -> int:
@@ -69,11 +85,13 @@ def _source_of_anchor(context: Any) -> int:
 class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
-    ``status``, ``retired``, ``second_look``, ``model_only``, ``hardness``, ``suspicion`` and
-    ``doubt`` are kept for the queues; ``version`` grows by one with every change of its decisions.
-    ``model_only`` is true while it is accepted and no person's verdict stands on it. ``hardness``
-    is 0 until the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` is
-    in [0, 1). ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
+    ``status``, ``retired``, ``second_look``, ``model_only``, ``verdicts_by``, ``hardness``,
+    ``suspicion`` and ``doubt`` are kept for the queues; ``version`` grows by one with every change
+    of its decisions. ``model_only`` is true while it is accepted and no person's verdict stands on
+    it. ``verdicts_by`` has the ids of the people who have decided on it, as ',3,7,', while the
+    assignment wants verdicts of more people; else it is ''. ``hardness`` is 0 until the cosine is
+    known, ``doubt`` until a model has given its opinion; ``random_key`` is in [0, 1).
+    ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
 
     ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
     measured and released beside the anchor's current wording. When the anchor is corrected,
@@ -97,6 +115,7 @@ class Variant(SQLModel, table=True):
         _model_only_index("random_key", "id"),
         _model_only_index("doubt", "id"),
         _SECOND_LOOKS,
+        *(_begun_index(order) for order in _ORDERS),
         Index(None, "anchor_id", "type_id"),
         Index(None, "parent_id"),
         Index(None, "run_id"),
@@ -123,6 +142,7 @@ class Variant(SQLModel, table=True):
     retired: bool = False
     second_look: bool = Field(default=False, sa_column_kwargs=FALSE)
     model_only: bool = Field(default=False, sa_column_kwargs=FALSE)
+    verdicts_by: str = Field(default="", max_length=80, sa_column_kwargs=EMPTY)
     hardness: float = 0.0
     suspicion: float = 0.0
     random_key: float = 0.0

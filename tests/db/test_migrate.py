@@ -170,7 +170,7 @@ def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
         variant = session.get_one(Variant, 1)
         assert (variant.status, variant.version, variant.since_version) == ("accepted", 2, 1)
         assert variant.source_id == 1
-        kept = (variant.status, variant.second_look, variant.model_only)
+        kept = (variant.status, variant.second_look, variant.model_only, variant.verdicts_by)
         assert compute_standing(session, [1]) == {1: kept}
         decision = session.get_one(Decision, 1)
         assert (decision.note, decision.blind) == ("fine", False)

@@ -16,8 +16,7 @@ from curation.anchors.current_revision import current_wording
 from curation.diagnostics.ngrams import words
 from curation.generation.examples.few_shot import Example
 from curation.generation.prompts import types_of
-from curation.review.bulk import RULE
-from curation.review.decisions import counts_still
+from curation.review.decisions import RULE, counts_still
 from curation.review.history import stands
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types

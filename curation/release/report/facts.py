@@ -14,8 +14,7 @@ from curation.anchors.sources import of_sources
 from curation.generation.costs.spent import cost_rows
 from curation.release.selection import selection_of
 from curation.review.agreement.overlap import is_vote
-from curation.review.bulk import RULE
-from curation.review.decisions import counts_still
+from curation.review.decisions import RULE, counts_still
 from curation.review.history import stands
 from curation.review.people.reviewers import whose
 from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Variant, Verdict

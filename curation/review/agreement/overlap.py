@@ -4,7 +4,9 @@ A vote is a person's latest verdict that stands on a variant as it is worded now
 
 - a settlement, which somebody makes because they know that others disagree;
 - what a rule over measures decided, since nobody read the variant;
-- a verdict on a wording of one's own, as an edit leaves it.
+- a verdict on a wording of one's own, as an edit leaves it;
+- a verdict on a variant that more people are to decide on by the assignment: shown before, it would
+  tell them what others said.
 
 A verdict is *independent* unless the person may have known somebody's: their card was not blind and
 somebody else had decided already, or they had looked at a model's opinion. Imports and the command
@@ -35,8 +37,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.sources import of_sources
-from curation.review.bulk import RULE
-from curation.review.decisions import counts_still
+from curation.review.decisions import counts_still, made_by_rule
 from curation.review.history import stands
 from curation.review.opinions.looks import knew_opinion
 from curation.review.people.reviewers import whose
@@ -180,7 +181,8 @@ def is_vote() -> ColumnElement[bool]:
         col(Reviewer.kind) == ReviewerKind.PERSON,
         col(Variant.retired).is_(False),
         ~col(Decision.adjudicates),
-        func.substr(col(Decision.note), 1, len(RULE)) != RULE,
+        ~made_by_rule(),
+        col(Variant.verdicts_by) == "",
         or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
         counts_still(),
         stands(),

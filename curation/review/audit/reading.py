@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.project.search import RANKED, SearchKind, matches
 from curation.review.audit.entries import Entry, Filters, Kind
-from curation.review.bulk import RULE
+from curation.review.decisions import RULE
 from curation.review.history import last_before
 from curation.review.people.reviewers import is_by, shown_name
 from db.models import (

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from curation.generation.run_report import written_by
 from curation.review.browser_window.shown_now import Viewer
-from curation.review.cards import Card, family
+from curation.review.cards import Card
 from curation.review.discussing import MarkEvent, mark_events
 from curation.review.history import PastDecision, history
 from curation.review.notes import WrittenNote, notes, removed_notes
@@ -43,9 +43,7 @@ def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -
         hidden: leave out who wrote the variant, which could sway a blind reader.
     """
     key = focus.variant.id
-    siblings = [
-        item for item in family(session, focus.variant.anchor_id) if item.stands_beside(focus)
-    ]
+    siblings = viewer.beside(session, focus)
     return Details(
         origin=_origin(session, focus, hidden=hidden),
         past=history(session, key),

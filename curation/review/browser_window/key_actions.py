@@ -80,6 +80,7 @@ class ReviewState(Undoing, Resuming, Viewer):
                 following = None
                 if outcome.recorded:
                     self._decided(session, shown.variant_id)
+                    self._worked(session, outcome.changes)
                     following = self._following(session, shown)
         except HedgerowError as error:
             self.screen.held = frozenset()  # what was leased along with it is not
@@ -100,12 +101,15 @@ class ReviewState(Undoing, Resuming, Viewer):
     def _tell(self, shown: ShownCard, said: str, outcome: ActionOutcome) -> None:
         """Say what was stored; what others did is told now, when it can no longer sway."""
         said = f"{said} {outcome.remark}".strip()
+        goes_on = any(c.by_after for c in outcome.changes if c.variant_id == shown.variant_id)
         if outcome.outdated:
             self.say(f"{said} {messages.OUTDATED}", warn=True)
         elif outcome.overtaken or shown.blind:
             with reading(self.engine) as session:
                 past = history(session, shown.variant_id)
-                parts = [said, messages.verdicts(past, me=self.reviewer_id, action=shown)]
+                parts = [said]
+                if not goes_on:  # others are to decide yet, and nobody is told until they have
+                    parts.append(messages.verdicts(past, me=self.reviewer_id, action=shown))
                 if shown.blind:
                     judged = outcome.child_id or shown.variant_id
                     parts.append(messages.flags_of(session, judged))

@@ -4,7 +4,7 @@ No widgets here: the Review page draws it, and ``key_actions`` has what the keys
 """
 
 from collections import Counter, deque
-from collections.abc import Set
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -16,12 +16,14 @@ from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.project.opening import THRESHOLD, get_setting
 from curation.review import actions
 from curation.review.actions import ShownCard
+from curation.review.assignment.quotas import Workload, workload
 from curation.review.browser_window.cards_on_screen import Screen
 from curation.review.browser_window.keyboard import Keyboard
 from curation.review.browser_window.pace import ReviewPace
 from curation.review.browser_window.selection import VariantSelection
 from curation.review.decisions import StatusChange
 from curation.review.opinions.stored import GivenOpinion
+from curation.review.people.reviewers import person_now
 from curation.review.positions import Place, StoredPosition, keep_position
 from curation.review.queue import (
     Order,
@@ -66,7 +68,9 @@ class QueuePosition:
         source_id: the source that it is narrowed to; None for all.
         sources: the names of the sources there are, by id, one's own first.
         counts: of the source, by type and status.
-        left: what each queue has, by type and source.
+        left: what each queue has for this reviewer, by type and source.
+        person_id: the reviewer's id, or that of the person they were merged into.
+        workload: how many variants the reviewer is to decide on; None without a quota.
         selection: go through these instead of a queue.
         blind: hide diagnostics and other people's verdicts until one has decided oneself.
         guide: show the guideline beside the card.
@@ -111,6 +115,8 @@ class QueuePosition:
     warn: bool = False
     counts: dict[str, dict[Status, int]] = field(default_factory=dict)
     left: dict[Queue, Counter[tuple[str, int]]] = field(default_factory=dict)
+    person_id: int = 0
+    workload: Workload | None = None
     threshold: int = LEVENSHTEIN_THRESHOLD
     reviewer_name: str = ""
     pace: ReviewPace = field(default_factory=ReviewPace)
@@ -137,13 +143,17 @@ class QueuePosition:
             self.sources = sources_in_use(session)
             if self.source_id not in self.sources:
                 self.source_id = None
+            self.person_id = person_now(session, self.reviewer_id).id
+            self.workload = workload(session, self.reviewer_id)
             self._read_counts(session)
             self.threshold = int(get_setting(session, THRESHOLD))
             self.reviewer_name = session.get_one(Reviewer, self.reviewer_id).name
 
     def _read_counts(self, session: Session) -> None:
         self.counts = status_counts(session, self.source_id)
-        self.left = {queue: Counter(count_left(session, queue)) for queue in Queue}
+        self.left = {
+            queue: Counter(count_left(session, queue, self.reviewer_id)) for queue in Queue
+        }
 
     def pending(self, type_id: str) -> int:
         """Pending variants of a type."""
@@ -156,6 +166,7 @@ class QueuePosition:
     def left_of(self, source_id: int | None, queue: Queue, type_id: str | None = None) -> int:
         """As ``left_in``, of this source or of all."""
         types = {type_id} if type_id else {entry.id for entry in self.types}
+        types -= self.reached(queue)
         return sum(
             number
             for (of_type, of_source), number in self.left.get(queue, Counter()).items()
@@ -174,8 +185,16 @@ class QueuePosition:
 
     @property
     def type_ids(self) -> list[str]:
-        """The types under review."""
-        return [self.type_id] if self.type_id else [entry.id for entry in self.types]
+        """The types under review, but those of which the reviewer is to decide no more."""
+        under_review = [self.type_id] if self.type_id else [entry.id for entry in self.types]
+        reached = self.reached(self.queue)
+        return [type_id for type_id in under_review if type_id not in reached]
+
+    def reached(self, queue: Queue) -> set[str]:
+        """The types of which the reviewer's quota is reached; settling conflicts has no quota."""
+        if self.workload is None or queue is Queue.CONFLICT:
+            return set()
+        return self.workload.reached(entry.id for entry in self.types)
 
     def count_skipped(self) -> int:
         """How many of the skipped variants are what is left here."""
@@ -186,16 +205,24 @@ class QueuePosition:
         """The first type, in the taxonomy's order, with something in this queue."""
         return next((e.id for e in self.types if self.left_in(queue, e.id)), None)
 
-    def _among(self, session: Session, variant_ids: Set[int]) -> set[int]:
-        """Which of these variants are what is gone through here."""
-        if self.selection is not None:
+    def _among(
+        self, session: Session, variant_ids: Collection[int], *, of_any_type: bool = False
+    ) -> set[int]:
+        """Which of these variants are what is gone through here.
+
+        Args:
+            of_any_type: whatever type and source the queue is narrowed to, as in the family view.
+        """
+        if self.selection is not None and not of_any_type:
             return self.selection.undecided(session, variant_ids)
+        types = [entry.id for entry in self.types if entry.id not in self.reached(self.queue)]
         return among(
             session,
             variant_ids,
             self.queue,
-            type_ids=self.type_ids,
-            source_id=self.source_id,
+            type_ids=types if of_any_type else self.type_ids,
+            source_id=None if of_any_type else self.source_id,
+            reviewer_id=self.reviewer_id,
         )
 
     # -- going somewhere ---------------------------------------------------------------
@@ -277,17 +304,32 @@ class QueuePosition:
             key = (change.type_id, change.source_id)
             self.left[Queue.SECOND_LOOK][key] += change.second_look
             self.left[Queue.MODEL_ONLY][key] += change.model_only
-            if change.before is change.after:
-                continue
+            now = self._waits_in(change.after, change.by_after)
+            before = self._waits_in(change.before, change.by_before)
             for queue in (Queue.PENDING, Queue.CONFLICT):
-                entered = (change.after.value == queue) - (change.before == Status(queue.value))
-                self.left[queue][key] += entered
-            if self.source_id not in (None, change.source_id):
+                self.left[queue][key] += (queue is now) - (queue is before)
+            if change.before is change.after or self.source_id not in (None, change.source_id):
                 continue
             numbers = self.counts.setdefault(change.type_id, dict.fromkeys(Status, 0))
             if change.before is not None:
                 numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)
             numbers[change.after] = numbers.get(change.after, 0) + 1
+
+    def _worked(self, session: Session, changes: Iterable[StatusChange]) -> None:
+        """Something was decided, or taken back: count what the quotas ask for."""
+        if self.workload is not None:
+            self.workload.refresh(session, (change.variant_id for change in changes))
+
+    def _waits_in(self, status: Status | None, people: str) -> Queue | None:
+        """The queue in which a variant waits for this reviewer.
+
+        Args:
+            people: who has decided on it, while more people are to.
+        """
+        is_asked = people and f",{self.person_id}," not in people
+        if status is Status.PENDING or is_asked:
+            return Queue.PENDING
+        return Queue.CONFLICT if status is Status.CONFLICT and not people else None
 
     def say(self, message: str, *, warn: bool = False) -> None:
         """Have this said below the card."""

@@ -8,7 +8,6 @@ from curation.review.browser_window.drafting import Drafting
 from curation.review.browser_window.queue_position import Panel
 from curation.review.drafts import DraftKind, newest_draft
 from curation.review.positions import StoredPosition, left_positions, take_over
-from curation.review.queue import among
 from db.engine import reading, writing
 
 _PANELS = {
@@ -67,15 +66,7 @@ class Resuming(Drafting):
             take_over(session, window)
             if variant_id is None:
                 return
-            is_next = bool(
-                among(
-                    session,
-                    {variant_id},
-                    self.queue,
-                    type_ids=None if self.by_family else self.type_ids,
-                    source_id=self.source_id,
-                )
-            )
+            is_next = bool(self._among(session, {variant_id}, of_any_type=self.by_family))
             draft = newest_draft(session, variant_id, reviewer_id=self.reviewer_id)
         if is_next:
             self.focus(variant_id)

@@ -8,17 +8,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review import actions, leases
 from curation.review.actions import ShownCard
+from curation.review.assignment.begun import seen_blind
 from curation.review.browser_window import messages
 from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
 from curation.review.calibration.sample import sampled
 from curation.review.cards import Card, card, family
+from curation.review.decisions import chunks
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
-from curation.review.queue import Order, Queue, among, next_variant
+from curation.review.queue import Order, Queue, next_variant
 from curation.review.settling import contested
 from db.engine import reading, writing
 from db.models import Status, Variant
@@ -108,26 +112,55 @@ class Viewer(QueuePosition):
 
     def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
         """The family's cards; a replaced wording or one out of use only if it is in focus."""
+        beside = {item.variant.id for item in self.beside(session, focus)}
         return tuple(
             item
             for item in family(session, focus.variant.anchor_id)
-            if item.variant.id == focus.variant.id or item.stands_beside(focus)
+            if item.variant.id == focus.variant.id or item.variant.id in beside
         )
+
+    def beside(self, session: Session, focus: Card) -> list[Card]:
+        """The other cards of a card's family that can be shown with it.
+
+        Not what somebody else's edit has put in the place of a variant that others are to decide
+        on, too: it would tell them.
+        """
+        cards = family(session, focus.variant.anchor_id)
+        unfinished = {item.variant.id for item in cards if item.variant.verdicts_by}
+        return [
+            item
+            for item in cards
+            if item.stands_beside(focus)
+            and (
+                item.variant.parent_id not in unfinished
+                or item.variant.author_id == self.reviewer_id
+            )
+        ]
 
     def veiled(self, session: Session, variants: Sequence[Variant]) -> frozenset[int]:
         """In blind mode, those of these variants that one has not decided on oneself.
 
         Who goes through the conflicts to settle them sees the verdicts. The variants of a
-        calibration's sample are always seen blind.
+        calibration's sample are always seen blind, and so are those that several people are to
+        decide on: also by who has decided, until all have.
         """
+        unfinished = frozenset(variant.id for variant in variants if variant.verdicts_by)
+        rest = [variant for variant in variants if variant.id not in unfinished]
         if not self.blind:
-            among_sample = sampled(session, variants)
-            variants = [variant for variant in variants if variant.id in among_sample]
-        if not variants:
-            return frozenset()
+            always = sampled(session, rest) | seen_blind(session, rest)
+            rest = [variant for variant in rest if variant.id in always]
         settling = self.in_queue and self.queue is Queue.CONFLICT
-        ids = [v.id for v in variants if not (settling and v.status == Status.CONFLICT)]
-        return frozenset(ids) - decided_by(session, self.reviewer_id, ids)
+        ids = [v.id for v in rest if not (settling and v.status == Status.CONFLICT)]
+        if not ids:
+            return unfinished
+        return unfinished | (frozenset(ids) - decided_by(session, self.reviewer_id, ids))
+
+    def veiled_ids(self, session: Session, variant_ids: Collection[int]) -> frozenset[int]:
+        """As ``veiled``, for variants of a list."""
+        rows: list[Variant] = []
+        for ids in chunks(variant_ids):
+            rows += session.execute(select(Variant).where(col(Variant.id).in_(ids))).scalars()
+        return self.veiled(session, rows)
 
     def _next(self, session: Session, passed: Collection[int]) -> int | None:
         if self.selection is not None:
@@ -140,6 +173,7 @@ class Viewer(QueuePosition):
             order=order,
             source_id=self.source_id,
             skipped=passed,
+            reviewer_id=self.reviewer_id,
         )
         return None if variant is None else variant.id
 
@@ -171,7 +205,7 @@ class Viewer(QueuePosition):
             return self._take_next(session)
         anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
         members = [c.variant.id for c in family(session, anchor_id)]
-        undecided = among(session, members, self.queue) - self.skipped
+        undecided = self._among(session, members, of_any_type=True) - self.skipped
         rest = [number for number in members if number in undecided]
         ids = list(self.showings)  # as they are on the screen
         here = ids.index(shown.variant_id) if shown.variant_id in ids else 0

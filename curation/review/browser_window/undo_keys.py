@@ -72,6 +72,8 @@ class Undoing(QueuePosition):
         try:
             with writing(self.engine) as session:
                 undone = do(session)
+                if undone is not None:
+                    self._worked(session, undone.changes)
                 if undone is not None and self.selection is not None:
                     self.selection.reopened(session, undone.changes)
         except HedgerowError as error:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.cosines import Report
-from curation.review.decisions import chunks, compute_standing, forget_kept
+from curation.review.decisions import chunks, compute_standing, forget_kept, kept_columns
 from curation.review.people.reviewers import decision_count
 from curation.review.status import Standing
 from db.engine import reading, writing
@@ -26,6 +26,10 @@ KIND = "recount"
 
 AT_ONCE = 20_000
 """Decisions of a model that are recounted within a page's own time, about a second."""
+
+
+_OF_MODELS = ("status", "second_look", "model_only")
+"""What models' verdicts have a part in, of a ``Standing``."""
 
 
 class ModelReviewer(NamedTuple):
@@ -129,9 +133,9 @@ def apply_switch(session: Session, plan: SwitchPlan) -> int:
         session.connection().execute(
             update(Variant)
             .where(col(Variant.id) == bindparam("variant"))
-            .values({name: bindparam(f"new_{name}") for name in Standing._fields}),
+            .values({name: bindparam(f"new_{name}") for name in _OF_MODELS}),
             [
-                {"variant": key} | {f"new_{name}": value for name, value in now._asdict().items()}
+                {"variant": key} | {f"new_{name}": getattr(now, name) for name in _OF_MODELS}
                 for key, now in sorted(changes.items())
             ],
         )
@@ -190,7 +194,5 @@ def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict
 
 
 def _kept(session: Session, ids: list[int]) -> dict[int, Standing]:
-    query = select(
-        col(Variant.id), col(Variant.status), col(Variant.second_look), col(Variant.model_only)
-    ).where(col(Variant.id).in_(ids))
+    query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(ids))
     return {row[0]: Standing(*row[1:]) for row in session.execute(query)}

@@ -71,7 +71,7 @@ def merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
     """
     done = plan_merge(session, person, into)
     followers = col(Reviewer.merged_into_id) == person.id
-    ids = _shared(session, person, into)
+    ids = _shared(session, person, into) | _begun(session, person)
     session.execute(update(Reviewer).where(followers).values(merged_into_id=into.id))
     person.merged_into_id = into.id
     session.flush()
@@ -95,7 +95,7 @@ def separate(session: Session, person: Reviewer) -> str:
     into = session.get_one(Reviewer, person.merged_into_id)
     person.merged_into_id = None
     session.flush()
-    refresh_status(session, _shared(session, person, into))
+    refresh_status(session, _shared(session, person, into) | _begun(session, person))
     return into.name
 
 
@@ -122,3 +122,16 @@ def _shared(session: Session, person: Reviewer, into: Reviewer) -> set[int]:
         query = select(col(Decision.variant_id)).where(col(Decision.reviewer_id).in_(ids))
         found.append(set(session.execute(query.distinct()).scalars()))
     return found[0] & found[1]
+
+
+def _begun(session: Session, person: Reviewer) -> set[int]:
+    """The variants that name this person, or those merged into them, in ``verdicts_by``."""
+    ids = select(col(Reviewer.id)).where(
+        (col(Reviewer.id) == person.id) | (col(Reviewer.merged_into_id) == person.id)
+    )
+    query = (
+        select(col(Variant.id))
+        .join(Decision, col(Decision.variant_id) == col(Variant.id))
+        .where(col(Decision.reviewer_id).in_(ids), col(Variant.verdicts_by) != "")
+    )
+    return set(session.execute(query.distinct()).scalars())

@@ -14,8 +14,7 @@ from curation.anchors.importing.anchor_rows import NewAnchor, insert_anchors
 from curation.anchors.importing.variant_rows import imported_row
 from curation.content_uids import split_of
 from curation.corpora.rows import ids_by_uid
-from curation.review.bulk import RULE
-from curation.review.decisions import bulk_store_decisions
+from curation.review.decisions import RULE, bulk_store_decisions
 from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.built_in import GUIDELINE_VERSION, VariantType
 from curation.taxonomy.nli_types import ORIGINAL_TYPES, ensure_types

@@ -92,9 +92,10 @@ def desk(state: AdjudicationState) -> None:
         keys.listen(state)
         return
     shown = state.showings[focus.variant.id]
-    given = state.verdicts(focus.variant.id)
+    hidden = focus.variant.id in view.hidden
+    given = [] if hidden else state.verdicts(focus.variant.id)
     with st.container(key="desk-card"):
-        _card(state, focus, given)
+        _card(state, focus, given, hidden=hidden)
         with st.container(key="keys"):
             review_desk.message(state)
             _buttons(state, focus, shown)
@@ -110,13 +111,15 @@ def desk(state: AdjudicationState) -> None:
     state.drawn_now()
 
 
-def _card(state: AdjudicationState, focus: Card, given: list[GivenVerdict]) -> None:
+def _card(
+    state: AdjudicationState, focus: Card, given: list[GivenVerdict], *, hidden: bool
+) -> None:
     entry = open_project.every_type()[focus.variant.type_id]
-    notice = review_desk.marked(focus)
+    notice = review_desk.marked(focus, hidden=hidden)
     if not given or focus.variant.status != Status.CONFLICT:
         past = open_project.ask(history, focus.variant.id)
         notice = card.notice(_said(state, focus, messages.disagreement(past, focus.variant.status)))
-    markup.show(card.card(focus, entry, threshold=state.threshold, notice=notice))
+    markup.show(card.card(focus, entry, threshold=state.threshold, hidden=hidden, notice=notice))
     markup.show(verdict_cards.side_by_side(given, focus.variant.text, focus.variant.type_id))
 
 

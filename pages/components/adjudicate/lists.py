@@ -4,6 +4,7 @@ import streamlit as st
 
 from curation.review import discussing
 from curation.review.adjudication import settled
+from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.discussing import OpenMark
 from curation.review.status import status_label
 from pages.components.adjudicate import verdict_cards
@@ -16,10 +17,13 @@ AT_MOST = 50
 """Entries shown of each list."""
 
 
-def to_discuss(reviewer_id: int, *, type_id: str | None, source_id: int | None) -> None:
+def to_discuss(state: AdjudicationState) -> None:
     """The marked cards, the oldest mark first; each can be opened, and its mark lifted."""
     marks = open_project.ask(
-        discussing.open_marks, type_id=type_id, source_id=source_id, limit=AT_MOST + 1
+        discussing.open_marks,
+        type_id=state.type_id,
+        source_id=state.source_id,
+        limit=AT_MOST + 1,
     )
     if not marks:
         with st.container(border=True, key="empty"):
@@ -30,18 +34,20 @@ def to_discuss(reviewer_id: int, *, type_id: str | None, source_id: int | None) 
             st.page_link("pages/review.py", label="Review")
         return
     labels = open_project.type_names()
+    veiled = open_project.ask(state.veiled_ids, [mark.variant_id for mark in marks])
     for mark in marks[:AT_MOST]:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"one-line-{mark.uid}"
         ):
-            markup.show(card.told(_told(mark, labels[mark.type_id])))
+            hidden = mark.variant_id in veiled
+            markup.show(card.told(_told(mark, labels[mark.type_id], hidden=hidden)))
             st.page_link("pages/review.py", label="Open", query_params={"variant": mark.uid})
             st.button(
                 "Lift",
                 key=f"lift-{mark.uid}",
                 width="content",
                 on_click=_lift,
-                args=(mark.variant_id, reviewer_id),
+                args=(mark.variant_id, state.reviewer_id),
                 help="It has been discussed. Z on a card takes this back.",
             )
     if len(marks) > AT_MOST:
@@ -53,11 +59,16 @@ def _lift(variant_id: int, reviewer_id: int) -> None:
         open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
 
 
-def _told(mark: OpenMark, label: str) -> str:
-    """A marked card as a line: when, who, what about, what it is."""
+def _told(mark: OpenMark, label: str, *, hidden: bool) -> str:
+    """A marked card as a line: when, who, what about, what it is.
+
+    Args:
+        hidden: leave out what could sway somebody who is to decide on it.
+    """
     when = f"{local(mark.marked_at):%d %b %H:%M}"
-    about = f"“{mark.remark}”" if mark.remark else ""
-    parts = [when, mark.reviewer, about, label, status_label(mark.status), mark.text]
+    about = f"“{mark.remark}”" if mark.remark and not hidden else ""
+    status = "" if hidden else status_label(mark.status)
+    parts = [when, mark.reviewer, about, label, status, mark.text]
     return " · ".join(part for part in parts if part)
 
 

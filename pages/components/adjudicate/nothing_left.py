@@ -33,7 +33,8 @@ def _done(state: AdjudicationState) -> None:
             st.write(f"No conflict of this type and source. Others have {left:,}.")
             return
         st.write(
-            "No variant is in conflict. One comes here as soon as two people decide differently "
-            "on it: let a second person review what the first one has decided."
+            "No variant is in conflict. One comes here as soon as everybody who is to decide on it "
+            "has done so and they disagree: have several people decide on a share of the variants "
+            "under Team, Assignment."
         )
         to_review("Review what is pending", queue=Queue.PENDING)

@@ -140,6 +140,8 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
 
 
 def _status(item: Card) -> str:
+    if item.variant.verdicts_by:  # those who are to decide on it, too, do so without knowing it
+        return "in review"
     return "second look" if item.variant.second_look else status_label(item.variant.status)
 
 

@@ -12,7 +12,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
-from curation.review.cards import Card, family
+from curation.review.cards import Card
 from curation.review.discussing import open_marks
 from curation.review.history import history, replacement_of
 from curation.review.queue import Order
@@ -83,13 +83,13 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
             notice=_notice(state, focus, hidden=hidden) + marked(focus, hidden=hidden),
-            sibling=_sibling(focus, entries, view.cards if state.by_family else None),
+            sibling=_sibling(state, focus, entries, view.cards if state.by_family else None),
         )
     )
 
 
 def _sibling(
-    shown: Card, entries: dict[str, VariantType], cards: Sequence[Card] | None
+    state: ReviewState, shown: Card, entries: dict[str, VariantType], cards: Sequence[Card] | None
 ) -> sibling.Sibling | None:
     """What a variant without a diff against its anchor is compared with.
 
@@ -99,7 +99,7 @@ def _sibling(
     if not sibling.wanted(shown):
         return None
     if cards is None:
-        cards = open_project.ask(family, shown.variant.anchor_id)
+        cards = open_project.ask(state.beside, shown)
     return sibling.nearest(shown, cards, entries)
 
 
@@ -160,7 +160,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
                     threshold=threshold,
                     focus=has_keys,
                     hidden=hidden,
-                    sibling=_sibling(item, entries, view.cards),
+                    sibling=_sibling(state, item, entries, view.cards),
                 )
             )
             st.button(

@@ -8,7 +8,7 @@ import streamlit as st
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
-from pages.components.review.queue_choice import ALL
+from pages.components.review.queue_choice import ALL, quotas_in_words
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import QUEUE_SOURCE, QUEUES
 from pages.components.shared.variants import empty_state
@@ -70,7 +70,7 @@ def _elsewhere(state: ReviewState) -> None:
         everything = partial(choose, **{QUEUE_SOURCE: ALL, "type": ALL})
         _offer(state, [("Review all sources", everything)])
     else:
-        st.write(f"{_NOTHING_LEFT[state.queue]}.")
+        st.text(_nothing_left(state))
         _offer(
             state,
             [
@@ -87,8 +87,24 @@ def _left(state: ReviewState, entry: VariantType) -> int:
     return state.left_in(state.queue, entry.id)
 
 
+def _nothing_left(state: ReviewState) -> str:
+    """That nothing is left in this queue, or nothing but what is beyond the reviewer's quotas."""
+    reached = state.reached(state.queue)
+    if not any(
+        state.left[state.queue][key] > 0 for key in state.left[state.queue] if key[0] in reached
+    ):
+        return f"{_NOTHING_LEFT[state.queue]}."
+    return (
+        f"You have decided on as many variants as your quota asks for. {quotas_in_words(state)}. "
+        "More are left, for other people; to have more yourself, have your quota raised (Team, "
+        "Assignment)."
+    )
+
+
 def _nothing_of_type(state: ReviewState) -> str:
     """That all of this type is decided, or that the source never had any of it."""
+    if state.type_id in state.reached(state.queue):
+        return f"Your quota for this type is reached. {quotas_in_words(state)}."
     if state.source_id is None:
         return "Nothing is left of this type in this queue."
     source = state.sources[state.source_id]

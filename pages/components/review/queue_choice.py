@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
+from curation.review.assignment.quotas import ALL_TYPES as ALL_TYPES_TOGETHER
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import BLIND_ORDERS
 from curation.review.opinions.stored import has_opinions
@@ -14,6 +15,7 @@ from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES
 from pages.components.shared.shell import open_project
+from pages.components.shared.variants import card
 from pages.components.shared.variants.picked_variants import SELECTION
 
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
@@ -224,6 +226,18 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
         if total or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
     markup.show(queue_markup.progress(rows) + _left(state))
+    if state.workload is not None:
+        markup.show(card.told(quotas_in_words(state)))
+
+
+def quotas_in_words(state: ReviewState) -> str:
+    """How far the reviewer is with what they are to decide on: 'Your quota: verbal 12 of 50'."""
+    shares = state.workload.shares() if state.workload is not None else []
+    labels = open_project.type_names() | {ALL_TYPES_TOGETHER: "all types"}
+    said = [
+        f"{labels.get(one.type_id, one.type_id)} {one.done:,} of {one.quota:,}" for one in shares
+    ]
+    return f"Your quota: {' · '.join(said)}" if said else ""
 
 
 def _left(state: ReviewState) -> Markup:

@@ -26,7 +26,8 @@ def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
 
 
 def _bar(share: float) -> Markup:
-    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(100 * share)
+    width = 100 * max(0.0, share)
+    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(width)
 
 
 def opener(label: str) -> Markup:

@@ -51,9 +51,15 @@ def contents(state: ReviewState) -> None:
         )
         if text:
             found = open_project.ask(find, text, kind, limit=SHOWN)
+            ids = [hit.variant_id for hit in found.hits if hit.variant_id is not None]
+            veiled = open_project.ask(state.veiled_ids, ids)
             _summary(found, kind, text)
             for number, hit in enumerate(found.hits):
-                hit_row(state, hit, number=number, text=text)
+                hidden = hit.variant_id in veiled
+                if hidden and hit.kind is SearchKind.NOTES:
+                    st.text("A note on a variant that you are to decide on first.")
+                else:
+                    hit_row(state, hit, number=number, hidden=hidden, text=text)
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
@@ -70,16 +76,19 @@ def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
                 open_in_review(ids, f"Search: {text}")
 
 
-def hit_row(state: ReviewState, hit: Hit, *, number: int, text: str = "", fact: str = "") -> None:
+def hit_row(
+    state: ReviewState, hit: Hit, *, number: int, hidden: bool, text: str = "", fact: str = ""
+) -> None:
     """One hit with a button that opens it.
 
     Args:
         number: of the row, from 0.
+        hidden: leave out its status.
         text: what was looked for; it is marked.
         fact: shown with what the hit is.
     """
     with st.container(horizontal=True, vertical_alignment="center", key=f"one-line-hit-{number}"):
-        facts = " · ".join(part for part in (fact, _facts(state, hit)) if part)
+        facts = " · ".join(part for part in (fact, _facts(hit, hidden=hidden)) if part)
         markup.show(hit_markup(hit, text, facts=facts))
         if st.button("Open", key=f"hit-{number}", width="content"):
             if hit.variant_id is None:
@@ -100,14 +109,14 @@ def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
     ).format(join(pieces), facts)
 
 
-def _facts(state: ReviewState, hit: Hit) -> str:
+def _facts(hit: Hit, *, hidden: bool) -> str:
     if hit.kind is SearchKind.ANCHORS:
         return "Anchor, out of use" if hit.retired else "Anchor"
     names = open_project.type_names()
     facts = [names.get(hit.type_id or "", hit.type_id or "")]
     if hit.retired:
         facts.append("out of use")
-    elif hit.status is not None and not state.blind:
+    elif hit.status is not None and not hidden:
         facts.append(status_label(hit.status))
     if hit.kind is SearchKind.NOTES:
         facts.append(f"note on: {hit.about}")

@@ -36,13 +36,20 @@ def _list(state: ReviewState, found: SimilarVariants, *, told: str) -> None:
     if not similar:
         st.text("There are no variants of other anchors yet.")
         return
+    ids = [one.hit.variant_id for one in similar if one.hit.variant_id is not None]
     with st.container(horizontal=True, vertical_alignment="center", key="similar-found"):
         st.text(f"The {len(similar)} most similar variants of other anchors.")
         if st.button(f"Review these {len(similar)}", key="review-similar", type="primary"):
-            ids = [one.hit.variant_id for one in similar if one.hit.variant_id is not None]
             open_in_review(ids, told)
+    veiled = open_project.ask(state.veiled_ids, ids)
     for number, one in enumerate(similar):
-        hit_row(state, one.hit, number=number, fact=f"cosine {one.cosine:.2f}")
+        hit_row(
+            state,
+            one.hit,
+            number=number,
+            hidden=one.hit.variant_id in veiled,
+            fact=f"cosine {one.cosine:.2f}",
+        )
 
 
 def _compute(found: SimilarVariants) -> None:

@@ -28,10 +28,10 @@ def details(state: ReviewState, view: CardView) -> None:
                 for part in known.origin:
                     st.text(part)
                 st.markdown("**Notes**")
-                _notes(state, known.written, hidden=hidden)
+                _notes(state, known.written, hidden=_hidden(state, view) if hidden else "")
             with right:
                 st.markdown("**History**")
-                _history(known, hidden=hidden)
+                _history(known, hidden=_hidden(state, view) if hidden else "")
         if st.button("Find similar variants", key="similar-variants"):
             similar_box.similar(state, focus.variant)
         if not state.by_family and known.siblings:
@@ -40,22 +40,30 @@ def details(state: ReviewState, view: CardView) -> None:
             markup.show(card.siblings(others, known.veiled))
 
 
-def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> None:
+def _hidden(state: ReviewState, view: CardView) -> str:
+    """Until when something is hidden."""
+    assert view.focus is not None
+    if f",{state.person_id}," in view.focus.variant.verdicts_by:
+        return "Hidden until everybody who is to decide on this variant has done so."
+    return "Hidden until you have decided."
+
+
+def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: str) -> None:
     seen = [note for note in written if not hidden or note.reviewer == state.reviewer_name]
     for note in seen:
         st.text(f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
     if not seen:
-        st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
+        st.text(hidden or "No note yet; N adds one.")
 
 
-def _history(known: Details, *, hidden: bool) -> None:
+def _history(known: Details, *, hidden: str) -> None:
     """What was decided, what was marked for discussion, and that a note was taken back, but not
     what it said.
 
     Of a second opinion that counts, only that there is one.
     """
     if hidden:
-        st.text("Hidden until you have decided.")
+        st.text(hidden)
         return
     lines = [(decision.decided_at, history_lines.line(decision)) for decision in known.past]
     lines += [(note.created_at, history_lines.removed_note(note)) for note in known.removed]

@@ -1,0 +1,112 @@
+"""The variants that some people have decided on and others are to decide on.
+
+Each keeps who has decided on it (``Variant.verdicts_by``). There are as many different values of
+that as there are groups of people who have begun the same variants: few, also where there are many
+variants. So what is left for a person is found by index, group by group, whatever they have decided
+on themselves.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import CTE, ColumnElement, String, and_, cast, func, literal_column, select
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
+
+from curation.review.assignment.plan import current_plan
+from curation.review.people.reviewers import person_now, whose
+from db.models import Reviewer, Status, Variant
+
+
+def is_begun() -> ColumnElement[bool]:
+    """SQL: people have decided on the variant, and the assignment wants verdicts of more.
+
+    Written out as the indexes are: a partial index serves only a query that is seen to ask for its
+    rows.
+    """
+    return and_(unfinished(), col(Variant.retired).is_(False))
+
+
+def unfinished() -> ColumnElement[bool]:
+    """SQL: the same, whether or not the variant is in use."""
+    return col(Variant.verdicts_by) != literal_column("''")
+
+
+def lacks(people: ColumnElement[str], reviewer_id: int) -> ColumnElement[bool]:
+    """SQL: this person is not among those people, given as ',3,7,'."""
+    person = select(whose()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
+    return ~people.contains("," + cast(person, String) + ",")
+
+
+def groups(reviewer_id: int) -> CTE:
+    """SQL: the column ``people``, each value of ``verdicts_by`` that lacks this person.
+
+    The database goes from one value to the next by index.
+    """
+    begun = is_begun()
+    first = select(func.min(Variant.verdicts_by).label("people")).where(begun)
+    values = first.cte("begun_by", recursive=True)
+    other = aliased(Variant)
+    following = (
+        select(func.min(other.verdicts_by))
+        .where(
+            other.verdicts_by > values.c.people,
+            other.verdicts_by != literal_column("''"),
+            col(other.retired).is_(False),
+        )
+        .scalar_subquery()
+    )
+    values = values.union_all(select(following).where(values.c.people.is_not(None)))
+    return (
+        select(values.c.people)
+        .where(values.c.people.is_not(None), lacks(values.c.people, reviewer_id))
+        .cte("begun_groups")
+    )
+
+
+_ANY = select(col(Variant.id)).where(is_begun()).limit(1)
+
+
+def any_begun(session: Session) -> bool:
+    """Whether there is such a variant for anybody; without an assignment there is none."""
+    return session.connection().execute(_ANY).first() is not None
+
+
+def is_asked(session: Session, variant: Variant, reviewer_id: int) -> bool:
+    """Whether others have begun this variant, and this person is to decide on it, too."""
+    people = variant.verdicts_by
+    return bool(people) and f",{person_now(session, reviewer_id).id}," not in people
+
+
+def seen_blind(session: Session, variants: Iterable[Variant]) -> set[int]:
+    """The ids of those that several people are to decide on and nobody has decided on yet.
+
+    They are seen blind from the start, so that all of these people see the same.
+    """
+    plan = current_plan(session)
+    return {
+        variant.id
+        for variant in variants
+        if (variant.status == Status.PENDING or variant.model_only)
+        and variant.author_id is None
+        and plan.wanted(variant.uid) > 1
+    }
+
+
+class Left(NamedTuple):
+    """Variants of a type and a source that a person has not decided on and others have."""
+
+    type_id: str
+    source_id: int
+    variants: int
+
+
+def count_begun(session: Session, reviewer_id: int) -> list[Left]:
+    """The variants that others have begun and this person is to decide on."""
+    by = (col(Variant.type_id), col(Variant.source_id))
+    query = (
+        select(*by, func.count())
+        .where(is_begun(), lacks(col(Variant.verdicts_by), reviewer_id))
+        .group_by(*by)
+    )
+    return [Left(*row) for row in session.execute(query)]

@@ -1,0 +1,66 @@
+"""How many people decide on each variant.
+
+A share of the variants is decided by several people who don't see each other's verdicts. Which ones
+depends on their uids alone, so that a larger share only adds variants. Variants that a person wrote
+are never among them.
+"""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.content_uids import OVERLAP_SALT, bucket
+from curation.project.opening import ASSIGNMENT
+from db.errors import HedgerowError
+from db.models import Setting
+
+MAX_REVIEWERS = 5
+"""People who decide on one variant."""
+
+
+class Plan(NamedTuple):
+    """The assignment of a project.
+
+    Attributes:
+        reviewers: how many people decide on each variant of the share; 1 without an assignment.
+        share: of the variants, in [0, 1].
+    """
+
+    reviewers: int = 1
+    share: float = 0.0
+
+    def __bool__(self) -> bool:
+        """Whether any variant is for more than one person."""
+        return self.reviewers > 1 and self.share > 0
+
+    def wanted(self, uid: str) -> int:
+        """How many people are to decide on the variant with this uid."""
+        return self.reviewers if self and bucket(uid, salt=OVERLAP_SALT) < self.share else 1
+
+
+def checked_plan(*, reviewers: int, share: float) -> Plan:
+    """The plan; a share of 0 ends the assignment.
+
+    Raises:
+        HedgerowError: one of the two is out of range.
+    """
+    if not 2 <= reviewers <= MAX_REVIEWERS:
+        raise HedgerowError(
+            f"Expected 2 to {MAX_REVIEWERS} reviewers for a variant, found {reviewers}."
+        )
+    if not 0 <= share <= 1:
+        raise HedgerowError(
+            f"Expected a share from 0 to 1, such as 0.2 for a fifth of the variants, found {share}."
+        )
+    return Plan(reviewers, float(share))
+
+
+_PLAN = select(col(Setting.value)).where(col(Setting.key) == ASSIGNMENT)
+
+
+def current_plan(session: Session) -> Plan:
+    """The project's plan, as it is stored now."""
+    kept: dict[str, Any] | None = session.connection().execute(_PLAN).scalar()
+    return Plan(**kept) if kept else Plan()
