@@ -1,0 +1,298 @@
+"""The server's time for every list, filter, count and search, over two projects of different size.
+
+    python -m bench.lists [--large 350000] [--rounds 5] [--folder DIR] [--only audit …] [--cpu]
+        [--postgresql URL]
+
+The small project is a tenth of the large one. In both, people have disagreed on about one variant
+in fifty, settled some of that, written notes, and measured a model on a sample. What pages and
+commands ask the database for is asked for here, turn by turn over both projects. A count in
+brackets is made by a thread beside the page, which shows the last one meanwhile.
+
+Prints medians in milliseconds. Expected of each, as in bench.pages: at most 300 over the large
+project, or at most 1.5 times what it takes over the small one. --only takes the beginnings of
+names. --folder keeps the projects, and --cpu counts this program's processor time, as for
+bench.pages: that is all of the work on SQLite, but not what a server does on PostgreSQL. With
+--postgresql both projects are copied into databases that are created next to URL and dropped.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from bench.original_import import new_database
+from bench.pages import LIMIT_MS, LIMIT_RATIO
+from bench.projects.disputed import make_disputed
+from bench.projects.reviewed import PEOPLE
+from curation.anchors import lookup
+from curation.diagnostics import distributions, variants_by_measure
+from curation.diagnostics.acceptance import Dimension, outcomes, reject_reasons
+from curation.diagnostics.cue_use import cue_counts
+from curation.diagnostics.measures import Flag
+from curation.project.funnel import funnel
+from curation.project.opening import open_project
+from curation.project.search import SearchKind, find
+from curation.review import adjudication, discussing
+from curation.review.adjudication import ConflictOrder
+from curation.review.agreement.estimates import with_alpha, with_kappa
+from curation.review.agreement.figures import By, differing, figures, figures_by
+from curation.review.agreement.overlap import overlap
+from curation.review.agreement.records import ids_of, records
+from curation.review.audit import reading as audit
+from curation.review.audit.entries import Filters, Kind
+from curation.review.browser_window.adjudicating import AdjudicationState
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.calibration.figures import calibration
+from curation.review.opinions.agreement import agreement
+from curation.review.opinions.stored import judges
+from curation.review.people.reviewers import people
+from curation.review.queue import Order, Queue
+from curation.taxonomy.project_types import list_types
+from curation.upkeep.copying import copy_database
+from db.columns import now
+from db.engine import create_engine, reading
+from db.models import Decision
+from db.settings import Settings
+
+Work = Callable[[Engine], object]
+
+SHOWN = 50
+"""Rows of a page of a list."""
+
+
+def _asked(question: Callable[..., Any], *args: Any, **kwargs: Any) -> Work:
+    """What a page asks in a session of its own."""
+
+    def work(engine: Engine) -> object:
+        with reading(engine) as session:
+            found = question(session, *args, **kwargs)
+            return list(found) if isinstance(found, Iterator) else found
+
+    return work
+
+
+def _window(kind: type[ReviewState], engine: Engine) -> ReviewState:
+    with reading(engine) as session:
+        types, ada = list_types(session), _person(session)
+    return kind(engine=engine, reviewer_id=ada, types=types)
+
+
+def _person(session: Session, name: str = PEOPLE[0]) -> int:
+    return next(one.id for one in people(session) if one.name == name)
+
+
+def _card(queue: Queue, order: Order, engine: Engine) -> object:
+    """Open the Review page: counts and the first card."""
+    state = _window(ReviewState, engine)
+    state.recount()
+    state.go_to(queue=queue, type_id=None, order=order, family=False)
+    view = state.view()
+    state.leave()
+    return view
+
+
+def _conflict(order: ConflictOrder, engine: Engine) -> object:
+    """Open the Adjudicate page: counts, the first conflict, what everybody said."""
+    state = _window(AdjudicationState, engine)
+    assert isinstance(state, AdjudicationState)
+    state.recount()
+    state.choose(type_id=None, source_id=None, order=order)
+    view = state.view()
+    assert view.focus is not None
+    said = state.verdicts(view.focus.variant.id)
+    state.leave()
+    return said
+
+
+def _audit(engine: Engine, *, start_in_the_middle: bool = False, **wanted: Any) -> object:
+    with reading(engine) as session:
+        if wanted.pop("by_ada", False):
+            wanted["reviewer_id"] = _person(session)
+        start: audit.Place = audit.START
+        if start_in_the_middle:
+            newest = session.execute(select(col(Decision.id)).order_by(col(Decision.id).desc()))
+            start = {"decisions": (newest.scalars().first() or 0) // 2}
+        return audit.page(session, Filters(**wanted), start=start, limit=SHOWN)
+
+
+def _figures(engine: Engine) -> object:
+    """Agreement as its section shows it; what it has computed before is not used."""
+    with_alpha.cache_clear()
+    with_kappa.cache_clear()
+    with reading(engine) as session:
+        found = overlap(session).narrowed(independent=True)
+        records(session, ids_of(differing(found))[:SHOWN])
+    figures(found)
+    return [figures_by(found, by) for by in By]
+
+
+def _models(engine: Engine) -> object:
+    """Every model's opinions against what people decided."""
+    with reading(engine) as session:
+        return [agreement(session, judge.id) for judge in judges(session)]
+
+
+def _works() -> Mapping[str, Work]:
+    """What is measured, by name."""
+    found: dict[str, Work] = {}
+    for queue in Queue:
+        for order in Order:
+            found[f"review {queue.value}, {order.value}"] = partial(_card, queue, order)
+    for conflicts in ConflictOrder:
+        found[f"adjudicate {conflicts.value}"] = partial(_conflict, conflicts)
+        found[f"conflicts listed, {conflicts.value}"] = _asked(
+            adjudication.conflicts, order=conflicts
+        )
+    found["adjudicate settled"] = _asked(adjudication.settled, limit=SHOWN)
+    found["adjudicate settled, a type"] = _asked(
+        adjudication.settled, type_id="affixal", limit=SHOWN
+    )
+    found["adjudicate to discuss"] = _asked(discussing.open_marks, limit=SHOWN + 1)
+    found["audit"] = _audit
+    found["audit, old page"] = partial(_audit, start_in_the_middle=True)
+    for kind in Kind:
+        found[f"audit {kind.value}"] = partial(_audit, kind=kind)
+        found[f"audit {kind.value}, person"] = partial(_audit, kind=kind, by_ada=True)
+    day = timedelta(days=1)
+    filters: dict[str, dict[str, Any]] = {
+        "person": {"by_ada": True},
+        "type": {"type_id": "affixal"},
+        "person and type": {"by_ada": True, "type_id": "affixal"},
+        "source": {"source_id": 1},
+        "period": {"since": now() - day, "until": now() + day},
+        "empty period": {"since": now() - 30 * day, "until": now() - 29 * day},
+        "text": {"text": "item 42"},
+        "frequent text": {"text": "item"},
+        "no such text": {"text": "xyzzyq"},
+    }
+    found |= {f"audit by {name}": partial(_audit, **wanted) for name, wanted in filters.items()}
+    found["agreement of people"] = _figures
+    found["agreement of models"] = _models
+    found["calibration"] = _asked(calibration)
+    texts = ("item 42)", "not", "xyzzyq", "Remark 4", "e")
+    for search in SearchKind:
+        for text in texts:
+            name = f"search {search.value}, “{text}”"
+            found[name] = _asked(find, text, search, limit=20)
+    anchors = {
+        "": lookup.AnchorFilter(),
+        " by text": lookup.AnchorFilter(text="item 42"),
+        " by genre": lookup.AnchorFilter(genre="caption"),
+        " by source": lookup.AnchorFilter(source="synthetic"),
+        " without variants": lookup.AnchorFilter(without_variants=True),
+        " retired": lookup.AnchorFilter(retired=True),
+    }
+    for name, wanted_anchors in anchors.items():
+        for where, number in (("first page", 1), ("last page", 10**6)):
+            found[f"anchors{name}, {where}"] = _asked(
+                lookup.page_of_anchors, wanted_anchors, number=number, size=SHOWN
+            )
+    found["anchors, choices"] = _asked(lookup.filter_choices)
+    measures = {
+        "hardest": variants_by_measure.VariantFilter(),
+        "most suspicious": variants_by_measure.VariantFilter(
+            first=variants_by_measure.First.SUSPICIOUS
+        ),
+        "distance": variants_by_measure.VariantFilter(levenshtein=(15, 30)),
+        "flag": variants_by_measure.VariantFilter(flag=next(iter(Flag))),
+    }
+    for name, wanted_variants in measures.items():
+        found[f"variants by {name}"] = _asked(
+            variants_by_measure.find, wanted_variants, limit=SHOWN
+        )
+    found["people"] = _asked(people)
+    counts: dict[str, Work] = {
+        "funnel": _asked(funnel),
+        "levenshtein": _asked(distributions.levenshtein_counts),
+        "cosines": _asked(distributions.cosine_counts),
+        "flags": _asked(distributions.flag_counts),
+        "pairs": _asked(distributions.pair_counts),
+        "cues": _asked(cue_counts),
+    }
+    counts |= {f"reasons by {one.value}": _asked(reject_reasons, one) for one in Dimension}
+    counts |= {f"outcomes by {one.value}": _asked(outcomes, one) for one in Dimension}
+    return found | {f"({name})": work for name, work in counts.items()}
+
+
+def _opened(home: Path, variants: int) -> Engine:
+    if (home / "hedgerow.db").exists():
+        return open_project(Settings(home=home, database_url=""))
+    return make_disputed(home, variants=variants)
+
+
+@contextmanager
+def projects(folder: Path, *, large: int, server: URL | None) -> Iterator[dict[str, Engine]]:
+    """The large and the small project, on SQLite or in databases of the server."""
+    with ExitStack() as stack:
+        found = {}
+        for name, variants in (("large", large), ("small", large // 10)):
+            engine = _opened(folder / name, variants)
+            if server is not None:
+                copy = create_engine(stack.enter_context(new_database(server)))
+                copy_database(engine, copy, report=lambda *_: None)
+                stack.callback(copy.dispose)
+                engine = copy
+            found[name] = engine
+        yield found
+
+
+def measure(
+    engines: Mapping[str, Engine],
+    names: list[str],
+    *,
+    rounds: int,
+    clock: Callable[[], float],
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Name → project → median milliseconds, one name after the other."""
+    for name, work in _works().items():
+        if names and not name.startswith(tuple(names)):
+            continue
+        times: dict[str, list[float]] = defaultdict(list)
+        for number in range(rounds + 1):
+            for project, engine in engines.items():
+                begun = clock()
+                work(engine)
+                if number:  # the first one reads from the disk, and builds statements
+                    times[project].append((clock() - begun) * 1000)
+        yield name, {project: statistics.median(taken) for project, taken in times.items()}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", type=int, default=350_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--postgresql", type=make_url)
+    options = parser.parse_args()
+    clock = time.process_time if options.cpu else time.perf_counter
+    scratch = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
+    with (
+        scratch as folder,
+        projects(Path(folder), large=options.large, server=options.postgresql) as engines,
+    ):
+        print(f"{'':40}{'large':>8}{'small':>8}{'ratio':>7}")
+        found = measure(engines, options.only, rounds=options.rounds, clock=clock)
+        for name, medians in found:
+            large, small = medians["large"], medians["small"]
+            missed = large > LIMIT_MS and large / small > LIMIT_RATIO
+            verdict = "  misses" if missed else ""
+            print(f"{name:40}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Two people in two browsers: a card on one screen, a conflict, and a lead who settles it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from sqlalchemy import Engine
+
+from db.engine import writing
+from tests.browser.conftest import Share
+from tests.browser.support.chromium import Chromium
+from tests.browser.support.reviewing import (
+    card,
+    eventually,
+    press,
+    rows,
+    settle,
+    shown,
+    visit,
+)
+from tests.support.factories import person
+
+STATUS = "SELECT status FROM variant WHERE uid = ?"
+GIVEN = """
+SELECT name, verdict, adjudicates FROM decision
+JOIN reviewer ON reviewer.id = reviewer_id JOIN variant ON variant.id = variant_id
+WHERE uid = ? ORDER BY decision.id
+"""
+LEASED = "SELECT uid FROM lease JOIN variant ON variant.id = variant_id ORDER BY uid"
+
+
+@pytest.fixture
+def address(project: Engine, home: Path, share: Share) -> str:
+    """Where Ada, Bert and Lea find the project."""
+    with writing(project) as session:
+        for name in ("Bert", "Lea"):
+            person(session, name)
+    return share(home)
+
+
+@pytest.fixture
+def two(chromium: Chromium) -> Iterator[tuple[Page, Page]]:
+    """A page in each of two browsers."""
+    with ExitStack() as stack:
+        yield stack.enter_context(chromium.page()), stack.enter_context(chromium.page())
+
+
+def come(page: Page, address: str, path: str, name: str) -> str:
+    """Open a page as this person; the card that is shown."""
+    visit(page, address, path, name=name)
+    expect(card(page)).to_be_visible()
+    settle(page)
+    return shown(page)
+
+
+def said(page: Page) -> Locator:
+    return page.locator(".hg-message")
+
+
+def test_no_card_is_on_two_screens_and_a_closed_window_gives_its_card_back(
+    address: str, home: Path, page: Page, chromium: Chromium
+) -> None:
+    with chromium.new_page() as other:
+        left = come(other, address, "/review", "Ada")
+        assert come(page, address, "/review", "Bert") != left
+        for _ in range(2):
+            press(other, "a")
+            assert shown(page) != shown(other)
+            press(page, "a")
+            assert shown(page) != shown(other)
+        left = shown(other)
+        assert rows(home, LEASED) == [(uid,) for uid in sorted([left, shown(page)])]
+    with chromium.new_page() as third:
+        # The server learns a moment later that the browser has gone.
+        def has_it() -> bool:
+            third.context.clear_cookies()
+            return come(third, address, "/review", "Lea") == left
+
+        eventually(third, has_it)
+        assert shown(third) != shown(page)
+
+
+def test_one_accepts_the_other_rejects_by_the_permalink_and_both_are_told(
+    address: str, home: Path, two: tuple[Page, Page]
+) -> None:
+    ada, bert = two
+    uid = come(ada, address, "/review", "Ada")
+    assert come(bert, address, f"/review?variant={uid}", "Bert") == uid
+    expect(said(bert)).to_contain_text("Ada has this card on screen, too.")
+    press(ada, "a")
+    bert.keyboard.press("1")
+    expect(said(bert)).to_contain_text("Meanwhile Ada had accepted it; both decisions are kept.")
+    assert rows(home, STATUS, uid) == [("conflict",)]
+    assert rows(home, GIVEN, uid) == [("Ada", "accept", 0), ("Bert", "reject", 0)]
+    settle(ada)
+    ada.keyboard.press("g")
+    expect(said(ada)).to_contain_text("rejected it (wrong type) after you. It is in conflict now.")
+
+
+def test_a_lead_settles_by_keyboard_and_the_other_browser_shows_it(
+    address: str, home: Path, two: tuple[Page, Page]
+) -> None:
+    ada, lea = two
+    uid = come(ada, address, "/review", "Ada")
+    press(ada, "a")
+    come(ada, address, f"/review?variant={uid}", "Bert")
+    press(ada, "1")
+    come(ada, address, f"/review?variant={uid}", "Ada")
+    expect(card(ada)).to_contain_text("In conflict: Ada accepted it; Bert rejected it (wrong type)")
+    visit(lea, address, "/adjudicate", name="Lea")
+    expect(lea.get_by_text("The conflicts that are left are on other screens.")).to_be_visible()
+    visit(ada, address, "/adjudicate", name="Ada")
+    ada.get_by_role("radio", name="Settled").click()  # which leaves the conflict to others
+    expect(ada.get_by_text("No conflict has been settled yet.")).to_be_visible()
+    lea.get_by_role("button", name="Look again").click()
+    expect(card(lea)).to_have_attribute("data-variant", uid)
+    settle(lea)
+    lea.keyboard.press("2")
+    eventually(lea, lambda: rows(home, STATUS, uid) == [("rejected",)])
+    assert rows(home, GIVEN, uid)[-1] == ("Lea", "reject", 1)
+    ada.get_by_role("radio", name="In conflict").click()
+    expect(ada.get_by_text("No variant is in conflict.")).to_be_visible()
+    ada.get_by_role("radio", name="Settled").click()
+    expect(ada.locator(".hg-trail")).to_contain_text("settled it as rejected (not contradictory)")
+    expect(ada.locator(".hg-trail")).to_contain_text("Lea")
