@@ -1,9 +1,9 @@
 """Run Hedgerow in a Hugging Face Space, whose disk is lost whenever it restarts.
 
 The project is kept in a private data set: its backup is restored when the Space starts, and a new
-one is uploaded when the project has changed, every quarter of an hour and when the Space stops. The
-environment names the data set as MIRROR_DATASET (OWNER/NAME) and has a token that may write to it as
-HF_TOKEN. Without a data set, the app runs on a project that is lost with the disk.
+one is uploaded when the project has changed, every quarter of an hour and when the Space stops.
+MIRROR_DATASET in the environment names the data set (OWNER/NAME), and HF_TOKEN is a token that may
+write to it. Without a data set, the app runs on a project that is lost with the disk.
 
 A database cannot be uploaded while it is written to, so that the hub's CommitScheduler won't do.
 """

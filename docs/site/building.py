@@ -64,11 +64,18 @@ def build(folder: Path) -> Path:
         (source / page.file).write_text(page.make(), encoding="utf-8")
     for name in ("images", "examples"):
         shutil.copytree(DOCS / name, source / name)
+    done = sphinx(source, html, doctrees)
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        sys.exit(done.returncode)
+    return html / "index.html"
+
+
+def sphinx(source: Path, html: Path, doctrees: Path) -> subprocess.CompletedProcess[str]:
+    """Run Sphinx on collected sources."""
     # -W makes a warning an error, --keep-going shows the others too, -n checks every reference.
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]
     command += ["-c", str(DOCS / "site"), "-d", str(doctrees), str(source), str(html)]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": path})
-    if done.returncode:
-        sys.exit(done.returncode)
-    return html / "index.html"
+    environment = os.environ | {"PYTHONPATH": path}
+    return subprocess.run(command, check=False, env=environment, stderr=subprocess.PIPE, text=True)

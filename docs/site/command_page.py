@@ -13,9 +13,9 @@ WIDTH = 96
 _HEAD = """\
 # Commands
 
-This page is made from the commands themselves. Every command takes `--json` and then prints one JSON
-object. The exit code is 0 for success, 1 for an error, and 2 for wrong usage. Each command works on
-the project in the folder that `HEDGEROW_HOME` names, or else in the current folder.
+This page is made from the commands themselves. Every command takes `--json` and then prints one
+JSON object. The exit code is 0 for success, 1 for an error, and 2 for wrong usage. Each command
+works on the project in the folder that `HEDGEROW_HOME` names, or else in the current folder.
 """
 
 

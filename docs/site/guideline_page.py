@@ -16,8 +16,8 @@ _HEAD = f"""\
 made from the guidelines that the app shows next to the card; `make docs` writes it.*
 
 You see an **anchor**, an affirmative sentence, and a **variant** of it. The variant's **type** says
-what was asked for. Accept the variant if a careful writer could have written it and it does what its
-type asks for. Otherwise reject it and give the reason, or edit it where a small change makes it
+what was asked for. Accept the variant if a careful writer could have written it and it does what
+its type asks for. Otherwise reject it and give the reason, or edit it where a small change makes it
 right. Read the type's section here before you review the type for the first time. Keys, queues and
 blind mode are in [Reviewing](reviewing.md).
 
@@ -28,7 +28,7 @@ blind mode are in [Reviewing](reviewing.md).
 | role | the variant | ask yourself |
 |---|---|---|
 | paraphrase | says what the anchor says | Would you use one for the other? |
-| hedge | makes the same claim with less certainty | Would you still bet more than half on the claim? |
+| hedge | makes the same claim with less certainty | Would you bet more than half on the claim? |
 | unsupported | leaves the claim open | Would you bet as much on the claim as against it? |
 | negation | contradicts the anchor | Can both be true at once, of the same things? If so, reject. |
 

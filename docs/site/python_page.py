@@ -22,8 +22,8 @@ _PLUG_INS = """\
 Plug-ins
 --------
 
-These are the classes that a package subclasses to add something to Hedgerow, and what they are given
-and return. :doc:`plug_ins` has an example of each.
+These are the classes that a package subclasses to add something to Hedgerow, and what they are
+given and return. :doc:`plug_ins` has an example of each.
 
 """
 

@@ -13,6 +13,7 @@ OTHERS = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "curation/encoders/bundled_adapter/README.md": "hedgerow_minilm.md",
+    "deploy/space/README.md": "space.md",
 }
 """Pages of the site whose source is not in ``docs/``. The corpora's are found."""
 

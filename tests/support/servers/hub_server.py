@@ -1,7 +1,7 @@
 """A model hub of our own: repositories are made, files uploaded and committed, as the Hub does it.
 
-Speaks as much of the Hub's protocol as its client needs to push a folder, LFS (not Xet) included, and
-to download a file of a data set.
+Speaks as much of the Hub's protocol as its client needs to push a folder, LFS (not Xet) included,
+and to download a file of a data set.
 """
 
 import base64
