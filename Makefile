@@ -3,7 +3,8 @@
 # make test    set up with the test tools, run every test
 # make quick   the same, but every rule once in about a minute: no browser, no PostgreSQL, no training
 # make check   set up with the test tools, run linters and type checks
-# make images  take the pictures of the README and the guides anew (trains for some minutes)
+# make docs    set up with the test tools, build the documentation site in build/docs
+# make images  take the pictures of the README and the guides again (trains for some minutes)
 # make lock    write the versions that .venv has now to constraints.txt (after upgrading some)
 #
 # PYTHON=...   interpreter that .venv is made with (otherwise python3.11, else python3)
@@ -72,6 +73,10 @@ check: setup-test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+.PHONY: docs
+docs: setup-test
+	$(BIN)/python -m docs.site
 
 .PHONY: images
 images: setup-test

@@ -26,41 +26,64 @@ SHORTEST_TOKEN = 16
 
 
 class Settings(BaseSettings):
-    """Where the project lies and who is working on it.
+    """Where the project is and who is working on it.
 
-    Attributes:
-        home: working directory: the database and the data folder lie in it.
-        database_url: SQLAlchemy address of a PostgreSQL or SQLite database; without one,
-            ``hedgerow.db`` in ``home``.
-        reviewer: name that decisions are stored under, unless the app or the command names one.
-        openai_api_key: key of the model provider; OPENAI_API_KEY is read, too. Never stored.
-        openai_base_url: address of the model provider; empty for OpenAI's own.
-        training_lock: file that a training holds while it computes, so that those with the same
-            one take turns; empty for one in the temporary folder.
-        http_token: what other tools show to the HTTP interface. Never stored.
+    A field's title is its label in the app, and its description what the documentation says of it.
     """
 
     model_config = SettingsConfigDict(
         env_prefix="HEDGEROW_", env_file=ENV_FILE, extra="ignore", populate_by_name=True
     )
 
-    home: Path = Field(default_factory=Path.cwd, description="Working directory")
+    home: Path = Field(
+        default_factory=Path.cwd,
+        title="Working directory",
+        description="The folder that holds the database and the data folder. Without it, the "
+        "current folder.",
+    )
     # It may hold a password, so that it is left out of what a log may quote.
-    database_url: str = Field(default="", repr=False, description="Database")
-    reviewer: str = Field(default="", max_length=80, description="Reviewer's name")
+    database_url: str = Field(
+        default="",
+        repr=False,
+        title="Database",
+        description="The address of a PostgreSQL database, such as "
+        "postgresql://user:password@host/name, or of a SQLite file. Without it, the file "
+        "hedgerow.db in the working directory.",
+    )
+    reviewer: str = Field(
+        default="",
+        max_length=80,
+        title="Reviewer's name",
+        description="The name that decisions are stored under. Without it, the app asks for one, "
+        "and commands need --reviewer.",
+    )
     openai_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias=AliasChoices("HEDGEROW_OPENAI_API_KEY", "OPENAI_API_KEY"),
-        description="OpenAI key",
+        title="OpenAI key",
+        description="The key of the model provider. It goes to OpenAI and to "
+        "HEDGEROW_OPENAI_BASE_URL only, and is never stored. OPENAI_API_KEY is read, too.",
     )
     openai_base_url: str = Field(
         default="",
         repr=False,
         validation_alias=AliasChoices("HEDGEROW_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
-        description="OpenAI address",
+        title="OpenAI address",
+        description="The address of the model provider, such as https://host/v1. Without it, "
+        "OpenAI's own. OPENAI_BASE_URL is read, too.",
     )
-    training_lock: str = Field(default="", description="Lock of trainings")
-    http_token: SecretStr = Field(default=SecretStr(""), description="Token of the HTTP interface")
+    training_lock: str = Field(
+        default="",
+        title="Lock of trainings",
+        description="A file that a training or a benchmark holds while it computes. Those with the "
+        "same file take turns. Without it, all on this machine take turns.",
+    )
+    http_token: SecretStr = Field(
+        default=SecretStr(""),
+        title="Token of the HTTP interface",
+        description="The token that other tools send to 'hedgerow app --http': at least "
+        f"{SHORTEST_TOKEN} characters without spaces. It is never stored.",
+    )
 
     @field_validator("home")
     @classmethod
@@ -147,6 +170,11 @@ class Settings(BaseSettings):
         )
 
 
+def variable(field: str) -> str:
+    """The environment variable of a field of `Settings`."""
+    return f"HEDGEROW_{field.upper()}"
+
+
 class SettingFact(NamedTuple):
     """A setting of this machine as it may be shown.
 
@@ -172,7 +200,7 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "http_token": _set_or_not(settings.http_token.get_secret_value()),
     }
     facts = [
-        SettingFact(field.description or name, shown[name], "HEDGEROW_" + name.upper())
+        SettingFact(field.title or name, shown[name], variable(name))
         for name, field in Settings.model_fields.items()
     ]
     token = _set_or_not(os.environ.get(HUB_TOKEN, ""))

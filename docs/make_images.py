@@ -2,9 +2,10 @@
 
 Loads the starter corpus into a scratch project, trains on it with the preset that fits (some ten
 minutes on two cores), opens the app in Chromium and takes its picture. A project that was made by
-an earlier call is used again: name its folder to get new pictures in seconds.
+an earlier call is used again: name its folder to get new pictures in seconds. Pictures that show no
+training need none: name them with --picture.
 
-    python docs/make_images.py [FOLDER] [--train-option max_steps=60 …]
+    python docs/make_images.py [FOLDER] [--picture NAME …] [--train-option max_steps=60 …]
 """
 
 import argparse
@@ -39,25 +40,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, help="the project; otherwise a new one")
     parser.add_argument("--train-option", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--picture", action="append", choices=PICTURES, help="otherwise all")
     wanted = parser.parse_args()
+    names = wanted.picture or list(PICTURES)
     if wanted.folder:
         wanted.folder.mkdir(parents=True, exist_ok=True)
-        make(wanted.folder.resolve(), wanted.train_option)
+        make(wanted.folder.resolve(), names, wanted.train_option)
         return
     with tempfile.TemporaryDirectory(prefix="hedgerow-images-") as folder:
-        make(Path(folder), wanted.train_option)
+        make(Path(folder), names, wanted.train_option)
 
 
-def make(home: Path, train_options: list[str]) -> None:
-    """Bring the project to where there is something to see, and take all pictures."""
+def make(home: Path, names: list[str], train_options: list[str]) -> None:
+    """Bring the project to where there is something to see, and take these pictures."""
     told = hedgerow(home, "init")
-    if not any(run["kind"] == "train" and run["state"] == "done" for run in runs(home)):
+    is_trained = any(run["kind"] == "train" and run["state"] == "done" for run in runs(home))
+    if not is_trained:
         hedgerow(home, "diagnose")
+    if "train" in names and not is_trained:
         hedgerow(home, "train", *(f"--set={option}" for option in train_options))
     print(f"The project is in {home} ({told['database']}).")
     with served(home) as address, opened(address) as page:
-        for name, show in PICTURES.items():
-            show(page, address)
+        for name in names:
+            PICTURES[name](page, address)
             picture(page, IMAGES / f"{name}.png")
 
 
@@ -137,7 +142,19 @@ def diagnostics(page: Page, address: str) -> None:
     expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
 
 
+def overview(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
+
+
+def generate(page: Page, address: str) -> None:
+    page.goto(f"{address}/generate")
+    expect(page.get_by_role("heading", name="Generate").first).to_be_visible()
+
+
 PICTURES: dict[str, Callable[[Page, str], None]] = {
+    "overview": overview,
+    "generate": generate,
     "review": review,
     "train": train,
     "diagnostics": diagnostics,

@@ -95,7 +95,7 @@ def test_the_commands_of_a_document_work(
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_files_and_folders_that_a_document_names_are_there(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
-    packages = "app.py|http_app.py|bench|cli|curation|db|docs|hedgerow|pages|tests|training"
+    packages = "app.py|http_app.py|bench|cli|curation|db|deploy|docs|hedgerow|pages|tests|training"
     named = re.findall(rf"`((?:{packages})(?:/[\w./-]+|/?)?)`", text)
     linked = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text)
     missing = [path for path in named if "NAME" not in path and not (ROOT / path).exists()]

@@ -31,6 +31,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     with serving_hub() as (address, server):
         for name, value in {
             "ENDPOINT": address,
+            "HUGGINGFACE_CO_URL_TEMPLATE": address + "/{repo_id}/resolve/{revision}/{filename}",
             "HF_HUB_OFFLINE": False,
             "HF_HUB_DISABLE_XET": True,
             "HF_TOKEN_PATH": str(tmp_path / "hub" / "token"),

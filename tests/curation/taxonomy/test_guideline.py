@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from curation.diagnostics.surface import check_surface
 from curation.taxonomy.built_in import TAXONOMY, VariantType
 from curation.taxonomy.guideline import ExampleKind, GuidelineRule, parse_guideline
+from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from curation.taxonomy.reject_reasons import REJECT_REASONS
+from curation.taxonomy.type_drafts import OwnType
 
 EVERY_TYPE = pytest.mark.parametrize("entry", TAXONOMY, ids=lambda entry: entry.id)
 
@@ -18,9 +20,18 @@ def test_a_type_has_rules_and_examples_of_each_kind(entry: VariantType) -> None:
     assert found.asked_for
     assert len(found.rules) >= 5
     assert all(rule.name for rule in found.rules)
-    assert len(found.of(ExampleKind.GOOD)) >= 3
-    assert len(found.of(ExampleKind.BAD)) >= 3
-    assert len(found.of(ExampleKind.BORDERLINE)) >= 2
+    assert len(found.of(ExampleKind.GOOD)) >= 4
+    assert len(found.of(ExampleKind.BAD)) >= 4
+    assert len(found.of(ExampleKind.BORDERLINE)) >= 3
+
+
+@pytest.mark.parametrize("entry", ORIGINAL_TYPES.values(), ids=list(ORIGINAL_TYPES))
+def test_a_type_of_imported_texts_has_examples_of_each_kind(entry: OwnType) -> None:
+    found = parse_guideline(entry.guideline)
+    reasons = {reason.label.lower() for reason in REJECT_REASONS}
+    for kind in ExampleKind:
+        assert len(found.of(kind)) >= 2
+    assert {example.verdict for example in found.of(ExampleKind.BAD)} <= reasons
 
 
 @EVERY_TYPE

@@ -1,6 +1,7 @@
 """A model hub of our own: repositories are made, files uploaded and committed, as the Hub does it.
 
-Speaks as much of the Hub's protocol as its client needs to push a folder, LFS (not Xet) included.
+Speaks as much of the Hub's protocol as its client needs to push a folder, LFS (not Xet) included,
+and to download a file of a data set.
 """
 
 import base64
@@ -21,7 +22,7 @@ import yaml
 from tests.support.servers.chat_server import Receive, Send, _body, _json
 
 OWNER, TOKEN, READ_TOKEN = "ada", "hf_secret5b0e77c1", "hf_secretread88"
-LARGE = (".safetensors", ".parquet")
+LARGE = (".safetensors", ".parquet", ".zip")
 """Endings of files that go through LFS."""
 
 _REPO = r"(?P<repo>[^/]+/[^/]+)"
@@ -35,6 +36,7 @@ _ROUTES = (
     ("PUT", r"/lfs/(?P<oid>[0-9a-f]{64})", "_store"),
     ("POST", r"/lfs/verify", "_verify"),
 )
+_FILE = rf"/datasets/{_REPO}/resolve/main/(?P<file>.+)"
 _OPEN = ("_store",)
 """What needs no token: its address is the secret."""
 
@@ -95,6 +97,9 @@ class HubServer:
         body = await _body(receive)
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         self.requests.append((scope["method"], scope["path"]))
+        if not self.fault and (found := re.fullmatch(_FILE, scope["path"])):
+            await self._send_file(send, found["repo"], found["file"], headers)
+            return
         status, answer = self._answer(scope["method"], scope["path"], headers, body)
         said = str(answer.get("error", ""))
         await _json(send, status, answer, {"x-error-message": said} if said else None)
@@ -122,6 +127,26 @@ class HubServer:
                 answer: tuple[int, dict[str, Any]] = getattr(self, name)(asked)
                 return answer
         return 404, {"error": f"No such path: {path}"}
+
+    async def _send_file(
+        self, send: Send, name: str, file: str, headers: dict[str, str]
+    ) -> None:
+        """Send a file of a data set; its content goes out on HEAD as well and is dropped there."""
+        shown = headers.get("authorization", "").removeprefix("Bearer ")
+        repo = self.repos.get(("dataset", name)) if shown in (TOKEN, READ_TOKEN) else None
+        if repo is None or file not in repo.files:
+            code = "RepoNotFound" if repo is None else "EntryNotFound"
+            await _json(send, 404, {"error": code}, {"x-error-code": code})
+            return
+        content = repo.files[file]
+        head = {
+            "content-length": str(len(content)),
+            "etag": f'"{_oid(content, large=file.endswith(LARGE))}"',
+            "x-repo-commit": repo.head,
+        }
+        encoded = [(key.encode(), value.encode()) for key, value in head.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": encoded})
+        await send({"type": "http.response.body", "body": content})
 
     def _create(self, asked: Asked) -> tuple[int, dict[str, Any]]:
         given = asked.json

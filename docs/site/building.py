@@ -1,0 +1,81 @@
+"""From the guides to HTML: their sources are collected in one folder, and Sphinx builds it.
+
+Every warning is an error, so that a broken link, a missing picture or a code block that is not what
+it says ends the build.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from docs.site.command_page import command_page
+from docs.site.python_page import python_page
+from docs.site.settings_page import settings_page
+from docs.site.sources import DOCS, ROOT, collect
+
+FOLDER = Path("build", "docs")
+"""Where the site goes, relative to the repository; git ignores it."""
+
+
+class MadePage(NamedTuple):
+    """A page that is made from the code with every build.
+
+    Attributes:
+        entry: its line on the first page.
+    """
+
+    file: str
+    entry: str
+    make: Callable[[], str]
+
+
+MADE_PAGES = (
+    MadePage("commands.md", "[Commands](commands.md): each command with its help.", command_page),
+    MadePage("settings.md", "[Settings](settings.md): each setting of a machine.", settings_page),
+    MadePage(
+        "python_reference.rst",
+        "[Python reference](python_reference.rst): each function and class.",
+        python_page,
+    ),
+)
+
+
+def build(folder: Path) -> Path:
+    """Build the site from nothing.
+
+    Args:
+        folder: gets the folders ``source``, ``html`` and ``doctrees``; earlier ones are replaced.
+
+    Returns:
+        The site's first page.
+
+    Raises:
+        SystemExit: Sphinx found something wrong, and has said what.
+    """
+    source, html, doctrees = (folder / name for name in ("source", "html", "doctrees"))
+    for old in (source, html, doctrees):
+        shutil.rmtree(old, ignore_errors=True)
+    collect(source, [f"- {page.entry}" for page in MADE_PAGES])
+    for page in MADE_PAGES:
+        (source / page.file).write_text(page.make(), encoding="utf-8")
+    for name in ("images", "examples"):
+        shutil.copytree(DOCS / name, source / name)
+    done = sphinx(source, html, doctrees)
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        sys.exit(done.returncode)
+    return html / "index.html"
+
+
+def sphinx(source: Path, html: Path, doctrees: Path) -> subprocess.CompletedProcess[str]:
+    """Run Sphinx on collected sources."""
+    # -W makes a warning an error, --keep-going shows the others too, -n checks every reference.
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]
+    command += ["-c", str(DOCS / "site"), "-d", str(doctrees), str(source), str(html)]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path}
+    return subprocess.run(command, check=False, env=environment, stderr=subprocess.PIPE, text=True)

@@ -1,0 +1,38 @@
+"""The page of all commands: what ``--help`` prints for each, as a terminal shows it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+import cli
+
+WIDTH = 96
+"""Characters of a line of help."""
+
+_HEAD = """\
+# Commands
+
+This page is made from the commands themselves. Every command takes `--json` and then prints one
+JSON object. The exit code is 0 for success, 1 for an error, and 2 for wrong usage. Each command
+works on the project in the folder that `HEDGEROW_HOME` names, or else in the current folder.
+"""
+
+
+def command_page() -> str:
+    """Each command and group in the order of the help, in Markdown."""
+    program = typer.main.get_command(cli.app)
+    return _HEAD + "".join(_sections(program, None, "hedgerow"))
+
+
+def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:
+    """A section for the command, and for a group one for each of its commands."""
+    settings = {"terminal_width": WIDTH, "max_content_width": WIDTH}
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True, **settings)
+    path = context.command_path
+    level = max(2, len(path.split()))
+    yield f"\n{'#' * level} {path}\n\n```text\n{command.get_help(context)}\n```\n"
+    if not hasattr(command, "list_commands"):
+        return
+    for its_name in command.list_commands(context):
+        yield from _sections(command.get_command(context, its_name), context, its_name)

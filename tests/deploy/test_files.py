@@ -1,0 +1,167 @@
+"""The files to deploy with: they name what is there, and no more is open than they say."""
+
+import configparser
+import fnmatch
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.main import get_command
+
+import cli
+from db.settings import Settings, variable
+from tests.support.checkout import ROOT
+
+DEPLOY = ROOT / "deploy"
+DOCKERFILES = [DEPLOY / "Dockerfile", DEPLOY / "space" / "Dockerfile"]
+UNITS = sorted(DEPLOY.glob("*.service"))
+
+
+def instructions(path: Path) -> list[tuple[str, str]]:
+    """A Dockerfile's instructions, each with what follows it."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+    text = "\n".join(lines).replace("\\\n", " ")
+    return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line]  # type: ignore[misc]
+
+
+def last_of(path: Path, name: str) -> str:
+    return [given for instruction, given in instructions(path) if instruction == name][-1]
+
+
+def accepted(command: list[str]) -> None:
+    """Check that Hedgerow has this command with these options."""
+    assert command[0].endswith("hedgerow")
+    found: Any = get_command(cli.app)
+    rest = command[1:]
+    while hasattr(found, "get_command"):
+        found = found.get_command(None, rest.pop(0))
+    found.make_context(found.name, rest, resilient_parsing=False).close()
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.parent.name)
+def test_an_image_runs_as_an_ordinary_user_and_says_whether_it_is_well(path: Path) -> None:
+    user = last_of(path, "USER")
+    assert user.isdecimal() and int(user) >= 1000
+    assert f"--uid {user} " in " ".join(given for _, given in instructions(path))
+    port = last_of(path, "EXPOSE")
+    assert f"http://127.0.0.1:{port}/_stcore/health" in last_of(path, "HEALTHCHECK")
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.parent.name)
+def test_an_image_has_the_locked_versions_and_no_test_tools(path: Path) -> None:
+    installs = [given for name, given in instructions(path) if name == "RUN"][-1]
+    assert "pip install --no-cache-dir -c constraints.txt ./*.whl" in installs
+    assert "grep '^torch==' constraints.txt" in installs
+    assert "[" not in installs  # no extras
+    lock = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert len(re.findall(r"^torch==", lock, re.MULTILINE)) == 1
+
+
+def test_the_image_starts_the_app_on_the_port_that_it_exposes() -> None:
+    path = DEPLOY / "Dockerfile"
+    command = yaml.safe_load(last_of(path, "CMD"))
+    accepted(command)
+    assert command[-1] == last_of(path, "EXPOSE")
+    volume = last_of(path, "VOLUME")
+    assert f"HEDGEROW_HOME={volume}" in last_of(path, "ENV")
+
+
+def test_the_build_gets_everything_that_the_wheel_has_and_nothing_private() -> None:
+    lines = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line[:1] != "#"]
+    assert rules[0] == "*"
+    taken = {rule[1:] for rule in rules if rule.startswith("!")}
+    assert [name for name in taken if not (ROOT / name).exists()] == []
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (packages,) = re.findall(r"^include = \[(.*)\]$", project, re.MULTILINE)
+    wanted = {pattern.rstrip("*") for pattern in re.findall(r'"([^"]+)"', packages)}
+    wanted |= {"app.py", "http_app.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"}
+    assert taken == wanted
+    assert not any(fnmatch.fnmatch(name, ".env*") for name in taken)
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    assert set(compose) == {"name", "services", "volumes"}
+    named = {
+        mount.partition(":")[0]
+        for service in compose["services"].values()
+        for mount in service["volumes"]
+    }
+    assert set(compose["volumes"]) == named
+    found: dict[str, Any] = compose["services"]
+    return found
+
+
+def test_the_app_waits_for_its_database_and_keeps_its_files(services: dict[str, Any]) -> None:
+    app, database = services["app"], services["database"]
+    assert app["depends_on"] == {"database": {"condition": "service_healthy"}}
+    assert "healthcheck" in database
+    build = app["build"]
+    assert (DEPLOY / build["context"] / build["dockerfile"]).is_file()
+    assert f"data:{app['environment']['HEDGEROW_HOME']}" in app["volumes"]
+
+
+def test_the_app_is_given_settings_that_exist_and_the_databases_address(
+    services: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = services["app"]["environment"]
+    known = {variable(name) for name in Settings.model_fields}
+    assert {name for name in environment if name.startswith("HEDGEROW_")} <= known
+    address = re.sub(
+        r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", "secret", environment["HEDGEROW_DATABASE_URL"]
+    )
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
+    url = Settings().url
+    of_database = services["database"]["environment"]
+    assert url.drivername == "postgresql+psycopg" and url.host in services
+    assert (url.username, url.password) == (of_database["POSTGRES_USER"], "secret")
+    assert url.database == of_database["POSTGRES_DB"]
+
+
+def test_nothing_but_the_app_can_be_reached_and_that_from_this_machine_only(
+    services: dict[str, Any],
+) -> None:
+    assert services["app"]["ports"] == ["127.0.0.1:8501:8501"]
+    assert "ports" not in services["database"]
+
+
+def unit(path: Path) -> configparser.RawConfigParser:
+    found = configparser.RawConfigParser(strict=False, delimiters=("=",))
+    found.optionxform = str  # type: ignore[assignment, method-assign]
+    found.read(path, encoding="utf-8")
+    return found
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+def test_a_unit_runs_a_command_that_exists_as_an_ordinary_user(path: Path) -> None:
+    service = unit(path)["Service"]
+    command = shlex.split(service["ExecStart"].replace("%%", "%"))
+    if command[0] == "/bin/sh":
+        command = shlex.split(command[2].removeprefix("exec "))
+    accepted(command)
+    assert service["User"] == "hedgerow" and service["NoNewPrivileges"] == "yes"
+    assert service["Environment"] == f"HEDGEROW_HOME=/var/lib/{service['StateDirectory']}"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+@pytest.mark.parametrize("path", [*UNITS, *DEPLOY.glob("*.timer")], ids=lambda path: path.name)
+def test_systemd_finds_nothing_wrong_with_a_unit(path: Path, tmp_path: Path) -> None:
+    # Where Hedgerow is not installed in /opt, systemd would miss the program.
+    for other in [*UNITS, *DEPLOY.glob("*.timer")]:
+        text = other.read_text(encoding="utf-8")
+        copy = tmp_path / other.name
+        copy.write_text(text.replace("/opt/hedgerow/.venv/bin/hedgerow", "/bin/true"))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / path.name)],
+        capture_output=True,
+        text=True,
+        env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:", "PATH": "/usr/bin:/bin"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
