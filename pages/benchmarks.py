@@ -1,4 +1,4 @@
-"""Benchmarks: does a model understand negation, what did it cost, and where does it err."""
+"""Benchmarks: how well a model handles negation, what that cost, and which items it gets wrong."""
 
 from pages.components.benchmarks import (
     names,
@@ -14,7 +14,8 @@ from pages.components.shared.shell import frame
 
 frame.begin(
     "Benchmarks",
-    "See how well a model handles negation, what it lost elsewhere, and where it errs.",
+    "Measure how well a model handles negation, what it lost elsewhere, and which items "
+    "it gets wrong.",
 )
 prompt_editor.ensure()
 section = frame.section(SECTIONS, key=SECTION)

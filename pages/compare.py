@@ -1,9 +1,10 @@
-"""Compare: what two models make of the same sentences, from a probe set or typed in."""
+"""Compare: the similarities that two models give to the same sentences."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
+from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.compare import probe_set_choice, two_models
 from pages.components.compare.common import ComparedModel
@@ -19,7 +20,7 @@ def _set(models: list[ChosenModel]) -> None:
     name = probe_set_choice.chosen()
     opened = open_project.ask(open_set, name)
     if not opened.probes:
-        st.text("This set is empty; add sentences below.")
+        st.text("This set is empty. Add sentences below.")
     elif opened.kind is SetKind.SENTENCES:
         _matrices(opened.sentences, models, set_name=name)
     else:
@@ -37,17 +38,17 @@ def _cosines(opened: OpenSet, models: list[ChosenModel]) -> None:
 
 def _sentences(models: list[ChosenModel]) -> None:
     text = st.text_area(
-        "Sentences, one a line",
+        "Sentences, one per line",
         key="compare-text",
         height=170,
         persist_state="session",
         placeholder="The tuna is raw.\nThe tuna is cooked.\nThe tuna is not cooked.",
-        help=f"2 to {MAX_SENTENCES}; every two of them are compared.",
+        help=f"2 to {MAX_SENTENCES} sentences. Each one is compared with all the others.",
     )
     if not text.strip():
         st.text(
-            f"Write or paste 2 to {MAX_SENTENCES} sentences, one a line, then press Ctrl+Enter. "
-            "Every two of them are compared under each model."
+            f"Write or paste 2 to {MAX_SENTENCES} sentences, one per line, then press "
+            "Ctrl+Enter. Each model compares every pair."
         )
         return
     try:
@@ -58,7 +59,7 @@ def _sentences(models: list[ChosenModel]) -> None:
         return
     repeated = sum(bool(line.strip()) for line in text.splitlines()) - len(sentences)
     if repeated:
-        st.caption(f"{repeated} repeated left out.")
+        st.caption(f"Ignored {counted(repeated, 'repeated sentence')}.")
     _matrices(sentences, models)
     probe_set_choice.save(sentences)
 
@@ -75,7 +76,7 @@ def _matrices(sentences: list[str], models: list[ChosenModel], *, set_name: str 
 
 
 def _sides(models: list[ChosenModel], found: Sequence[object | None]) -> list[ComparedModel]:
-    """The models with what they made of the sentences, those left out that are not measured."""
+    """The models and their cosines, without those that are not measured yet."""
     return [
         ComparedModel(model.letter, model.label, cosines)
         for model, cosines in zip(models, found, strict=True)
@@ -83,7 +84,7 @@ def _sides(models: list[ChosenModel], found: Sequence[object | None]) -> list[Co
     ]
 
 
-frame.begin("Compare", "See what two models make of the same sentences, side by side.")
+frame.begin("Compare", "Compare the similarities that two models give to the same sentences.")
 view = probe_set_choice.view()
 chosen = two_models.choose()
 if chosen and view == probe_set_choice.SETS:

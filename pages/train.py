@@ -22,7 +22,7 @@ def _runs() -> list[Run]:
 
 
 def _train(runs: list[Run]) -> None:
-    """What is at work or has just ended, and the next training; studies have their own section."""
+    """Current and latest runs, and the form for the next one; studies have their own section."""
     alone = [run for run in runs if study_of(run) is None]
     live.draw(alone)
     busy = request_form.mention() or any(run.state in UNFINISHED for run in alone)
@@ -32,7 +32,7 @@ def _train(runs: list[Run]) -> None:
 
 
 def _encoder() -> None:
-    """All about text encoders."""
+    """The sections for text encoders."""
     section = frame.section(SECTIONS, key=SECTION)
     if section != section_choice.RESULTS:
         section_choice.leave_results()
@@ -52,8 +52,8 @@ def _encoder() -> None:
 
 frame.begin(
     "Train",
-    "Finetune a text encoder or a language model on what was accepted, and see what it makes of a "
-    "“not”.",
+    "Finetune a text encoder or a language model on the accepted variants and see how well it "
+    "handles negation.",
 )
 if kind_choice.choose() == kind_choice.LANGUAGE:
     if sections.show() != language_choice.RESULTS:

@@ -72,4 +72,4 @@ def benchmark(name: str) -> type[Benchmark[Any]]:
     if name in PLUG_INS.names():
         return PLUG_INS.load(name)
     known = ", ".join(benchmark_names())
-    raise HedgerowError(f"Expected a benchmark, found {name[:60]!r}; there are {known}.")
+    raise HedgerowError(f"Expected a benchmark ({known}), found {name[:60]!r}.")

@@ -156,10 +156,10 @@ def bundled_texts_told(found: Sequence[Mapping[str, Any]]) -> str:
     items = f"{', '.join(others)} and {last}" if others else last
     exact = sum(facts["exact"] for facts in read)
     have = "has" if exact == 1 else "have"
-    whole = f"; {counted(exact, 'item')} {have} a text that is among them as a whole"
+    whole = f"; {counted(exact, 'item')} {have} a text that also appears in full"
     return (
-        f"The bundled texts that hold the encoder in place share {read[0]['n']} words in a row "
-        f"with {items}{whole if exact else ''}."
+        f"The bundled retention texts share {read[0]['n']} words in a row with "
+        f"{items}{whole if exact else ''}."
     )
 
 
@@ -184,7 +184,7 @@ def _compare(
         found.append(result)
         try:
             keep(data_folder, result)
-        except HedgerowError as error:  # then it is found out again the next time
+        except HedgerowError as error:  # it is computed again next time
             logger.warning("overlap: %s", error)
     return sorted(found, key=lambda c: (c.title, c.data, c.key))
 

@@ -100,7 +100,7 @@ def parse_pasted(text: str) -> Pasted:
         if line.strip()
     ]
     if not lines:
-        raise HedgerowError("Expected a sentence a line, found nothing; paste some.")
+        raise HedgerowError("Expected one sentence per line, found nothing. Paste some text.")
     columns = len(lines[0][1])
     for number, cells in lines:
         if len(cells) != columns or columns > len(_GROUP):
@@ -137,7 +137,7 @@ def _decoded(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {name!r}; save it as UTF-8.") from error
+        raise HedgerowError(f"Expected UTF-8 text in {name!r}. Save the file as UTF-8.") from error
 
 
 Records = Iterator[tuple[int, Mapping[str, object]]]
@@ -157,19 +157,19 @@ def _table_records(reader: csv.DictReader[str], name: str) -> Records:
         header = reader.fieldnames or []
         if missing := _missing(header):
             raise HedgerowError(
-                f"Expected the columns anchor and text in the first line of {name!r}, "
-                f"{' and '.join(missing)} not found; name them there."
+                f"Expected the columns anchor and text in the first line of {name!r}, but did "
+                f"not find {' and '.join(missing)}. Add the column names."
             )
         if repeated := next((name for name in header if header.count(name) > 1), None):
             raise HedgerowError(
-                f"Expected every column once in {name!r}, found {repeated[:80]!r} twice; rename "
+                f"Expected every column once in {name!r}, found {repeated[:80]!r} twice. Rename "
                 "one."
             )
         for record in reader:
             if None in record or None in record.values():
                 raise HedgerowError(
-                    f"{name!r}, line {reader.line_num}: expected {len(header)} fields, as in "
-                    "the first line, found another number."
+                    f"{name!r}, line {reader.line_num}: expected {len(header)} fields, as in the "
+                    "first line, found a different number."
                 )
             yield reader.line_num, record
     except csv.Error as error:
@@ -219,25 +219,27 @@ def _probes(record: Mapping[str, object], place: str) -> list[ProbePair]:
     text = _sentence(record.get("text"), "text", place)
     label = _text(record.get("label", ""), "label", place)
     if len(label) > MAX_LABEL:
-        raise HedgerowError(f"{place}: the label has more than {MAX_LABEL} characters; shorten it.")
+        raise HedgerowError(
+            f"{place}: expected a label of at most {MAX_LABEL} characters. Shorten it."
+        )
     return [ProbePair(anchor, text, label)]
 
 
 def _sentence(value: object, name: str, place: str) -> str:
     text = _text(value, name, place)
     if not text:
-        raise HedgerowError(f"{place}: {name} is empty; write a sentence.")
+        raise HedgerowError(f"{place}: {name} is empty. Enter a sentence.")
     if len(text) > MAX_TEXT:
         raise HedgerowError(
-            f"{place}: expected at most {MAX_TEXT} characters as {name}, found {len(text)}; "
-            "shorten it."
+            f"{place}: expected at most {MAX_TEXT} characters in {name}, found {len(text)}. "
+            "Shorten it."
         )
     return text
 
 
 def _text(value: object, name: str, place: str) -> str:
     if not isinstance(value, str):
-        raise HedgerowError(f"{place}: expected a text as {name}.")
+        raise HedgerowError(f"{place}: expected text in {name}.")
     try:
         return canonical(value)
     except HedgerowError as error:

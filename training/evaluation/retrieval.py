@@ -32,8 +32,8 @@ DEPTH = 10
 """The last rank that counts."""
 
 WHAT_IT_IS = (
-    "Retrieval is MRR@10 on 300 questions that come with Hedgerow: 1 / the rank of the passage "
-    "that answers a question, among 900 (0 beyond the tenth rank), on average."
+    "Retrieval is MRR@10 on 300 bundled questions: the average of 1 / rank of the passage that "
+    "answers the question, among 900 passages (0 beyond rank 10)."
 )
 """For people, wherever the figure is shown."""
 

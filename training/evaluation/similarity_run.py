@@ -71,7 +71,7 @@ def request_comparison(
     for name in names:
         require_known_encoder(session, name)
     if not names:
-        raise HedgerowError("Expected at least one model to measure with, found none.")
+        raise HedgerowError("Expected at least one model to measure, found none.")
     if set_name:
         opened = open_set(session, set_name)
         sentences = opened.sentences if opened.kind is SetKind.SENTENCES else ()
@@ -94,7 +94,7 @@ def check_sentences(sentences: Sequence[str]) -> None:
     """
     if not 2 <= len(set(sentences)) <= MAX_SENTENCES or len(set(sentences)) < len(sentences):
         raise HedgerowError(
-            f"Expected 2 to {MAX_SENTENCES} different sentences, one a line, found "
+            f"Expected 2 to {MAX_SENTENCES} different sentences, one per line, found "
             f"{len(set(sentences))}."
         )
 
@@ -206,7 +206,7 @@ class _Progress:
         self._context.update(
             self._number * total + done,
             len(self._models) * total,
-            f"Measuring under {self._name}: text {done} of {total}.",
+            f"Measuring with {self._name}: text {done} of {total}.",
         )
 
     @property
@@ -237,7 +237,7 @@ def _measure(context: RunContext, task: _Task, name: str, *, progress: _Progress
     with reading(context.engine) as session:
         known = is_registered(session, hash_)
     if not known:
-        _ = load.model  # one that can't be loaded stays unknown
+        _ = load.model  # a model that can't be loaded remains unknown
     with writing(context.engine) as session:
         encoder = register_encoder(session, name=name, hash_=hash_)
     measure = _measure_sentences if task.sentences else _measure_probes

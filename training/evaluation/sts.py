@@ -34,7 +34,7 @@ def read_sts(path: Path) -> list[StsPair]:
     Raises:
         HedgerowError: the file can't be read, or a line is something else.
     """
-    # Not splitlines, which would break a line at more than its end.
+    # Not splitlines, which also splits at other characters.
     lines = read_text(path, kind="an STS file", largest=LARGEST_FILE).split("\n")
     pairs = [
         pair

@@ -87,7 +87,7 @@ def _removed_unless_written(path: Path) -> Iterator[None]:
         _delete(path)
         reason = str(error).strip().partition("\n")[0]
         raise HedgerowError(
-            f"Could not save a checkpoint in {str(path.parent)!r} ({reason}); free some disk "
+            f"Could not save a checkpoint in {str(path.parent)!r} ({reason}). Free some disk "
             "space and resume the run."
         ) from error
 
@@ -96,7 +96,7 @@ def save_weights(model: SentenceTransformer, path: Path) -> None:
     """Write all weights to this file."""
     from safetensors.torch import save_model
 
-    save_model(model, str(path))  # unlike save_file, it takes weights that two modules share
+    save_model(model, str(path))  # unlike save_file, it supports weights that two modules share
 
 
 def load_weights(model: SentenceTransformer, path: Path) -> None:
@@ -121,7 +121,7 @@ def newest(folder: Path, *, of: str) -> int:
         try:
             stored = _stored(folder, step)
             if stored["of"] != of:
-                logger.warning("the checkpoint in %r is of another training", name)
+                logger.warning("the checkpoint in %r is from another run", name)
                 continue
             position_at(folder, step)
             hashes = stored["files"].items()
@@ -156,8 +156,8 @@ def position_at(folder: Path, step: int) -> TrainingPosition:
         return TrainingPosition(**_stored(folder, step)["place"])
     except OSError as error:
         raise HedgerowError(
-            f"Could not read the checkpoint {str(folder_of(folder, step))!r} ({error.strerror}); "
-            "all processes of a training need the same data folder."
+            f"Could not read the checkpoint {str(folder_of(folder, step))!r} ({error.strerror}). "
+            "All processes of a run need the same data folder."
         ) from error
 
 
@@ -201,7 +201,7 @@ def remove(folder: Path, *, but: int = 0) -> None:
         but: the step of a checkpoint that stays; 0: none does.
     """
     kept = _needed(folder, but)
-    # Earlier versions gave their checkpoints other names.
+    # Earlier versions used other names for checkpoints.
     for path in (*folder.glob("checkpoint*"), *folder.glob("best-*")):
         if path.name not in kept:
             _delete(path)

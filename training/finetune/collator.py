@@ -41,7 +41,7 @@ class FamilyCollator:
         rows = course.batches.of(step)
         if not rows:
             raise HedgerowError(
-                f"No batch of {recipe.batch_size} {recipe.rows} without a common text could be "
-                "made; lower batch_size."
+                f"Could not build a batch of {recipe.batch_size} {recipe.rows} without a shared "
+                "text. Lower batch_size."
             )
         return [with_prompts(row, recipe) for row in rows]

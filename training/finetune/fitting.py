@@ -120,7 +120,7 @@ def finetune(
         set_prompts(model, recipe)
         held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
         before = _with_retrieval(held_out.before, model, progress) if held_out else {}
-        set_pooling(model, recipe)  # below what is measured of the encoder as it was published
+        set_pooling(model, recipe)  # after the evaluation of the encoder as published
         set_dropout(model, recipe)
         course = course_of(model, rows, held_out, recipe, seed, progress)
         identity = identity_of(rows, data.held_out, recipe, seed=seed)
@@ -138,7 +138,7 @@ def finetune(
         if not is_out_of_memory(error):
             raise
         raise HedgerowError(
-            f"The memory is not enough for batches of {recipe.batch_size} {recipe.rows}; lower "
+            f"There is not enough memory for batches of {recipe.batch_size} {recipe.rows}. Lower "
             "batch_size or max_seq_length in the recipe."
         ) from error
     finally:
@@ -164,7 +164,7 @@ def _with_retrieval(
 
 def _prepare_folder(folder: Path) -> None:
     if (folder / MODEL_FOLDER).exists():
-        raise HedgerowError(f"{str(folder)!r} already holds a model; train into a new folder.")
+        raise HedgerowError(f"{str(folder)!r} already contains a model. Train into a new folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -211,7 +211,7 @@ def _train(
         progress=progress,
         group=group,
     ).finish()
-    free_memory()  # that of the trainer, whose parts refer to each other
+    free_memory()  # memory of the trainer, whose parts refer to each other
     if recipe.lora_rank is not None:
         merge_adapter(model)
     require_finite(model, step=outcome.steps, recipe=recipe)

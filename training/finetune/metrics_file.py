@@ -57,4 +57,4 @@ def _rows(path: Path) -> Iterable[dict[str, Any]]:
         try:
             yield json.loads(line)
         except ValueError:
-            logger.warning("passed over half a line in %s", path)
+            logger.warning("skipped an incomplete line in %s", path)

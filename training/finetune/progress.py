@@ -109,7 +109,7 @@ class Progress(TrainerCallback):
             if not name.endswith(NOT_FIGURES)
         }
         self._report(state.global_step, {EPOCH: state.epoch, **figures}, control)
-        logger.info("step %s, on the held-out part: %s", state.global_step, _in_words(figures))
+        logger.info("step %s, validation: %s", state.global_step, _in_words(figures))
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Stop within a long evaluation, which asks no control."""
@@ -183,7 +183,7 @@ class RunProgress(Progress):
         self._context.update(
             self._steps + round(self._measuring * done / max(total, 1)),
             self._steps + self._measuring,
-            f"Measuring before and after: text {done} of {total}.",
+            f"Evaluating before and after: text {done} of {total}.",
         )
 
 

@@ -56,15 +56,15 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
     chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
     if not chosen:
         raise HedgerowError(
-            "There are no triples to train on; accept at least one hedge or paraphrase and one "
+            "There are no triples to train on. Accept at least one hedge or paraphrase and one "
             "negation of the same anchor."
         )
     anchors = list(dict.fromkeys(anchor for anchor, *_ in chosen))
     drawn_ones = len(Epochs(anchors, shares=recipe.sources, seed=seed))
     if drawn_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {drawn_ones} in an "
-            "epoch; lower batch_size, raise the shares in sources or accept variants of more "
+            f"A batch of {recipe.batch_size} needs as many anchors, found {drawn_ones} per "
+            "epoch. Lower batch_size, raise the shares in sources or accept variants of more "
             "anchors."
         )
     return chosen
@@ -101,8 +101,8 @@ def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
     places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
     if not places:
         raise HedgerowError(
-            f"The encoder {recipe.base_encoder!r} has no pooling that could be another; leave "
-            "pooling out of the recipe."
+            f"The pooling of the encoder {recipe.base_encoder!r} can't be changed. Remove "
+            "pooling from the recipe."
         )
     old = model[places[0]]
     model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
@@ -143,8 +143,8 @@ def held_out_of(
     watched = recipe.early_stopping
     if watched and (found is None or watched not in found.before):
         raise HedgerowError(
-            f"The held-out part has nothing to measure the figure {watched!r} on; choose another "
-            "early_stopping in the recipe, or none."
+            f"The validation split has no items for the early stopping metric {watched!r}. Set "
+            "early_stopping to another metric in the recipe, or to none."
         )
     return found
 
@@ -163,7 +163,7 @@ def course_of(
     own_limit = model.max_seq_length
 
     def evaluate() -> Mapping[str, float]:
-        # Whole texts, as before the training and after it: it may be trained on shorter ones.
+        # Whole texts, as before and after training, which may use shorter ones.
         limit, model.max_seq_length = model.max_seq_length, own_limit
         try:
             return held_out.figures(model) if held_out else {}
@@ -177,7 +177,7 @@ def course_of(
         bf16=devices.uses_bf16(model),
         distillation=_distillation(model, rows, recipe, seed, progress),
         steps_per_epoch=steps_per_epoch,
-        # Another process than the leading one takes part only where that decides on the end.
+        # Other processes take part only if the evaluation decides when to stop.
         evaluate=evaluate if held_out or recipe.early_stopping else None,
         evaluate_every=steps_between_evaluations(
             steps_per_epoch, all_steps=recipe.total_steps(of_an_epoch)

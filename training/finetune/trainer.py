@@ -83,7 +83,7 @@ class StepLoss(torch.nn.Module):
         super().__init__()
         self.model, self.course, self.check, self.group = model, course, check, group
         self.objective = objective(recipe, model)
-        self.packed = can_pack(model)  # before there are replicas of it
+        self.packed = can_pack(model)  # before it is replicated
         self.threads: Threads | None = threads_for(model, recipe)
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class StepLoss(torch.nn.Module):
         batch = Batch(*(inputs[name] for name in Batch._fields))
         more, distillation = inputs["more"], self.course.distillation
         texts = list(dict.fromkeys([*batch.texts, *more]))
-        # By the step, so that a training that goes on draws the same dropout as an unbroken one.
+        # By the step, so that a resumed run has the same dropout as an uninterrupted one.
         chance = random.Random(f"{self.course.seed}:dropout:{inputs['step']}:{self.group.rank}")
         torch.manual_seed(chance.getrandbits(63))
         with computing(self.model, bf16=self.course.bf16):
@@ -113,7 +113,7 @@ class StepLoss(torch.nn.Module):
             place = {text: number for number, text in enumerate(texts)}
             loss = loss + distillation.loss(embeddings[[place[text] for text in more]], more)
         self.check()
-        # It has no gradient where another process has all the texts.
+        # It has no gradient if another process has all the texts.
         return loss if loss.requires_grad else loss.requires_grad_()
 
 
@@ -182,7 +182,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
             optimizers=(self.lazy, linear_schedule(self.lazy, steps=course.steps)),
         )
         self.remove_callback(PrinterCallback)
-        # Accelerate neither moves nor copies a model that is within another one.
+        # Accelerate neither moves nor copies a model inside another one.
         self.model_wrapped = self.loss
 
     def finish(self) -> Outcome:
@@ -208,13 +208,13 @@ class FamilyTrainer(SentenceTransformerTrainer):
                 self.progress.on_evaluate(self.args, self.state, self.control, metrics=before)
             self.train()
             return
-        logger.info("going on after step %s", step)
+        logger.info("continuing after step %s", step)
         checkpoint = str(checkpoints.folder_of(self.folder, step))
         self.position = checkpoints.position_at(self.folder, step)
         if not self.stops_early:
             self.train(resume_from_checkpoint=checkpoint)
             return
-        # The trainer would take another step before it hears of the wish to stop.
+        # The trainer would take another step before it notices the request to stop.
         self._load_from_checkpoint(checkpoint)
         self.state.global_step, self.state.max_steps = step, self.args.max_steps
         self.progress.on_train_begin(self.args, self.state, self.control)
@@ -247,7 +247,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
     def training_step(self, model: StepLoss, inputs: dict[str, Any], *given: Any) -> Tensor:
         """Leave the gradients of a step, those of all processes added up; its loss."""
         step = inputs["step"]
-        if (step - 1) // self.course.steps > self.average.added:  # the next training begins
+        if (step - 1) // self.course.steps > self.average.added:  # the next run of the soup begins
             self.average.add(self.model)
             self.lazy.forget()
         loss = super().training_step(model, inputs, *given).to(self.args.device)
@@ -261,7 +261,9 @@ class FamilyTrainer(SentenceTransformerTrainer):
         return loss
 
     def _clip_grad_norm(self, model: StepLoss) -> Tensor:
-        return clip(self.model.parameters())  # the library's takes no sparse ones
+        return clip(
+            self.model.parameters()
+        )  # the library's function does not support sparse gradients
 
     def log(self, logs: dict[str, float], *given: Any) -> None:
         """Add the pace. The mean loss is of all steps since the last point, also when resumed."""
@@ -283,7 +285,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
             if self.group.leads:
                 self._compare(figures[self.recipe.early_stopping])
             self.control.should_training_stop |= bool(agreed(int(self.stops_early), self.group))
-        self.since += time.monotonic() - begun  # the pace is that of the steps
+        self.since += time.monotonic() - begun  # the pace covers only the steps
         return figures
 
     def _compare(self, value: float) -> None:
@@ -334,7 +336,7 @@ class _Schedule(TrainerCallback):
         control.should_evaluate = course.evaluate is not None and (
             step == steps or due(course.evaluate_every)
         )
-        # At the end, too, where there is one already: what comes after may be cut off.
+        # Also at the end, even if there is one already: the evaluation may be interrupted.
         control.should_save = self.trainer.group.leads and (
             due(CHECKPOINT_EVERY)
             or (step == steps and checkpoints.step_reached(self.trainer.folder) > 0)

@@ -36,10 +36,10 @@ def note_of(made: LowRank, *, command: str) -> str:
         command: that has made it, without paths.
     """
     return (
-        f"`{command}` made this adapter of the trained model. For each of the {len(made.layers)} "
-        "linear layers that the training changed, it holds the truncated singular value "
-        f"decomposition of the change at rank {made.rank}, in float16. That is {made.share:.1%} of "
-        "the change of all weights (as the sum of squares) and "
+        f"`{command}` created this adapter from the trained model. For each of the "
+        f"{len(made.layers)} linear layers that training changed, it contains the truncated "
+        f"singular value decomposition of the change at rank {made.rank}, in float16. This "
+        f"covers {made.share:.1%} of the change of all weights (as the sum of squares) and "
         f"{made.share_of_layers:.1%} of the change of these layers."
     )
 

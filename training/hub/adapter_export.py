@@ -89,7 +89,7 @@ def source_of(session: Session, settings: Settings, number: int) -> Source:
     folder = settings.data_folder / str(run.result["model"])
     if not folder.is_dir():
         raise HedgerowError(
-            f"The model of run {number} is no longer at {folder}; put it back, or name another run."
+            f"The model of run {number} is no longer at {folder}. Put it back, or use another run."
         )
 
     def card(note: str, measured: str) -> str:
@@ -110,8 +110,8 @@ def source_in(folder: str) -> Source:
     place = resolve_encoder(folder)
     if not isinstance(place, Path):
         raise HedgerowError(
-            f"Expected a run's number or the folder of a model, found {folder!r}; 'hedgerow runs "
-            "list' names the runs."
+            f"Expected a run's number or a model folder, found {folder!r}. 'hedgerow runs list' "
+            "shows the runs."
         )
     ends = Ends(
         model=f"the model in {folder!r}",
@@ -156,7 +156,7 @@ def write_adapter(
 
 def _require_free(target: Path) -> None:
     if target.exists() or target.is_symlink():
-        raise HedgerowError(f"{str(target)!r} is there already; name a new folder.")
+        raise HedgerowError(f"{str(target)!r} already exists. Choose a new folder.")
 
 
 def _command(source: Source, rank: int | None) -> str:
@@ -169,15 +169,16 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
     place = resolve_encoder(ends.base.name)
     if isinstance(place, Path) and is_adapter(place):
         raise HedgerowError(
-            f"The base of {ends.model}, {ends.base.name!r}, is an adapter itself; an adapter "
-            "changes a whole encoder."
+            f"The base of {ends.model}, {ends.base.name!r}, is itself an adapter. Expected a "
+            "whole encoder."
         )
     base, trained = load_both(ends)
     weights = alike(base.state_dict(), trained.state_dict(), ends)
     if _apart_from_weights(base) != _apart_from_weights(trained):
         raise HedgerowError(
-            f"The encoder of {ends.model} differs from {ends.base.name!r} in more than weights, "
-            "such as pooling, and an adapter holds weights alone; publish the whole model."
+            f"The encoder of {ends.model} differs from {ends.base.name!r} in more than its "
+            "weights, for example in pooling. An adapter contains only weights, so publish the "
+            "whole model."
         )
     wanted = rank or source.lora_rank
     return low_rank(trained, weights, rank=wanted, largest=LARGEST, what=ends.model)
@@ -215,17 +216,19 @@ def _write(target: Path, made: LowRank, files: dict[str, str]) -> int:
         clear_partials(target)
         draft.mkdir()
         save_file(made.tensors, draft / ADAPTER_WEIGHTS, metadata={"format": "pt"})
-        (draft / ADAPTER_WEIGHTS).chmod(0o644)  # safetensors makes it readable to nobody else
+        (draft / ADAPTER_WEIGHTS).chmod(
+            0o644
+        )  # safetensors creates it without read access for others
         for name, text in files.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
         size = (draft / ADAPTER_WEIGHTS).stat().st_size
-        _require_free(target)  # somebody may have used the place meanwhile
+        _require_free(target)  # the folder may have been created in the meantime
         draft.rename(target)
         return size
     except (OSError, SafetensorError) as error:
         raise HedgerowError(
-            f"The adapter {str(target)!r} cannot be written ({error}); make room, check the "
-            "folder's rights, or name another place."
+            f"The adapter {str(target)!r} cannot be written ({error}). Free some disk space, "
+            "check the folder's permissions, or choose another folder."
         ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)

@@ -73,8 +73,8 @@ def write_card(folder: Path, card: str) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise HedgerowError(
-            f"The model's card in {str(folder)!r} cannot be written ({error.strerror or error}); "
-            "make room or check the folder's rights."
+            f"The model card in {str(folder)!r} cannot be written ({error.strerror or error}). "
+            "Free some disk space or check the folder's permissions."
         ) from error
 
 
@@ -143,7 +143,7 @@ def public_base(name: str) -> str:
         return f"{HUB_ORGANISATION}/{DEFAULT_ENCODER}"
     try:
         found = resolve_encoder(name)
-    except HedgerowError:  # it was a folder that is gone
+    except HedgerowError:  # it was a folder that no longer exists
         return ""
     return found if isinstance(found, str) and HUB_NAME.fullmatch(found) else ""
 
@@ -181,7 +181,7 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
         "base": base or LOCAL_MODEL,
         "licence of the base": LICENCES.get(base) or _whose_licence(base),
         "release": named,
-        "its content hash (SHA-256)": release.content_hash,
+        "content hash of the release (SHA-256)": release.content_hash,
         **({"preset": preset} if (preset := run.parameters.get("preset")) else {}),
         **({"variants by": ", ".join(by)} if (by := run.parameters.get("providers")) else {}),
         "triples": result["triples"],
@@ -210,9 +210,9 @@ def _shares(shares: Mapping[str, float]) -> str:
     """How many families of each source an epoch goes through, in a sentence."""
     listed = ", ".join(f"{share:.0%} of *{escape(name)}*" for name, share in shares.items())
     return (
-        "An epoch goes through all families of the release, except that it takes a part of some "
-        f"sources: {listed}. The next epoch continues with other families of them (`sources` in "
-        "the recipe)."
+        "An epoch uses all families of the release, except for a share of these sources: "
+        f"{listed}. The next epoch continues with other families of them (`sources` in the "
+        "recipe)."
     )
 
 
@@ -263,8 +263,8 @@ def _language_limit(release: Release) -> str:
     languages = ", ".join(escape(tag) for tag in sorted(release.summary["languages"]))
     told = "English only" if languages == "en" else f"Only languages trained on ({languages})"
     return (
-        f"{told}, and sentences: the anchors of its data have {words['shortest']:,} to "
-        f"{words['longest']:,} words, half of them at most {words['median']:g}."
+        f"{told}, and sentences: the training anchors have {words['shortest']:,} to "
+        f"{words['longest']:,} words (median {words['median']:g})."
     )
 
 
@@ -278,8 +278,8 @@ def _forgetting(result: Mapping[str, Any]) -> str:
         if name in after and name in before:
             told.append(f"{figure} went from {before[name]:.3f} to {after[name]:.3f}")
     listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
-    found = f"in this training {listed}" if told else "here it was not measured how much"
+    found = f"in this run, {listed}" if told else "it was not measured here"
     return (
-        f"Finetuning may forget general ability: {found}. Measure it on your own task before you "
-        "replace the base model by it."
+        f"Finetuning can cost general ability: {found}. Evaluate the model on your own task "
+        "before you replace the base model."
     )

@@ -30,7 +30,7 @@ NO_FIGURE = "–"
 
 _HELD_OUT, _FIGURE_1, _GROUPS = "held out", "Figure 1", "sixty groups"
 
-_MEASURED_ON = {STS: "the STS file that was given", RETRIEVAL: "bundled questions"}
+_MEASURED_ON = {STS: "the given STS file", RETRIEVAL: "bundled questions"}
 """Of the figures that are not of the held-out part."""
 
 
@@ -63,14 +63,14 @@ def figures(session: Session, result: Mapping[str, Any], recipe: Recipe) -> str:
         parts.append(f"{WHAT_IT_IS} {OF_THE_QUESTIONS}")
     if recipe.early_stopping and after:
         parts.append(
-            f"The state with the best `{recipe.early_stopping}` on this split was kept, so that "
-            "the figures of the held-out part are somewhat too good."
+            f"The checkpoint with the best `{recipe.early_stopping}` on this split was kept, so "
+            "the figures on the held-out data are slightly optimistic."
         )
     if any(row.measured_on in (_FIGURE_1, _GROUPS) for row in rows):
         parts.append(_one_paragraph(OF_THE_PROBES))
     if pairs := [name for name in after if name.startswith(f"{RANKED}:")]:
         parts.append(
-            "### Triples ranked right, by types\n\n" + _by_types(pairs, before, after, sizes)
+            "### Triples ranked correctly, by type\n\n" + _by_types(pairs, before, after, sizes)
         )
     return "\n\n".join(parts)
 
@@ -107,15 +107,15 @@ def _cosine(value: float) -> str:
 
 
 _NAMES = {
-    RANKED: ("triples ranked right", percent),
-    FAMILIES: ("anchors with every positive nearer than every negative", percent),
-    QUESTIONS: ("questions in SemAntoNeg's manner answered right", percent),
+    RANKED: ("triples ranked correctly", percent),
+    FAMILIES: ("anchors with every positive closer than every negative", percent),
+    QUESTIONS: ("SemAntoNeg-style questions answered correctly", percent),
     **{
         name: (f"mean cosine of anchor and {role.name.lower()}", _cosine)
         for role, name in COSINE.items()
     },
     DRIFT: ("drift", _cosine),
-    STS: ("Spearman correlation with people's scores", _cosine),
+    STS: ("Spearman correlation with human scores", _cosine),
     RETRIEVAL: ("retrieval (mean reciprocal rank)", _cosine),
 }
 """How each figure of the held-out part and of general ability is called and written."""
@@ -165,7 +165,7 @@ def _cosines(
 def _of_the_groups(before: GroupScores, after: GroupScores) -> list[_Figure]:
     shares = {
         "groups with the contradicted sentence farthest": "ranked",
-        "groups with the affirmed sentence nearer than the weakened one": "affirmed_first",
+        "groups with the affirmed sentence closer than the weakened one": "affirmed_first",
     }
     rows = [
         _Figure(name, _GROUPS, after.groups, *(percent(getattr(s, key)) for s in (before, after)))

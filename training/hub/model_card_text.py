@@ -45,8 +45,8 @@ candidates, of which one is the paraphrase. *Drift* is the root mean square chan
 among unrelated sentences since the base model."""
 
 OF_THE_QUESTIONS = (
-    "A language model wrote the questions and passages, and nothing was trained on them. The "
-    "change says more than the figure itself."
+    "A language model wrote the questions and passages; they were not used for training. The "
+    "change is more meaningful than the value itself."
 )
 
 OF_THE_PROBES = """\
@@ -55,12 +55,11 @@ sixty *groups* that come with Hedgerow, one sentence contradicts an anchor, one 
 affirms it."""
 
 LIMITS = (
-    "It learned from single sentences. What it makes of a negation deep inside a long passage was "
-    "not measured here.",
-    "Hedges were trained to stay near what they hedge: do not use it to tell how certain a "
+    "It was trained on single sentences. Negation inside long passages was not evaluated here.",
+    "Hedges were trained to stay close to their anchors. Do not use it to measure how certain a "
     "statement is.",
-    "A cosine says how near two sentences are, not whether one follows from or refutes the other: "
-    "it does not replace a model for inference or fact checking, and no decision about people "
-    "should rest on it alone.",
-    "The training data has weak spots of its own; they are listed in the card of its data set.",
+    "A cosine shows how close two sentences are, not whether one entails or contradicts the "
+    "other. The model does not replace one for inference or fact checking, and no decision "
+    "about people should depend on it alone.",
+    "The training data has its own limitations; they are listed in its data set card.",
 )

@@ -145,7 +145,7 @@ def push(
         private = bool(api.repo_info(repo.name, repo_type=repo.kind).private)
         if repo.private and not private:
             raise HedgerowError(
-                f"{repo.name!r} is there already and public; push it as public, or name another "
+                f"{repo.name!r} already exists and is public. Push it as public, or use another "
                 "repository."
             )
         additions = _upload(api, repo, files, progress)
@@ -164,7 +164,7 @@ def _client(token: str) -> HfApi:
     from huggingface_hub.utils.tqdm import disable_progress_bars  # noqa: PLC0415
 
     disable_progress_bars()  # they would fill the run's log
-    logging.getLogger("httpx2").setLevel(logging.WARNING)  # so would a line a request
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # so would one line per request
     return HfApi(token=token, library_name="hedgerow")
 
 
@@ -175,18 +175,18 @@ def _token() -> str:
         token = get_token()
     except Exception as error:  # an expired login is renewed on the way, which can fail in any way
         raise HedgerowError(
-            "The login to the Hub could not be renewed; log in again with 'hf auth login', or set "
-            f"{HUB_TOKEN}."
+            "The login to the Hub could not be renewed. Log in again with 'hf auth login', or "
+            f"set {HUB_TOKEN}."
         ) from error
     if not token:
         raise HedgerowError(
-            f"Expected an access token for the Hub, found none; set {HUB_TOKEN}, or log in with "
+            f"Expected an access token for the Hub, found none. Set {HUB_TOKEN}, or log in with "
             "'hf auth login'."
         )
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise HedgerowError(
-            "Expected an access token of letters, digits and signs, found other characters in it; "
-            "copy it again."
+            "Expected an access token of letters, digits and punctuation, found other "
+            "characters. Copy it again."
         )
     return token
 
@@ -206,7 +206,7 @@ def _upload(
         send = partial(api.preupload_lfs_files, repo.name, [addition], repo_type=repo.kind)
         _heeding(progress, send)
         done += _kilobytes(addition)
-    progress.update(total, total, "Making the commit.")
+    progress.update(total, total, "Creating the commit.")
     return additions
 
 
@@ -241,32 +241,34 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
         error = cause
     host = without_login(address)
     if isinstance(error, OfflineModeIsEnabled):
-        return HedgerowError("HF_HUB_OFFLINE is set, so that no hub is asked; unset it to push.")
+        return HedgerowError(
+            "HF_HUB_OFFLINE is set, so the Hub is not contacted. Unset it to push."
+        )
     if isinstance(error, HfHubHTTPError):
         return HedgerowError(_refused(error.response.status_code, _said(error, token), repo, host))
     if isinstance(error, (httpx2.TransportError, ConnectionError)):
         return HedgerowError(
-            f"The Hub at {host} cannot be reached ({_first_line(error, token)}); check the network "
-            "and push again."
+            f"The Hub at {host} can't be reached ({_first_line(error, token)}). Check the "
+            "network and push again."
         )
     return HedgerowError(
-        f"The push to {repo.name!r} failed ({_first_line(error, token)}); try again."
+        f"The push to {repo.name!r} failed ({_first_line(error, token)}). Try again."
     )
 
 
 def _refused(status: int, said: str, repo: Repo, host: str) -> str:
     if status == 401:
         return (
-            f"The Hub at {host} does not accept this access token; make one with write access at "
-            f"{host}/settings/tokens."
+            f"The Hub at {host} does not accept this access token. Create one with write access "
+            f"at {host}/settings/tokens."
         )
     if status in (403, 404):
         return (
-            f"This access token may not write to {repo.name!r}{said}; use one with write access to "
-            "it, or name a repository of your own."
+            f"This access token can't write to {repo.name!r}{said}. Use one with write access, "
+            "or push to your own repository."
         )
     advice = "try again later" if status == 429 or status >= 500 else "see what it asks for"
-    return f"The Hub at {host} refuses the push with status {status}{said}; {advice}."
+    return f"The Hub at {host} refused the push with status {status}{said}; {advice}."
 
 
 def _said(error: Any, token: str) -> str:

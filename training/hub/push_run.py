@@ -112,8 +112,8 @@ def model_run(session: Session, number: int) -> Run:
     known = "encoder_id" in run.result or "fingerprint" in run.result  # the latter of a reranker
     if run.state != RunState.DONE or not known or "model" not in run.result:
         raise HedgerowError(
-            f"Expected a finished training, but run {number} ({kind_of(run.kind).title}, "
-            f"{run.state}) has made no model; name another run."
+            f"Expected a finished training run, but run {number} ({kind_of(run.kind).title}, "
+            f"{run.state}) has no model. Choose another run."
         )
     return run
 
@@ -134,12 +134,12 @@ def card_to_publish(session: Session, run: Run, folder: Path) -> str:
             return card_of(session, run, run.result)
         if run.kind == RANKERS:
             return ranking_card(run, run.result)
-        raise HedgerowError(  # a point of a trade-off: its run alone doesn't know its card
-            f"The model's card {str(folder / CARD)!r} is gone; save this point again."
+        raise HedgerowError(  # a saved trade-off point: its run does not know the card's content
+            f"The model card {str(folder / CARD)!r} no longer exists. Save this point again."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise HedgerowError(
-            f"The model's card {str(folder / CARD)!r} cannot be read; mend or remove it."
+            f"The model card {str(folder / CARD)!r} cannot be read. Repair or remove it."
         ) from error
 
 
@@ -173,12 +173,12 @@ def work(context: RunContext) -> dict[str, Any]:
 
 def _model_files(context: RunContext, number: int, repo: Repo) -> dict[str, Path | bytes]:
     """What a model needs, by path, and its card."""
-    context.update(0, 0, "Looking at the model's files.")
+    context.update(0, 0, "Reading the model's files.")
     with reading(context.engine) as session:
         run = model_run(session, number)
         folder = context.settings.data_folder / run.result["model"]
         if not folder.is_dir():
-            raise HedgerowError(f"The model is not at {folder} any more; put it back.")
+            raise HedgerowError(f"The model is no longer at {folder}. Put it back.")
         ModelLocation(str(folder), _fingerprint(session, run)).checked()
         card = published(card_to_publish(session, run, folder), repo.name)
     found = {path for pattern in HUB_FILES for path in folder.rglob(pattern) if path.is_file()}

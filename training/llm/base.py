@@ -59,8 +59,8 @@ def clean_base(name: str) -> str:
         found = str(found.resolve())
     if len(found) > MAX_NAME:
         raise HedgerowError(
-            f"Expected at most {MAX_NAME} characters as a model's name, found {len(found)}; move "
-            "its folder."
+            f"Expected a model name of at most {MAX_NAME} characters, found {len(found)}. Move "
+            "its folder to a shorter path."
         )
     return found
 
@@ -102,11 +102,11 @@ def _resolved(name: str) -> Path | str:
     name = name.strip()
     if not name:
         raise HedgerowError(
-            "Expected the folder or the name of a language model, found nothing; the paper's is "
+            "Expected the folder or name of a language model, found nothing. The paper uses "
             f"{PAPER_BASE!r}."
         )
     found = resolve_encoder(name)
-    return name if isinstance(found, str) else found  # encoders alone may lack their owner
+    return name if isinstance(found, str) else found  # only encoders may lack their owner
 
 
 def _snapshot(name: str, *, local_files_only: bool) -> Path:
@@ -146,7 +146,7 @@ def check_base(name: str, *, chat_template: bool) -> None:
     files = [file.rfilename for file in found.siblings or []]
     if not any(file.endswith(".safetensors") for file in files):
         raise HedgerowError(
-            f"Expected model weights as *.safetensors in {name!r}, found none; choose a model "
+            f"Expected model weights as *.safetensors in {name!r}, found none. Choose a model "
             "saved as safetensors."
         )
     _require_class(name, found.config)
@@ -163,8 +163,8 @@ def require_causal(folder: Path) -> None:
         raise _refusal(folder, "a sentence-transformers model")
     if (folder / ADAPTER_CONFIG).is_file():
         raise HedgerowError(
-            f"Expected a whole language model in {str(folder)!r}, found an adapter; name the "
-            "folder of the model merged with it (--merge makes one)."
+            f"Expected a whole language model in {str(folder)!r}, found an adapter. Use the "
+            "folder of the merged model (--merge creates one)."
         )
     _require_class(folder, read_json(folder / "config.json"))
     check_only_safetensors(folder)
@@ -179,7 +179,7 @@ def _require_class(place: Path | str, config: Any) -> None:
 
 def _refusal(place: Path | str, found: str) -> HedgerowError:
     return HedgerowError(
-        f"Expected a causal language model in {str(place)!r}, found {found}; name the folder of "
+        f"Expected a causal language model in {str(place)!r}, found {found}. Use the folder of "
         "one that transformers can load, such as a Llama."
     )
 
@@ -204,8 +204,8 @@ def require_chat_template(folder: Path, *, name: str) -> None:
     """
     if not has_chat_template(folder):
         raise HedgerowError(
-            f"The tokenizer of {name!r} has no chat template; set chat_template=false to train on "
-            "bare questions, or choose an instruction-tuned model."
+            f"The tokenizer of {name!r} has no chat template. Set chat_template=false to train "
+            "on plain questions, or choose an instruction-tuned model."
         )
 
 
@@ -217,13 +217,13 @@ def require_four_bit() -> None:
     """
     if importlib.util.find_spec("bitsandbytes") is None:
         raise HedgerowError(
-            "four_bit needs the package bitsandbytes, which is not installed; run 'pip install "
+            "four_bit needs the package bitsandbytes, which is not installed. Run 'pip install "
             "bitsandbytes', or set four_bit=false."
         )
     import torch
 
     if not torch.cuda.is_available():
-        raise HedgerowError("four_bit needs a CUDA GPU, found none; set four_bit=false.")
+        raise HedgerowError("four_bit needs a CUDA GPU, found none. Set four_bit=false.")
 
 
 def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
@@ -258,18 +258,18 @@ def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
             output_loading_info=True,
             **options,
         )
-    except Exception as error:  # a foreign folder can fail in any way
+    except Exception as error:  # unknown files can fail in any way
         reason = first_line(error)
         raise HedgerowError(f"Could not load the model in {str(folder)!r}: {reason}") from error
     if missing := sorted(found["missing_keys"]):
         raise HedgerowError(
             f"Expected all weights of a language model in {str(folder)!r}, found none for "
-            f"{missing[0]}; choose another model."
+            f"{missing[0]}. Choose another model."
         )
     if tokenizer.eos_token is None:
         raise HedgerowError(
-            f"The tokenizer in {str(folder)!r} has no token that ends a text (eos_token), which an "
-            "answer needs; name one in its tokenizer_config.json."
+            f"The tokenizer in {str(folder)!r} has no end-of-text token (eos_token), which "
+            "answers need. Set one in its tokenizer_config.json."
         )
     return LanguageModel(model if four_bit else model.to(get_device_name()), tokenizer)
 

@@ -23,19 +23,20 @@ from training.llm.request import request_of
 VERSIONS = ("hedgerow", "trl", "peft", "transformers", "torch", "python")
 
 _SUMMARY = (
-    "Says whether two sentences have opposite meanings. Finetuned with Hedgerow as in *Learning "
-    "Robust Negation Text Representations* (section 5.2): on questions about a sentence and its "
-    "negation, which are answered with Yes, and about a sentence and its hedge or paraphrase, "
-    "which are answered with No."
+    "Answers whether two sentences have opposite meanings. Finetuned with Hedgerow as in "
+    "*Learning Robust Negation Text Representations* (section 5.2): on questions about a "
+    "sentence and its negation (answer: Yes), and about a sentence and its hedge or paraphrase "
+    "(answer: No)."
 )
 
 _LIMITS = (
-    "It was taught to answer one question. In the paper such a training cost a Llama 3 some of its "
-    "arithmetic (GSM8K): measure what you need of the base model before you replace it.",
-    "A hedge was taught to have no opposite meaning: do not use the model to tell how certain a "
-    "statement is.",
-    "The share of right answers above is measured on sentences like those it was trained on.",
-    "The training data has weak spots of its own; they are listed in the card of its data set.",
+    "It was trained to answer one question. In the paper, such training cost Llama 3 some "
+    "arithmetic ability (GSM8K). Evaluate the abilities that you need before you replace the "
+    "base model.",
+    "It was trained to say that hedges have no opposite meaning. Do not use it to measure how "
+    "certain a statement is.",
+    "The accuracy above is measured on sentences like those in its training data.",
+    "The training data has its own limitations; they are listed in its data set card.",
 )
 
 
@@ -51,8 +52,8 @@ def language_card(session: Session, run: Run, release: Release, result: Mapping[
     sections = [
         f"# {escape(base or 'A language model')}, finetuned on negation and hedging",
         _SUMMARY,
-        f"## How to use\n\n```python\n{_use(base, request.recipe)}\n```\n\n"
-        f"It is asked in these words:\n\n```\n{question}\n```",
+        f"## How to use\n\n```python\n{_use(base, request.recipe)}\n```\n\nThe prompt "
+        f"is:\n\n```\n{question}\n```",
         f"## Figures before and after\n\n{_figures(result)}",
         f"## Training\n\n{_training(run, release, request.recipe, result, base)}",
         f"## Data\n\n{data_section(session, release)}",
@@ -89,17 +90,17 @@ print(tokenizer.decode(answer, skip_special_tokens=True))"""
 
 def _figures(result: Mapping[str, Any]) -> str:
     if not result["after"]:
-        return "Nothing was measured: the release has no validation split."
+        return "Not evaluated: the release has no validation split."
     rows = [
         (said, shown(name, result["before"][name]), shown(name, result["after"][name]))
         for name, said in NAMES.items()
         if name in result["after"]
     ]
     return (
-        f"{markdown_table(['', 'before', 'after'], rows)}\n\nMeasured on "
-        f"{result['pairs']['validation']:,} questions about the validation split of the release: "
-        "anchors that were not trained on. An answer is right where the right one of Yes and No is "
-        "the likelier; by chance it is in 50%."
+        f"{markdown_table(['', 'before', 'after'], rows)}\n\nEvaluated on "
+        f"{result['pairs']['validation']:,} questions about the validation split of the release, "
+        "whose anchors were not used for training. An answer is correct if the correct one of "
+        "Yes and No is more probable. Chance is 50%."
     )
 
 
@@ -117,15 +118,15 @@ def _training(
     )
     facts = {
         "base": base or LOCAL_MODEL,
-        "its files (SHA-256)": result["base_fingerprint"],
+        "files of the base (SHA-256)": result["base_fingerprint"],
         "licence of the base": "see the base model",
         "release": named,
-        "its content hash (SHA-256)": release.content_hash,
-        "question pairs trained on": result["pairs"]["train"],
+        "content hash of the release (SHA-256)": release.content_hash,
+        "training question pairs": result["pairs"]["train"],
         "steps": result["steps"],
-        "parameters trained": result["trainable"],
+        "trained parameters": result["trainable"],
         "seed": str(run.parameters["seed"]),
-        "computed on": f"{result['device']}, {'bfloat16' if result['bf16'] else 'float32'}",
+        "device": f"{result['device']}, {'bfloat16' if result['bf16'] else 'float32'}",
         "versions": versions,
     }
     return (

@@ -67,9 +67,9 @@ class Asker:
             found: Mapping[str, list[int]] = self._tokenizer.apply_chat_template(
                 asked["prompt"] + asked["completion"], tokenize=True, return_dict=True
             )
-        except Exception as error:  # a template is a program of somebody's
+        except Exception as error:  # a template is foreign code
             raise HedgerowError(
-                f"The tokenizer's chat template fails ({first_line(error)}); set "
+                f"The tokenizer's chat template failed ({first_line(error)}). Set "
                 "chat_template=false, or choose another model."
             ) from error
         return found["input_ids"]
@@ -92,5 +92,5 @@ class Asker:
             if first[0] != first[1]:
                 return Choice(yes[:place], first, ANSWERS.index(pair.answer))
         raise HedgerowError(
-            f"The tokenizer gives {' and '.join(ANSWERS)} the same tokens; choose another model."
+            f"The tokenizer gives {' and '.join(ANSWERS)} the same tokens. Choose another model."
         )

@@ -27,7 +27,7 @@ PACE = "tokens_per_second"
 """Tokens of questions and answers that the steps have read in a second."""
 
 NAMES: Mapping[str, str] = {
-    RIGHT: "validation questions answered right",
+    RIGHT: "validation questions answered correctly",
     RIGHT_OF[YES]: "of those about negations (Yes)",
     RIGHT_OF[NO]: "of those about hedges and paraphrases (No)",
     HELD_OUT_LOSS: "loss on the validation questions",

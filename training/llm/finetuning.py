@@ -105,7 +105,7 @@ def work(context: RunContext) -> dict[str, Any]:
         _one_gpu(),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore", FutureWarning)  # what the libraries warn each other of
+        warnings.simplefilter("ignore", FutureWarning)  # warnings between the libraries
         return _work(context)
 
 
@@ -136,9 +136,9 @@ def _work(context: RunContext) -> dict[str, Any]:
         if not is_out_of_memory(error):
             raise
         raise HedgerowError(
-            f"The memory is not enough for batches of {task.request.recipe.batch_size} question "
-            "pairs; lower batch_size in the recipe and raise gradient_accumulation, and keep "
-            "gradient_checkpointing on."
+            f"There is not enough memory for batches of {task.request.recipe.batch_size} "
+            "question pairs. Lower batch_size and raise gradient_accumulation in the recipe, "
+            "and keep gradient_checkpointing on."
         ) from error
     finally:
         remove_partial(context.folder)
@@ -213,7 +213,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
         "device": device,
         "bf16": bf16,
     }
-    if context.run.attempt > 1:  # it may have gone on from a checkpoint
+    if context.run.attempt > 1:  # it may have resumed from a checkpoint
         return facts
     return facts | _paces(trainer, short, request.recipe, seconds)
 
@@ -246,8 +246,8 @@ def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:
     kept = Questions(*(asker.fitting(part, longest=recipe.max_length) for part in task.questions))
     if not kept.train:
         raise HedgerowError(
-            f"Every one of the {len(task.questions.train):,} question pairs has more than "
-            f"{recipe.max_length} tokens; raise max_length in the recipe."
+            f"All {len(task.questions.train):,} question pairs have more than "
+            f"{recipe.max_length} tokens. Raise max_length in the recipe."
         )
     return kept, sum(map(len, task.questions)) - sum(map(len, kept))
 
@@ -261,7 +261,7 @@ def _save(
         config.base_model_name_or_path = request.base  # not the hub's cache on this machine
 
     def write(place: Path) -> None:
-        # What is trained as a whole is saved in any case; else peft would ask the Hub.
+        # Fully trained modules are saved anyway; otherwise peft would ask the Hub.
         model.save_pretrained(str(place), save_embedding_layers=False)
         loaded.tokenizer.save_pretrained(str(place))
 

@@ -72,7 +72,7 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
 def _teller(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
     """The newest finetuning here that was like this one."""
     for run in of_this_host(list_runs(session, kind=KIND)):
-        if run.state != RunState.DONE or not run.result.get("pace"):  # it went on from a checkpoint
+        if run.state != RunState.DONE or not run.result.get("pace"):  # it resumed from a checkpoint
             continue
         request = request_of(run)
         alike = all(getattr(request.recipe, name) == getattr(recipe, name) for name in _ALIKE)

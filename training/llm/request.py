@@ -108,8 +108,8 @@ def request_language_finetuning(
     for other in under_way(session, KIND) if not group else ():
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
-                f"Run {other.id} is training just that already; change the model, the release, the "
-                "recipe or the seed."
+                f"Run {other.id} is already training with the same settings. Change the model, "
+                "the release, the recipe or the seed."
             )
     return run
 
@@ -121,8 +121,8 @@ def _require_base(base: str, recipe: LanguageRecipe, *, merge: bool) -> None:
         require_four_bit()
         if merge:
             raise HedgerowError(
-                "A model in 4 bits can't be merged with its adapter; set four_bit=false, or leave "
-                "the merged model out."
+                "A 4-bit model can't be merged with its adapter. Set four_bit=false, or don't "
+                "save the merged model."
             )
 
 
@@ -137,7 +137,7 @@ def require_train_questions(session: Session, release: Release, recipe: Language
     if not counts.pairs.get(Split.TRAIN):
         raise HedgerowError(
             f"Expected question pairs in the train split of release {release.number}, found them "
-            "in other splits only; accept variants of more anchors and create a new release."
+            "only in other splits. Accept variants of more anchors and create a new release."
         )
 
 

@@ -25,7 +25,7 @@ from training.studies.members import Trial, carry_out_members
 KIND = "llm-study"
 
 ARMS: Mapping[str, Arm] = MappingProxyType(
-    {"All": "paper", "Only negation": "negation", "Only hedging": "hedging"}
+    {"All": "paper", "Negation only": "negation", "Hedging only": "hedging"}
 )
 """What each training is called, and its arm."""
 
@@ -66,7 +66,7 @@ def request_language_study(
             as in `request_language_finetuning`. Roll the session back then.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is such a study already; wait for its end.")
+        raise HedgerowError(f"Run {other.id} is already such a study. Wait until it has ended.")
     release = get_release(session, release_number)
     recipes = {
         label: (recipe or LanguageRecipe()).model_copy(update={"arm": arm})
@@ -79,7 +79,9 @@ def request_language_study(
         except HedgerowError as error:
             left_out[label] = str(error)
     if len(recipes) - len(left_out) < 2:
-        raise HedgerowError(f"There is too little to compare. {next(iter(left_out.values()))}")
+        raise HedgerowError(
+            f"There is not enough data to compare arms. {next(iter(left_out.values()))}"
+        )
     run = create_run(
         session,
         kind=KIND,

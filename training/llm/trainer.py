@@ -114,7 +114,7 @@ class QuestionTrainer(SFTTrainer):
         Raises:
             HedgerowError: the adapter does not fit the model, or its template fails.
         """
-        disable_progress_bars()  # they would write into a run's log
+        disable_progress_bars()  # they would write into the run's log
         self.fit = fit
         asker = Asker(loaded.tokenizer, chat=fit.recipe.chat_template)
         self.choices = asker.choices(fit.validation)
@@ -133,7 +133,7 @@ class QuestionTrainer(SFTTrainer):
                 peft_config=lora_config(fit.recipe),
                 callbacks=[fit.progress],
             )
-        except ValueError as error:  # peft's of layers that a model hasn't
+        except ValueError as error:  # peft's, for modules that the model does not have
             raise HedgerowError(
                 f"The adapter does not fit this model ({first_line(error)}); change targets or "
                 f"modules_to_save in the recipe ({ALL_LINEAR!r} fits any model)."
@@ -203,8 +203,8 @@ class QuestionTrainer(SFTTrainer):
 
     def _diverged(self) -> HedgerowError:
         return HedgerowError(
-            f"The training diverged before step {self.state.global_step} (a loss or weight is not "
-            f"a finite number); lower learning_rate, now {self.fit.recipe.learning_rate:g}, in the "
+            f"Training diverged before step {self.state.global_step} (a loss or weight is not a "
+            f"finite number). Lower learning_rate, now {self.fit.recipe.learning_rate:g}, in the "
             "recipe."
         )
 

@@ -70,7 +70,7 @@ def low_rank(
     changes = list(_changes(trained, base))
     if not changes:
         raise HedgerowError(
-            f"The linear layers of {what} are those of its base, so an adapter would hold nothing."
+            f"The linear layers of {what} equal those of its base, so an adapter would be empty."
         )
     shapes = [(change.layer, *change.matrix.shape) for change in changes]
     useful = max(min(shape) for _, *shape in shapes)
@@ -108,9 +108,9 @@ def _factors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     import torch
 
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
-    roots = values[:rank].sqrt()  # in both alike, so that float16 is as exact for one as the other
+    roots = values[:rank].sqrt()  # split evenly, so that float16 is equally precise for both
     down, up = roots[:, None] * right[:rank], left[:, :rank] * roots
-    missing = rank - len(roots)  # a layer that is smaller than the rank
+    missing = rank - len(roots)  # a layer smaller than the rank
     down = torch.nn.functional.pad(down, (0, 0, 0, missing))
     up = torch.nn.functional.pad(up, (0, missing))
     return down.half().contiguous().cpu(), up.half().contiguous().cpu()

@@ -45,15 +45,15 @@ _TASKS = {
 }
 
 _SUMMARY = (
-    "Ranks documents by a query in which *not* counts. Finetuned with Hedgerow as in *NevIR: "
-    "Negation in Neural Information Retrieval* (section 6): on pairs of passages that differ in a "
-    "negation, each with a query that only it answers."
+    "Ranks documents for queries that contain negation. Finetuned with Hedgerow as in *NevIR: "
+    "Negation in Neural Information Retrieval* (section 6): on pairs of passages that differ in "
+    "a negation, each with a query that only this passage answers."
 )
 
 _LIMITS = (
-    "Finetuning on such pairs costs general retrieval: measure it on your own task before you "
-    "replace the base model.",
-    "It was taught on the pairs named above. A score on a test that shares passages with them "
+    "Finetuning on such pairs costs general retrieval quality. Evaluate the model on your own "
+    "task before you replace the base model.",
+    "It was trained on the pairs named above. A score on a test that shares passages with them "
     "says nothing.",
     "English only, unless its pairs are in another language.",
 )
@@ -72,7 +72,7 @@ def ranking_card(run: Run, result: Mapping[str, Any]) -> str:
         _SUMMARY,
         f"## How to use\n\n```python\n{_USE[architecture]}\n```",
         f"## Figures before and after\n\n{_figures(result)}\n\n{WHAT_IT_IS}",
-        f"## What it was taught\n\n{_taught(result)}",
+        f"## Training data\n\n{_taught(result)}",
         f"## Training\n\n{_training(run, result, base)}",
         "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _LIMITS),
     ]
@@ -81,7 +81,7 @@ def ranking_card(run: Run, result: Mapping[str, Any]) -> str:
 
 def _figures(result: Mapping[str, Any]) -> str:
     before, after = result["before"], result["after"]
-    pairs = f"NevIR is measured on {result['data']['held_out']:,} held-out pairs."
+    pairs = f"NevIR is evaluated on {result['data']['held_out']:,} held-out pairs."
     rows = [
         (said, _shown(name, before[name]), _shown(name, after[name]))
         for name, said in NAMES.items()
@@ -96,7 +96,10 @@ def _shown(name: str, value: float) -> str:
 
 def _taught(result: Mapping[str, Any]) -> str:
     facts = dict[str, Any]()
-    for title, file in (("trained on", result["data"]), ("measured on", result["validation"])):
+    for title, file in (
+        ("training data", result["data"]),
+        ("evaluation data", result["validation"]),
+    ):
         if file:
             facts |= {
                 title: one_line(file["name"]),
@@ -104,11 +107,11 @@ def _taught(result: Mapping[str, Any]) -> str:
                 f"{title}, pairs in the file": file["pairs"],
             }
     facts |= {
-        "pairs trained on": result["data"]["trained_on"],
-        "passages trained on": result["data"]["passages"],
-        "pairs held out": result["data"]["held_out"],
+        "training pairs": result["data"]["trained_on"],
+        "training passages": result["data"]["passages"],
+        "held-out pairs": result["data"]["held_out"],
     }
-    told = "No pair of a passage that was measured was trained on."
+    told = "No passage is in both the training and the evaluation data."
     return f"{markdown_table(['', ''], list(facts.items()))}\n\n{told}"
 
 
@@ -126,7 +129,7 @@ def _training(run: Run, result: Mapping[str, Any], base: str) -> str:
         "steps": result["steps"],
         "learning rate": f"{request.learning_rate:g}",
         "batch size": request.batch_size,
-        "longest text (tokens)": request.max_length,
+        "maximum length (tokens)": request.max_length,
         "seed": str(request.seed),
         "versions": versions,
     }

@@ -111,8 +111,8 @@ def _work(context: RunContext) -> dict[str, Any]:
         if not is_out_of_memory(error):
             raise
         raise HedgerowError(
-            f"The memory is not enough for batches of {task.request.batch_size}; lower the batch "
-            "size or the longest text."
+            f"There is not enough memory for batches of {task.request.batch_size}. Lower the "
+            "batch size or the maximum length."
         ) from error
     finally:
         remove_partial(context.folder)

@@ -55,7 +55,7 @@ class PairCounts(NamedTuple):
     @property
     def told(self) -> str:
         """The two in words, without a full stop."""
-        return f"{counted(self.trained_on, 'pair')} to train on, {self.held_out:,} held out"
+        return f"{counted(self.trained_on, 'training pair')}, {self.held_out:,} held out"
 
 
 class Parts(NamedTuple):
@@ -110,7 +110,7 @@ def read_pairs(data_folder: Path, file: str, *, name: str = "") -> PairsFile:
     path = data_folder / file
     if not path.resolve().is_relative_to((data_folder / FOLDER).resolve()) or not path.is_file():
         raise HedgerowError(
-            f"Expected the pairs {file[:200]!r} in the data folder, found none; choose the file "
+            f"Expected the pairs {file[:200]!r} in the data folder, found none. Choose the file "
             "again."
         )
     pairs = NevIR.read(path).items
@@ -159,8 +159,8 @@ def divided(pairs: Sequence[DocumentPair], *, name: str) -> Parts:
     groups = sorted(passages(pairs), key=_place)
     if len(groups) < FEWEST_PASSAGES:
         raise HedgerowError(
-            f"Expected pairs of at least {FEWEST_PASSAGES} passages in {name!r}, found one; add "
-            "pairs of others, or name a second file to measure on."
+            f"Expected pairs of at least {FEWEST_PASSAGES} passages in {name!r}, found one. Add "
+            "pairs of other passages, or choose a second file for evaluation."
         )
     wanted, held_out = HELD_OUT * len(pairs), list[DocumentPair]()
     while len(held_out) < wanted and len(groups) > 1:
@@ -196,8 +196,8 @@ def require_apart(train: PairsFile, other: Sequence[DocumentPair], *, other_name
     """
     if shared := sharing(train.pairs, other):
         raise HedgerowError(
-            f"Expected training pairs of passages that no model is tested on, but {train.name!r} "
-            f"shares {counted(len(shared), 'passage')} with {other_name}."
+            f"Expected training pairs without passages of a test, but {train.name!r} shares "
+            f"{counted(len(shared), 'passage')} with {other_name}."
         )
 
 
@@ -217,8 +217,8 @@ def require_untested(data_folder: Path, train: PairsFile) -> None:
         require_apart(
             train,
             test,
-            other_name=f"{name!r}, which this project keeps as data of the benchmark NevIR; leave "
-            "those pairs out (--leave-out-tested in a terminal), or train on others, such as "
+            other_name=f"{name!r}, which is data of the benchmark NevIR in this project. Leave "
+            "these pairs out (--leave-out-tested in a terminal), or train on others, such as "
             "NevIR's train split",
         )
 
@@ -241,8 +241,8 @@ def keep_untested(data_folder: Path, file: str, *, name: str = "") -> KeptData:
     rest = [pair for pair in whole.pairs if id(pair) not in left_out]
     if not rest:
         raise HedgerowError(
-            f"Expected pairs in {whole.name!r} that no model is tested on, found none; train on "
-            "others, such as NevIR's train split."
+            f"Expected pairs in {whole.name!r} that are in no test, found none. Train on others, "
+            "such as NevIR's train split."
         )
     if not left_out:
         return KeptData(NevIR.id, file, whole.name)
@@ -271,6 +271,8 @@ def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:
     if held_out is None:
         return divided(train.pairs, name=train.name)
     require_apart(
-        train, held_out.pairs, other_name=f"{held_out.name!r}, to measure on; name another file"
+        train,
+        held_out.pairs,
+        other_name=f"{held_out.name!r}, the evaluation file. Choose another file",
     )
     return Parts(list(train.pairs), list(held_out.pairs))

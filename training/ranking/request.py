@@ -72,7 +72,7 @@ class RankingRequest(BaseModel):
     @classmethod
     def _known(cls, value: str) -> str:
         if value and value not in ARCHITECTURES:
-            raise ValueError(f"there are {', '.join(ARCHITECTURES)}")
+            raise ValueError(f"expected one of {', '.join(ARCHITECTURES)}")
         return value
 
 
@@ -105,8 +105,8 @@ def request_finetuning(
     for other in under_way(session, KIND):
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
-                f"Run {other.id} is training just that already; change the model, the pairs or a "
-                "setting."
+                f"Run {other.id} is already training with the same settings. Change the model, "
+                "the pairs or a setting."
             )
     return run
 
@@ -165,7 +165,7 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
     if wanted not in ARCHITECTURES:
         raise HedgerowError(
             f"Expected a model that can be finetuned here ({', '.join(ARCHITECTURES)}) in "
-            f"{name!r}, found one that is {found}; choose another."
+            f"{name!r}, found one that is {found}. Choose another model."
         )
     if found == BiEncoder.architecture:
         return wanted

@@ -23,9 +23,9 @@ RERANKING = "reranking"
 CANDIDATES = 10
 
 WHAT_IT_IS = (
-    "Retrieval is the mean reciprocal rank on 300 questions that come with Hedgerow: 1 / the rank "
-    "of the passage that answers a question among ten candidates, which are the nearest ones by "
-    "TF-IDF and two that nearly answer it. By chance it is 0.29."
+    "Retrieval is the mean reciprocal rank on 300 bundled questions: the average of 1 / rank of "
+    "the passage that answers the question, among ten candidates. These are the closest ones by "
+    "TF-IDF and two that almost answer it. Chance is 0.29."
 )
 """For people, wherever the figure is shown."""
 

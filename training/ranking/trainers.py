@@ -168,8 +168,9 @@ class PairTrainer(BaseTrainer):
         """Fail where the loss is not finite any more."""
         if not math.isfinite(logs.get(LOSS, 0.0)):
             raise HedgerowError(
-                f"The training diverged before step {self.state.global_step} (its loss is not a "
-                f"finite number); lower the learning rate, now {self.fit.request.learning_rate:g}."
+                f"Training diverged before step {self.state.global_step} (its loss is not a "
+                "finite number). Lower the learning rate, now "
+                f"{self.fit.request.learning_rate:g}."
             )
         super().log(logs, *given)
 

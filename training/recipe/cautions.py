@@ -10,7 +10,8 @@ def cautions(recipe: Recipe) -> list[str]:
     told = []
     if recipe.pooling != "as_base":
         told.append(
-            f"Pooling is {recipe.pooling!r}: an encoder that was published with another pooling "
-            "loses general ability, and needs more steps. Set pooling to 'as_base' to keep its own."
+            f"Pooling is {recipe.pooling!r}. An encoder that was published with another pooling "
+            "loses general ability and needs more steps. Set pooling to 'as_base' to keep its "
+            "own."
         )
     return told

@@ -33,7 +33,7 @@ def with_full_paths(recipe: Recipe) -> Recipe:
     """
     paths = {field: str(path) for field, path in _paths(recipe, Path.cwd()).items()}
     base = expanded(recipe.base_encoder)
-    if recipe.base_encoder not in BUILT_IN and os.path.isdir(base):  # else a name on the hub
+    if recipe.base_encoder not in BUILT_IN and os.path.isdir(base):  # otherwise a name on the hub
         paths["base_encoder"] = str(resolved(base))
     return recipe.model_copy(update=paths)
 
@@ -63,8 +63,8 @@ def located(recipe: Recipe, *, home: Path, expected: Mapping[str, str]) -> Recip
     for field, path in paths.items():
         if expected.get(field, _sha256(path)) != _sha256(path):
             raise HedgerowError(
-                f"The file {str(path)!r} has changed since this training was asked for; put the "
-                "old one back, or ask for another training."
+                f"The file {str(path)!r} has changed since this run was requested. Restore the "
+                "old file, or start another run."
             )
     return recipe.model_copy(update={field: str(path) for field, path in paths.items()})
 

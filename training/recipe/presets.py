@@ -1,4 +1,4 @@
-"""Presets: named recipes, of which one click takes the one that fits the release."""
+"""Presets: named recipes. The default is the one that fits the release."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Preset(NamedTuple):
     """A named recipe.
 
     Attributes:
-        id: what commands and runs call it.
-        label: what people read.
-        purpose: what it is for and when to choose it, in a sentence.
-        recipe: how it trains.
+        id: its name in commands and runs.
+        label: its name in the interface.
+        purpose: one sentence about when to choose it.
+        recipe: its recipe.
     """
 
     id: str
@@ -36,29 +36,30 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 QUICK,
                 "Quick",
-                "For a first result, and for releases about the size of the starter corpus: at "
+                "For a first result, and for releases about the size of the starter corpus. At "
                 "most 260 steps.",
                 Recipe(max_steps=260, interpolation=0.65),
             ),
             Preset(
                 STANDARD,
                 "Standard",
-                "For releases that also hold the larger corpora, or as many families of your own.",
+                "For releases that also contain the larger corpora, or as many families of your "
+                "own.",
                 Recipe(),
             ),
             Preset(
                 THOROUGH,
                 "Thorough",
-                "For a model that you publish: the mean of three standard trainings is a little "
-                "better on negation and takes three times as long.",
+                "For a model that you publish. Averages the weights of three standard runs: a "
+                "little better on negation, and three times as long.",
                 Recipe(soup=3),
             ),
             Preset(
                 PAPER,
                 "Paper",
                 "For reproducing HedgeTriple, whose base_encoder is "
-                "sentence-transformers/all-mpnet-base-v2: flat triples of its four negations and "
-                "two hedges, and nothing that holds the encoder in place.",
+                "sentence-transformers/all-mpnet-base-v2. Flat triples of its four negations "
+                "and two hedges, no retention and no interpolation.",
                 Recipe(
                     pooling="cls",  # §3.2
                     data="paper",
@@ -78,18 +79,18 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         )
     }
 )
-"""Every preset by its id. The values of *standard* are the defaults of `Recipe`; what the others
-have otherwise is here.
+"""Every preset by its id. The values of *standard* are the defaults of `Recipe`; the others list
+their differences.
 
 HedgeTriple doesn't print the scale, batch size, learning rate or number of epochs of its encoder.
-*paper* has those of sentence-transformers' own training on triples with the same loss
+*paper* uses those of sentence-transformers' own training script for triples with the same loss
 (``training_nli_v2.py``), which is also where the scale's default of 20 is from. Figure 2 counts
 triples that are seen, so they are seen once. 128 tokens and 2e-5 are what its base encoder,
 all-mpnet-base-v2, was trained with.
 """
 
 STANDARD_FAMILIES = 3_000
-"""Families of a train split from which on *standard* fits: three times the starter corpus."""
+"""Fewest families of a train split for *standard*: three times the starter corpus."""
 
 
 def fitting(plan: TrainingPlan) -> Preset:

@@ -19,21 +19,21 @@ def refuse_other_version(values: Mapping[str, Any], *, expected: int) -> None:
         return
     why = "a newer version needs a newer Hedgerow."
     if str(version).isdecimal() and int(version) < expected:
-        why = "an older Hedgerow wrote it, so start from a preset and set its values there."
+        why = "an older Hedgerow wrote it, so start from a preset and set its values again."
     raise HedgerowError(f"The recipe has version {shown(version)}, expected {expected}; {why}")
 
 
 def refuse_unknown(values: Mapping[str, Any], *, known: Collection[str]) -> None:
-    """Refuse a key that a recipe hasn't; the message names the one that is meant, or all."""
+    """Refuse an unknown key; the message suggests a similar one, or lists all."""
     for key in values:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+            hint = f"did you mean {near[0]!r}?" if near else f"its keys are {', '.join(known)}."
             raise HedgerowError(f"The recipe has no key {shown(key)}; {hint}")
 
 
 def sentence(error: ValidationError) -> str:
-    """All that is wrong with a recipe, in one sentence."""
+    """All errors of a recipe, in one sentence."""
     parts = []
     for detail in error.errors(include_url=False):
         problem = detail["msg"].removeprefix("Value error, ")
@@ -44,9 +44,9 @@ def sentence(error: ValidationError) -> str:
             parts.append(f"{place}{of} {problem}, found {shown(detail['input'])}")
         else:
             parts.append(problem)
-    return f"The recipe is wrong: {'; '.join(parts)}."
+    return f"The recipe is not valid: {'; '.join(parts)}."
 
 
 def shown(value: object) -> str:
-    """A value as it may stand in a message: quoted, and never long."""
+    """A value as shown in a message: quoted and shortened."""
     return reprlib.repr(value)

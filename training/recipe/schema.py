@@ -166,7 +166,7 @@ class Recipe(BaseModel):
     @classmethod
     def _no_truth_values(cls, value: Any) -> Any:
         if isinstance(value, bool):  # pydantic would read true as 1
-            raise ValueError("expected a number or a text")
+            raise ValueError("expected a number or text")
         return value
 
     @field_validator("sources", "types", mode="before")
@@ -204,15 +204,15 @@ class Recipe(BaseModel):
     def _triples_are_whole(self) -> Recipe:
         if self.loss == "triples" and any(self.types.values()):
             raise ValueError(
-                "with the loss 'triples', a type takes part always or never, so give it 1 or 0 in "
-                "types, or choose a loss over families"
+                "with the loss 'triples', the values in types must be 0 or 1; change them, or "
+                "choose the loss 'family' or 'symmetric'"
             )
         return self
 
     @model_validator(mode="after")
     def _what_is_watched_is_measured(self) -> Recipe:
         if self.early_stopping == "sts" and self.sts_file is None:
-            raise ValueError("early_stopping by 'sts' needs sentence pairs; give sts_file")
+            raise ValueError("early_stopping by 'sts' needs sentence pairs; set sts_file")
         return self
 
     # Below the other validators, since the last one defined goes around them.

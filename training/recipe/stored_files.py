@@ -36,7 +36,7 @@ def keep_file(
         partial.write_bytes(content)
         read(partial)
         partial.rename(path)
-    except HedgerowError as error:  # it speaks of a path that nobody has chosen
+    except HedgerowError as error:  # it contains a path that the user did not choose
         raise HedgerowError(str(error).replace(repr(str(partial)), "the file")) from error
     except OSError as error:
         raise HedgerowError(f"The file could not be stored: {error.strerror}.") from error

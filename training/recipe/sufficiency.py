@@ -65,11 +65,13 @@ def left_by(
     Raises:
         HedgerowError: the recipe leaves too few.
     """
-    if not whole.triples and recipe.data != "hedging":  # there, negatives are other anchors
-        where = "What is accepted" if whole.release is None else f"Release {whole.release}"
+    if not whole.triples and recipe.data != "hedging":  # with it, negatives are other anchors
+        where = (
+            "The set of accepted variants" if whole.release is None else f"Release {whole.release}"
+        )
         raise HedgerowError(
-            f"{where} holds no triples to train on: accept a hedge or paraphrase and a "
-            "negation of the same anchor, then make a new release."
+            f"{where} has no triples to train on. Accept a hedge or paraphrase and a negation of "
+            "the same anchor, then create a new release."
         )
     left = whole
     if recipe.leaves_out_kinds or providers:
@@ -82,15 +84,14 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
     if not left.anchors:
         raise HedgerowError(
             "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
-            "anchor keeps a hedge or paraphrase and what it is compared with; leave out less "
-            "(data, sources, types)."
+            "anchor keeps both a positive and a negative. Exclude less (data, sources, types)."
         )
     found = left.families(recipe)
     if found < recipe.batch_size:
-        where = "" if found == left.anchors else f" in an epoch, of {left.anchors:,}"
+        where = "" if found == left.anchors else f" per epoch, of {left.anchors:,}"
         raise HedgerowError(
-            f"Expected at least as many anchors with both sides as a batch has {recipe.rows} "
-            f"({recipe.batch_size}), found {found:,}{where}; lower batch_size, or leave out less."
+            f"Expected at least {recipe.batch_size} anchors with a positive and a negative for a "
+            f"batch, found {found:,}{where}. Lower batch_size, or exclude less."
         )
 
 

@@ -74,7 +74,7 @@ class TimeEstimate(NamedTuple):
 @cache
 def forward_only() -> float:
     """How many times as fast this machine measures a text as it trains on it."""
-    try:  # torch would know on every system, but a page would wait for it
+    try:  # torch knows it on every system, but importing it would delay the page
         has_bf16 = "avx512_bf16" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         has_bf16 = False
@@ -106,7 +106,7 @@ def _retention(plan: TrainingPlan, recipe: Recipe, *, steps: int) -> distillatio
         return distillation.Reading(0.0, 0.0)
     own, letters = plan.anchors, plan.letters
     if recipe.retention_file:
-        with suppress(HedgerowError, OSError):  # a file that is not there is refused elsewhere
+        with suppress(HedgerowError, OSError):  # missing files are refused elsewhere
             lines, of_line = distillation.lines_of(expanded(recipe.retention_file))
             letters = (own * letters + lines * of_line) / max(1, own + lines)
             own += lines
@@ -122,7 +122,7 @@ def _evaluations(plan: TrainingPlan, recipe: Recipe) -> float:
     read = families * of_family
     if recipe.sts_file:
         with suppress(HedgerowError, OSError):
-            read += os.path.getsize(expanded(recipe.sts_file))  # its sentences are most of it
+            read += os.path.getsize(expanded(recipe.sts_file))  # its sentences are most of the work
     within = min(MOST_EVALUATIONS, math.ceil(recipe.trainings * recipe.epochs))
     return (within + 2) * read + 2 * retrieval_characters()
 

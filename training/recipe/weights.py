@@ -22,7 +22,7 @@ def weights_in(line: str) -> dict[str, str]:
             raise ValueError("expected name:weight, separated by commas, such as word:0.5,verbal:0")
         name = entry["name"].strip()
         if name in found:
-            raise ValueError(f"expected each name once, but {name[:80]!r} is there twice")
+            raise ValueError(f"expected each name once, found {name[:80]!r} twice")
         found[name] = entry["weight"].strip()
         place = entry.end()
     return found

@@ -143,7 +143,7 @@ class Distillation:
         self._weight, self._count, self._seed = weight * every, texts_a_step, seed
         self._every = every
         self._edits = edits
-        # None where none are drawn: otherwise it would never be known that all have been.
+        # None if none are sampled: otherwise the end of the data would never be noticed.
         self._topics = list(topics) if topics_a_step else []
         self._topics_a_step = min(topics_a_step, len(self._topics))
         self._topic = {
@@ -310,5 +310,5 @@ def read_sentences(path: Path) -> list[str]:
     text = read_text(path, kind="a file of sentences", largest=LARGEST_FILE)
     found = list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))
     if not found:
-        raise HedgerowError(f"Expected a sentence a line in {str(path)!r}, found none.")
+        raise HedgerowError(f"Expected one sentence per line in {str(path)!r}, found none.")
     return found

@@ -141,9 +141,11 @@ def finished_training(session: Session, number: int) -> Run:
     """
     run = get_run(session, number)
     if run.kind != TRAINING:
-        raise HedgerowError(f"Expected the number of a training, but run {number} is none.")
+        raise HedgerowError(f"Expected the number of a training run, but run {number} is not one.")
     if run.state != RunState.DONE:
-        raise HedgerowError(f"Run {number} has no model: it is {run.state}; wait for its end.")
+        raise HedgerowError(
+            f"Run {number} has no model, because it is {run.state}. Wait until it is done."
+        )
     return run
 
 
@@ -155,7 +157,7 @@ def require_no_other(session: Session, *, kind: str, training: int) -> None:
     """
     other = newest(session, training, kind=kind)
     if other is not None and other.state in UNFINISHED:
-        raise HedgerowError(f"Run {other.id} is at work on it already; wait for its end.")
+        raise HedgerowError(f"Run {other.id} is already doing this. Wait until it has ended.")
 
 
 def _require_validation(session: Session, run: Run) -> dict[str, int]:
@@ -164,8 +166,9 @@ def _require_validation(session: Session, run: Run) -> dict[str, int]:
     part = get_release(session, number).summary["splits"].get(Split.VALIDATION, {})
     if part.get("anchors", 0) - part.get("without_triples", 0) < FEWEST_ANCHORS:
         raise HedgerowError(
-            f"The validation split of release {number} holds fewer than {FEWEST_ANCHORS} anchors "
-            "with a negation and a hedge or paraphrase; accept more, then train on a new release."
+            f"The validation split of release {number} has fewer than {FEWEST_ANCHORS} anchors "
+            "with a negation and a hedge or paraphrase. Accept more variants, then train on a "
+            "new release."
         )
     return dict(part)
 
@@ -261,7 +264,7 @@ def _measure(
     """The figures with each share, from 0 on, and how much each figure rests on."""
 
     def say(done: int) -> None:
-        context.update(done, len(shares), f"Measuring with the share {shares[done]:g}.")
+        context.update(done, len(shares), f"Evaluating share {shares[done]:g}.")
 
     say(0)
     held_out = HeldOut(mixture.set_share(shares[0]), families, sts=sts, check=context.check)

@@ -129,19 +129,21 @@ def _point(curve: Curve, share: float) -> SharePoint:
     point = curve.at(share)
     if point is None:
         known = ", ".join(f"{point.share:g}" for point in curve.points)
-        raise HedgerowError(f"Expected a share that was measured ({known}), found {share:g}.")
+        raise HedgerowError(f"Expected one of the measured shares ({known}), found {share:g}.")
     return point
 
 
 def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
     """Why a point need not be saved, in a sentence; "" where it can be."""
     if share == 0:
-        return "At the share 0, the weights are those of the base encoder."
+        return "With a share of 0, the weights are those of the base encoder. Choose a larger "
+        "share."
     if math.isclose(share, curve.own_share):
-        return f"At the share {share:g}, the weights are those of run {curve.training}'s own model."
+        return f"With a share of {share:g}, the weights are those of run {curve.training}'s own "
+        "model. Choose another share."
     for model in saved:
         if math.isclose(model.share, share):
-            return f"This point is saved already, as {model.name!r}."
+            return f"This point is already saved as {model.name!r}."
     return ""
 
 
@@ -186,8 +188,8 @@ def _write_card(context: RunContext, run: Run, curve: Curve, point: SharePoint) 
 def note_of(share: float) -> str:
     """What was done to the weights of a saved point, for its card."""
     return (
-        f"The weights are {share:g} times the finetuned ones plus {1 - share:g} times "
-        "the base model's (WiSE-FT), chosen after the training."
+        f"The weights are {share:g} times the finetuned ones plus {1 - share:g} times the base "
+        "model's (WiSE-FT), chosen after training."
     )
 
 

@@ -200,7 +200,7 @@ def figures(row: TrainingRow) -> dict[str, float]:
 
 HEADER = (
     "run",
-    "asked for (UTC)",
+    "requested (UTC)",
     "release",
     "study",
     "seed",

@@ -21,9 +21,9 @@ from training.finetune.curve_names import EPOCH, LOSS, PACE, RATE
 from training.runs.figures import LossPoint, loss_curve
 
 SHARES = {
-    RANKED: "triples ranked right",
-    FAMILIES: "anchors ranked right as a whole",
-    QUESTIONS: "questions answered right",
+    RANKED: "triples ranked correctly",
+    FAMILIES: "anchors ranked correctly",
+    QUESTIONS: "questions answered correctly",
 }
 """The figures that are shares of what was got right."""
 
@@ -153,7 +153,7 @@ def cosines(looks: Looks) -> list[Band]:
 
 
 def pair_shares(looks: Looks) -> list[PairShare]:
-    """The share of triples ranked right at the newest look, by the types of the two."""
+    """The share of triples ranked correctly at the newest look, by the types of the two."""
     found = []
     for name, values in looks.figures.items():
         figure, _, types = name.partition(":")

@@ -104,7 +104,8 @@ def _of_part(
         return (
             query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
             .where(unreleased, col(Anchor.retired_at).is_(None))
-            # A rejected sentence is not of its type, so its cosine would say nothing about it.
+            # A rejected sentence does not represent its type, so its cosine would not be
+            # meaningful.
             .where(col(Variant.status).in_([Status.PENDING, Status.ACCEPTED]))
             .where(col(Variant.retired).is_(False))
         )

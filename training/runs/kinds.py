@@ -144,7 +144,7 @@ KINDS = (
     ),
     RunKind(
         id="sample",
-        title="Draw a sample for judges",
+        title="Create a sample for judges",
         address=lambda run: _page("generate", step="Judges"),
         summary=summaries.sampled,
         command="hedgerow review calibration show {sample}",
@@ -171,7 +171,7 @@ KINDS = (
     ),
     RunKind(
         id="reorder",
-        title="Put the queues in order",
+        title="Sort the queues",
         work="curation.diagnostics.queue_order:work",
         address=lambda run: "settings",
         summary=summaries.reordered,

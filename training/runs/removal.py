@@ -51,7 +51,7 @@ def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
     with writing(engine) as session:
         run = get_run(session, run_id)
         if (study := study_of(run)) is not None:
-            raise HedgerowError(f"Run {run_id} is part of run {study}, a study; delete that one.")
+            raise HedgerowError(f"Run {run_id} is part of the study run {study}. Delete that run.")
         runs = [run, *_parts(session, run)]
         for one in runs:
             _check(session, one, {other.id for other in runs})
@@ -76,22 +76,22 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     """
     if run.state == RunState.RUNNING:
         raise HedgerowError(
-            f"Run {run.id} is under way; end it with 'hedgerow runs cancel {run.id}' first."
+            f"Run {run.id} is in progress. Cancel it first with 'hedgerow runs cancel {run.id}'."
         )
     if kind_of(run.kind).cancel_abandoned and run.state in _MAY_GO_ON_ELSEWHERE:
         raise HedgerowError(
-            f"The job of run {run.id} may go on at its provider; end it with 'hedgerow runs cancel "
-            f"{run.id}' first."
+            f"The job of run {run.id} may still be running at its provider. Cancel it first with "
+            f"'hedgerow runs cancel {run.id}'."
         )
     written = _count(session, Variant, run) + _count_opinions(session, run)
     if written:
         what = "1 variant or opinion" if written == 1 else f"{written:,} variants or opinions"
-        raise HedgerowError(f"Run {run.id} cannot be deleted: it is the source of {what}.")
+        raise HedgerowError(f"Run {run.id} cannot be deleted, because it is the source of {what}.")
     for encoder in _encoders(session, run):
         if get_setting(session, ACTIVE_ENCODER) == encoder.name:
             raise HedgerowError(
-                f"The model of run {run.id} is the active encoder; choose another with 'hedgerow "
-                "settings set active_encoder NAME' first."
+                f"The model of run {run.id} is the active encoder. Choose another one first with "
+                "'hedgerow settings set active_encoder NAME'."
             )
         _check_base(session, run, encoder, together)
     named = [*([run.folder] if run.folder else []), *(e.name for e in _encoders(session, run))]
@@ -99,11 +99,11 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     for other in _others(session, together):
         named_other = f"Run {other.id} ({kind_of(other.kind).title})"
         if other.parameters.get("training") == run.id:
-            raise HedgerowError(f"{named_other} rests on run {run.id}; delete that one first.")
+            raise HedgerowError(f"{named_other} depends on run {run.id}. Delete that one first.")
         asked = json.dumps(other.parameters, ensure_ascii=False)
         if other.state in UNFINISHED and any(name in asked for name in named):
             raise HedgerowError(
-                f"{named_other} waits to use the model of run {run.id}; cancel it first."
+                f"{named_other} is waiting to use the model of run {run.id}. Cancel it first."
             )
 
 
@@ -112,8 +112,8 @@ def _check_base(session: Session, run: Run, encoder: Encoder, together: set[int]
     for number in session.execute(query).scalars():
         if number is not None and number not in together:
             raise HedgerowError(
-                f"The model of run {number} was made from that of run {run.id}; delete that run "
-                "first."
+                f"The model of run {number} was made from the model of run {run.id}. Delete run "
+                f"{number} first."
             )
 
 
@@ -156,6 +156,6 @@ def _remove(folder: Path) -> None:
         return
     except OSError as error:
         raise HedgerowError(
-            f"The run is deleted, but its folder {folder} cannot be removed ({error.strerror}); "
-            "remove it yourself."
+            f"The run is deleted, but its folder {folder} cannot be removed ({error.strerror}). "
+            "Remove it yourself."
         ) from error

@@ -18,16 +18,16 @@ def calls_made(result: Result) -> str:
     done, failed = result["done"], result["failed"]
     told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
     if not result["calls"]:
-        return f"{told}; no model was asked."
+        return f"{told}; no requests were sent."
     return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
 
 
 def opinions(result: Result) -> str:
-    return f"{result['reviewer']} is the reviewer. {calls_made(result)}"
+    return f"The reviewer is {result['reviewer']}. {calls_made(result)}"
 
 
 def sampled(result: Result) -> str:
-    return f"{counted(len(result['variants']), 'variant')} wait to be decided on blind."
+    return f"{counted(len(result['variants']), 'variant')} are ready for blind review."
 
 
 def loaded(result: Result) -> str:
@@ -35,7 +35,7 @@ def loaded(result: Result) -> str:
     added = (
         f"added {counted(result['anchors'], 'anchor')} and {counted(result['variants'], 'variant')}"
         if result["anchors"] or result["variants"] or result["decisions"]
-        else "nothing of it was missing"
+        else "nothing was missing"
     )
     return f"{result['source']}: {added}{accepted}."
 
@@ -50,7 +50,7 @@ def imported(result: Result) -> str:
 def measures(result: Result) -> str:
     return (
         f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
-        f"{result['cosines']:,} by {result['encoder']}."
+        f"{result['cosines']:,} with {result['encoder']}."
     )
 
 
@@ -61,7 +61,8 @@ def embeddings(result: Result) -> str:
 def giveaways(result: Result) -> str:
     totals = {what: guess["total"] for what, guess in result["guesses"].items()}
     told = ", ".join(
-        f"the {what} is guessed right in {total['accuracy']:.0%} (chance: {total['chance']:.0%})"
+        f"the {what} is guessed correctly in {total['accuracy']:.0%} of cases (chance: "
+        f"{total['chance']:.0%})"
         for what, total in totals.items()
     )
     source = f" of {result['source']}" if result.get("source") else ""
@@ -89,11 +90,11 @@ def comparison(result: Result) -> str:
 
 def trained(result: Result) -> str:
     minutes, seconds = divmod(round(result["seconds"]), 60)
-    by = f" by the preset {result['preset']}" if result.get("preset") else ""
+    by = f" with the preset {result['preset']}" if result.get("preset") else ""
     return (
         f"Trained{by} on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
-        f"{result['release']}): {result['steps']:,} steps, with all measuring {minutes} min "
-        f"{seconds} s."
+        f"{result['release']}): {result['steps']:,} steps, {minutes} min {seconds} s with "
+        "evaluation."
     )
 
 
@@ -101,10 +102,10 @@ def finetuned(result: Result) -> str:
     before, after = result["before"], result["after"]
     taught = counted(result["data"]["trained_on"], "pair")
     return (
-        f"Finetuned a {result['architecture']} on {taught} of {result['data']['name']}: it ranks "
-        f"{after['nevir']:.1%} of {counted(result['data']['held_out'], 'held-out pair')} right, "
-        f"before {before['nevir']:.1%}; retrieval (MRR) {after['reranking']:.3f}, before "
-        f"{before['reranking']:.3f}."
+        f"Finetuned a {result['architecture']} on {taught} of {result['data']['name']}. It ranks "
+        f"{after['nevir']:.1%} of {counted(result['data']['held_out'], 'held-out pair')} "
+        f"correctly (before: {before['nevir']:.1%}); retrieval (MRR) {after['reranking']:.3f} "
+        f"(before: {before['reranking']:.3f})."
     )
 
 
@@ -113,7 +114,7 @@ def finetuned_at_provider(result: Result) -> str:
     paid = "" if cost is None else f" for about {dollars(cost)}"
     return (
         f"Finetuned {result['base']} on {counted(result['train'], 'question pair')} of release "
-        f"{result['release']}{paid}: the provider calls it {result['fine_tuned_model']}."
+        f"{result['release']}{paid}. Its name at the provider is {result['fine_tuned_model']}."
     )
 
 
@@ -126,8 +127,9 @@ def language_model(result: Result) -> str:
     if not after:
         return told
     return (
-        f"{told} Of {counted(pairs['validation'], 'validation question')} it answers "
-        f"{after['right']:.1%} right, before {before['right']:.1%}."
+        f"{told} It answers {after['right']:.1%} of "
+        f"{counted(pairs['validation'], 'validation question')} correctly (before: "
+        f"{before['right']:.1%})."
     )
 
 
@@ -144,24 +146,24 @@ def tradeoff(result: Result) -> str:
 
 
 def saved_point(result: Result) -> str:
-    return f"The model is saved as {result['name']!r} in {result['model']}."
+    return f"Saved the model as {result['name']!r} in {result['model']}."
 
 
 def reordered(result: Result) -> str:
-    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."
+    return f"Sorted the queues; {counted(result['variants'], 'variant')} moved."
 
 
 def recounted(result: Result) -> str:
-    return f"The verdicts are counted; {counted(result['variants'], 'variant')} changed status."
+    return f"Counted the verdicts; {counted(result['variants'], 'variant')} changed status."
 
 
 def backed_up(result: Result) -> str:
     files = counted(result["files"], "artifact") if result["files"] is not None else "no artifacts"
-    return f"The backup is {result['path']}: the database and {files}."
+    return f"The backup is {result['path']}. It contains the database and {files}."
 
 
 def checked(result: Result) -> str:
     if result["clean"]:
-        return "The check found nothing wrong."
+        return "The check found no problems."
     wrong = [f["title"] for f in result["findings"] if f["open"]]
-    return f"Something is wrong: {', '.join(wrong).lower()}."
+    return f"The check found problems: {', '.join(wrong).lower()}."

@@ -107,8 +107,8 @@ def _refuse_a_double(session: Session, run: Run) -> None:
         same = (other.inputs, other.parameters) == (run.inputs, run.parameters)
         if other.id != run.id and same:
             raise HedgerowError(
-                f"Run {other.id} is training just that already; change the recipe, the release "
-                "or the seed."
+                f"Run {other.id} is already training with the same settings. Change the recipe, "
+                "the release or the seed."
             )
 
 
@@ -149,7 +149,7 @@ def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     def wait() -> None:
         context.update(0, 0, WAITING)
 
-    # A study's own trainings take turns with others: each has waited since it was begun.
+    # A study's runs take turns with others: each has waited since the study started.
     since = context.run.started_at if context.run.group else context.run.created_at
     with device_to_oneself(wait, lock=context.settings.training_lock, since=since):
         return _work(context, group)
@@ -197,7 +197,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     base_hash = fingerprint(base)
     check_encoder(base)
     progress = RunProgress(context, measuring=task.measuring_steps)
-    agreed(context.run.id, group)  # the others may begin
+    agreed(context.run.id, group)  # the other processes may begin
     trained = finetune(
         task.data,
         recipe=task.recipe,
@@ -207,12 +207,12 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         group=group,
         keep_checkpoint=True,
     )
-    base_id = _register_base(context, base, base_hash)  # only now: it has been of use
+    base_id = _register_base(context, base, base_hash)  # only now: it was still needed
     result = _result(context, task, trained) | {
         "overlap": [found.facts for found in shared],
         "bundled_overlap": [found.facts for found in bundled],
     }
-    _write_card(context, trained, result)  # measuring may fail, and the model shall have one
+    _write_card(context, trained, result)  # evaluation may fail, and the model needs a card
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
         context.engine,
@@ -225,7 +225,9 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     )
     result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
     _write_card(context, trained, result)
-    checkpoints.remove(context.folder)  # only now: what is cut off while it measures goes on, too
+    checkpoints.remove(
+        context.folder
+    )  # only now: an evaluation that is interrupted can be resumed, too
     return result | {"seconds": round(time.monotonic() - started, 1)}
 
 

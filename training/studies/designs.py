@@ -32,15 +32,15 @@ class Study(StrEnum):
 
 QUESTIONS: Mapping[Study, str] = MappingProxyType(
     {
-        Study.DATA: "What does either half of the data teach? All of it, only negation, only "
-        "hedging, as in the paper's Table 2 and Figure 3.",
-        Study.TRIPLES: "How much data does it take, and what does more of it cost in general "
-        "ability? As in the paper's Figure 2.",
-        Study.TYPES: "What is each variant type good for? All types, then each one left out.",
-        Study.WRITERS: "Are variants by rule as good as those by a language model? As many of "
-        "either, and all of them.",
-        Study.SOURCES: "Are your triples better than those of others, or only more? Equally many "
-        "of each source, as in the paper's Figure 4.",
+        Study.DATA: "What does each half of the data teach? All data, negation only, hedging "
+        "only, as in the paper's Table 2 and Figure 3.",
+        Study.TRIPLES: "How much data is needed, and how much general ability does more data "
+        "cost? As in the paper's Figure 2.",
+        Study.TYPES: "What does each variant type contribute? All types, then each one left out.",
+        Study.WRITERS: "Are rule-based variants as good as those by a language model? Equal "
+        "numbers of each, and all of them.",
+        Study.SOURCES: "Are your triples better than those of others, or just more? Equal "
+        "numbers from each source, as in the paper's Figure 4.",
     }
 )
 """What each answers, and how."""
@@ -92,19 +92,16 @@ SPARE = 1.5
 drawn, some of them large."""
 
 EPOCHS_ALIKE = (
-    "The recipe and the seed are the same throughout, the number of epochs too: as in the paper, "
-    "less data also means fewer steps."
+    "All runs use the same recipe, seed and number of epochs. As in the paper, less data also "
+    "means fewer steps."
 )
 
 NOTHING_HELD = (
-    "Retention is off in all trainings: the paper held nothing in place, and text that holds the "
-    "encoder would hide what hedges alone keep."
+    "Retention is off in all runs: the paper did not use it, and it would hide what hedges "
+    "alone preserve."
 )
 
-ONCE_EACH = (
-    "Each arm is one training: the recipe's mean of several trainings is left out, so that a study "
-    "takes less time."
-)
+ONCE_EACH = "Each arm is a single run without the recipe's weight averaging (soup), to save time."
 
 
 def design(study: Study, data: Composition, base: Recipe) -> Design:
@@ -124,11 +121,11 @@ def _what_is_on(recipe: Recipe) -> str:
     """What besides the release shapes every training."""
     held = f"retention with weight {recipe.retention:g}" if recipe.retention else "no retention"
     mean = (
-        f"interpolation with {recipe.interpolation:g} of the weights"
+        f"interpolation with {recipe.interpolation:g} of the finetuned weights"
         if recipe.interpolation < 1
         else "no interpolation"
     )
-    return f"Every training: loss {recipe.loss!r}, {held}, {mean}."
+    return f"All runs: loss {recipe.loss!r}, {held}, {mean}."
 
 
 def _arm(
@@ -164,25 +161,25 @@ def _checked(arms: list[Arm], told: list[str], *, least: int = 2) -> Design:
     if not able or able[0] is not arms[0]:
         return Design([], told, _too_few(arms[0]))
     if len(able) < least:
-        return Design([], told, f"Too little to compare. {told[-1]}")
+        return Design([], told, f"There is not enough data to compare. {told[-1]}")
     return Design(able, told)
 
 
 def _too_few(arm: Arm) -> str:
     return (
-        f"A batch of {arm.recipe.batch_size} needs as many anchors, and about "
-        f"{_families(arm):,.0f} have what it takes; accept more variants, or lower batch_size."
+        f"A batch of {arm.recipe.batch_size} needs as many anchors, found about "
+        f"{_families(arm):,.0f} usable ones. Accept more variants, or lower batch_size."
     )
 
 
 def _by_data(data: Composition, base: Recipe) -> Design:
     arms = [
         _arm(data, base, "All", data="paper", retention=0.0),
-        _arm(data, base, "Only negation", data="negation", retention=0.0),
-        _arm(data, base, "Only hedging", data="hedging", retention=0.0),
+        _arm(data, base, "Negation only", data="negation", retention=0.0),
+        _arm(data, base, "Hedging only", data="hedging", retention=0.0),
     ]
     told = [
-        "'All' is the paper's four negations and two hedges; other types take no part.",
+        "'All' is the paper's four negations and two hedges. Other types are not used.",
         EPOCHS_ALIKE,
     ]
     found = _checked(arms, [*told, NOTHING_HELD] if base.retention else told)
@@ -193,18 +190,17 @@ def _originals(data: Composition) -> str:
     """Whether the arms are what they are in the paper, which had original sentences (§4)."""
     positive, negative = (data.originals[wanted] for wanted in (ENTAILMENT, CONTRADICTION))
     instead = (
-        "'only negation' takes the negated antonym as the positive, and 'only hedging' other "
-        "anchors as the negatives"
+        "'negation only' uses the negated antonym as the positive, and 'hedging only' uses "
+        "other anchors as negatives"
     )
     if not positive and not negative:
         return (
-            "No anchor came with an original entailment or contradiction, which the paper took: "
-            f"{instead}."
+            "No anchor has an original entailment or contradiction, which the paper used. "
+            f"Instead, {instead}."
         )
     return (
-        f"Of the {data.anchors:,} anchors that are trained on, {positive:,} came with an original "
-        f"entailment and {negative:,} with a contradiction, as in the paper; for the others, "
-        f"{instead}."
+        f"Of the {data.anchors:,} training anchors, {positive:,} have an original entailment and "
+        f"{negative:,} a contradiction, as in the paper. For the others, {instead}."
     )
 
 
@@ -212,7 +208,7 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     whole = data.left_by(base).triples
     most = min(whole, base.max_triples or whole)
     sizes = [size for size in SIZES if size < most]
-    if len(sizes) < 2:  # one point and the whole make no curve
+    if len(sizes) < 2:  # two points are not a curve
         sizes = [round(most * share) for share in SHARES]
     arms = [
         _arm(data, base, f"{size:,} triples", max_triples=size)
@@ -223,15 +219,15 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     full = _arm(data, base, f"{most:,} triples")
     told = [
         EPOCHS_ALIKE,
-        "A smaller draw is a part of each larger one; whole families are drawn, so the numbers "
-        "are met to within one family.",
+        "Smaller samples are subsets of larger ones. They consist of whole families, so the "
+        "numbers are exact to one family.",
     ]
     if not able:
         return Design(
             [],
             told,
-            f"Half of the {most:,} triples fill no batch of {base.batch_size} anchors; accept more "
-            "variants, or lower batch_size.",
+            f"Half of the {most:,} triples do not fill a batch of {base.batch_size} anchors. "
+            "Accept more variants, or lower batch_size.",
         )
     return _checked([full, *reversed(able[-MOST_ARMS:])], told)
 
@@ -245,12 +241,12 @@ def _by_types(data: Composition, base: Recipe) -> Design:
         _arm(data, base, f"Without {label}", types={**base.types, type_id: 0.0})
         for type_id, label in left.items()
     ]
-    # What the recipe's portion of the data has none of changes nothing.
+    # Types that are not in the recipe's portion of the data change nothing.
     arms = [whole, *(arm for arm in without if arm.plan.amounts != whole.plan.amounts)]
     told = [
         EPOCHS_ALIKE,
-        "What is held out keeps all types: a figure tells what is lost without a type, on that "
-        "type as well as on the others.",
+        "The validation split keeps all types, so each metric shows what is lost without a "
+        "type, both on that type and on the others.",
     ]
     return _checked(arms, told)
 
@@ -262,8 +258,8 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
         return Design(
             [],
             [],
-            f"It takes variants by rules and by a language model; release {data.release} has none "
-            f"by {missing}.",
+            f"This study needs variants by rules and by a language model. Release {data.release} "
+            f"has none by {missing}.",
         )
     sides = {"Rules": (RULES,), "Language models": models}
     plans = [_arm(data, base, label, providers=by).plan for label, by in sides.items()]
@@ -274,8 +270,8 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
         _arm(data, base, label, providers=by, max_triples=equal) for label, by in sides.items()
     ]
     told = [
-        f"Rules and language models get equally many triples, about {equal:,}, so that what they "
-        "wrote is compared, not how much; what people wrote is in 'All writers' alone.",
+        f"Rules and language models contribute equal numbers of triples, about {equal:,}, so "
+        "that only quality differs. Variants by people are only in 'All writers'.",
         EPOCHS_ALIKE,
     ]
     return _checked(arms, told, least=len(arms))
@@ -290,8 +286,8 @@ def _by_sources(data: Composition, base: Recipe) -> Design:
         return Design(
             [],
             [],
-            f"It takes triples of two sources; release {data.release} has them of {len(names)}. "
-            "Import triples of others on the Anchors page.",
+            f"This study needs triples from two sources. Release {data.release} has "
+            f"{len(names)}. Import triples from others on the Anchors page.",
         )
     limits = [whole.plan.amounts[name].triples for name in names]
     equal = max(base.batch_size, min(limits, default=0))
@@ -307,8 +303,8 @@ def _by_sources(data: Composition, base: Recipe) -> Design:
         for name in names
     ]
     told = [
-        f"Every source gives equally many triples, about {equal:,}, so that what they are is "
-        "compared, not how many there are.",
+        f"Every source contributes an equal number of triples, about {equal:,}, so that only "
+        "quality differs.",
         EPOCHS_ALIKE,
     ]
     return _checked([whole, *arms], told, least=3)

@@ -78,7 +78,7 @@ def carry_out_members(context: RunContext, *, work: Work) -> dict[int, RunState]
     states = {int(member["run"]): _stored(context, member).state for member in members}
     if RunState.DONE not in states.values():
         last = _stored(context, members[-1])
-        raise HedgerowError(f"None of the {len(members)} trainings has succeeded: {last.message}")
+        raise HedgerowError(f"None of the {len(members)} runs succeeded: {last.message}")
     return states
 
 
@@ -107,7 +107,7 @@ def _carry_out(context: RunContext, members: Members, place: int, work: Work) ->
     member, progress = members[place], MemberProgress(context, members, place)
     progress(0, 0, "Starting.")
     while (found := _stored(context, member)).state == RunState.RUNNING:
-        progress(0, 0, f"Another process is at run {found.id}.")
+        progress(0, 0, f"Another process is working on run {found.id}.")
         context.check()
         time.sleep(HEARTBEAT_SECONDS)
 
@@ -116,7 +116,7 @@ def _carry_out(context: RunContext, members: Members, place: int, work: Work) ->
         return work(own)
 
     if found.state in (RunState.QUEUED, RunState.INTERRUPTED):
-        with suppress(HedgerowError):  # what was wrong with it is in its row and its log
+        with suppress(HedgerowError):  # its row and its log have the details
             execute(context.engine, context.settings, member["run"], {found.kind: train}, context)
         free_memory()
     context.check()

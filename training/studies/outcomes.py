@@ -42,8 +42,8 @@ _TABLE = "hedgetriple_table_2"
 _PAPER_BASE = "MPNet"
 _PAPER_ARMS = {
     "All": "HedgeMPNet",
-    "Only negation": "Only negation",
-    "Only hedging": "Only hedging",
+    "Negation only": "Only negation",
+    "Hedging only": "Only hedging",
 }
 """What a study calls a training → what the table does."""
 
@@ -86,7 +86,7 @@ class Against(StrEnum):
     """What the trainings of a study are compared with."""
 
     BASE = "base encoder"
-    FULL = "training on all"
+    FULL = "run on all data"
 
 
 class DifferenceRow(NamedTuple):

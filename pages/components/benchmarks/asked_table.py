@@ -1,4 +1,4 @@
-"""How language models answered: their preference for a place, and missing answers."""
+"""How language models answered: position bias and missing answers."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,15 @@ from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.results.queries import Scored
 
 _HELP = {
-    "Answers 1 (%)": "Share of the answers that name the first place. Each text is shown in each "
-    "place, so that 50 of two places, or 33 of three, shows no preference for the first.",
-    "Changed (%)": "Share of the questions whose chosen text changes with the order.",
-    "Unanswered": "Items without a usable answer. They are not right, and are counted apart from "
-    "wrong ones.",
+    "Answers 1 (%)": "Share of answers that choose the first position. Each text is shown in "
+    "each position, so 50 of two positions, or 33 of three, means no position bias.",
+    "Changed (%)": "Share of questions whose chosen text changes with the order.",
+    "Unanswered": "Items without a usable answer. They count neither as right nor as wrong.",
 }
 
 
 def draw(rows: Sequence[Scored]) -> None:
-    """A line for each result of a model that was asked with prompts; nothing without any."""
+    """One row per result of a prompted model; nothing without any."""
     asked = [row for row in rows if row.asked]
     if not asked:
         return

@@ -1,4 +1,4 @@
-"""Choosing benchmarks and the files, releases or data sets that their items come from."""
+"""Choosing benchmarks and their data: files, releases or data sets."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ _PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
 
 
 def choose() -> list[DataChoice]:
-    """Draw the benchmarks; gives those that are ticked and have data."""
+    """Draw the benchmarks; returns those that are ticked and have data."""
     found: list[DataChoice] = []
     plug_ins = installed_plug_ins()
     for number, problem in enumerate(plug_ins.problems):
@@ -64,27 +64,27 @@ def _own() -> list[DataChoice]:
     numbers = _releases()
     if not numbers:
         st.text("There is no release yet.")
-        st.page_link("pages/release.py", label="Make a release")
+        st.page_link("pages/release.py", label="Create a release")
         return []
     row = st.container(horizontal=True)
     number = row.selectbox("Release", numbers, key="bench-release", persist_state="session")
     split = row.selectbox(
-        "Part",
+        "Split",
         [Split.TEST.value, Split.VALIDATION.value, Split.TRAIN.value],
         key="bench-split",
         persist_state="session",
-        help="A model trained on the release has seen its train split.",
+        help="A model trained on this release has seen its train split.",
     )
     return [DataChoice(benchmark=Hedgerow.id, release=number, split=Split(split))]
 
 
 def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
-    """A kept file, or the model hub."""
+    """A stored file, or the model hub."""
     kept = kept_data(open_project.settings().data_folder, kind.id)
     names = data_names(kind, kept)
     choice: list[DataChoice] = []
     if names:
-        number = len(kept)  # a new widget where a file was added, which then comes first
+        number = len(kept)  # a new widget after a file was added, so that this file comes first
         name = st.selectbox("Data", list(names), key=f"bench-data-{kind.id}-{number}")
         choice = [names[name]]
     else:
@@ -118,7 +118,7 @@ def _expected(kind: type[Benchmark[Any]]) -> str:
 
 
 def _keep(name: str, key: str, both: bool) -> None:
-    """Store what was uploaded; a wrong file is refused and nothing is kept of it."""
+    """Store an uploaded file; an invalid one is refused and nothing is stored."""
     uploaded = st.session_state.get(key)
     files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded else []
     if not files or (both and len(files) < 2):
@@ -126,4 +126,4 @@ def _keep(name: str, key: str, both: bool) -> None:
     with error_messages.kept_for(f"{_PROBLEM}-{name}"):
         content = {file.name: file.getvalue() for file in files}
         keep_data(open_project.settings().data_folder, name, content)
-    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # an empty box again
+    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # empties the box

@@ -1,4 +1,4 @@
-"""Choosing tasks of general ability: of mteb's for encoders, of lm_eval's for language models."""
+"""Choosing tasks for general ability: mteb for encoders, lm_eval for language models."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,16 +26,16 @@ SUITE_TIMES: dict[str, str] = {
     "lite": "hours",
     "full": "days",
 }
-"""With a small encoder on two cores, from the shortest on."""
+"""With a small encoder on two CPU cores, shortest first."""
 
 
 class General(NamedTuple):
-    """What is chosen.
+    """The chosen tasks.
 
     Attributes:
-        tasks: single ones of mteb's, those of the suites left out.
-        language_tasks: of lm_eval's.
-        tasks_folder: with those that are one's own; '' for none.
+        tasks: single mteb tasks that are not in a chosen suite.
+        language_tasks: lm_eval tasks.
+        tasks_folder: folder with the user's own tasks; '' for none.
     """
 
     suites: tuple[str, ...]
@@ -50,12 +50,12 @@ class General(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Different tasks of mteb's in all."""
+        """Number of different mteb tasks."""
         return len({task for name in self.suites for task in SUITES[name]} | set(self.tasks))
 
     @property
     def takes(self) -> str:
-        """How long the suites take, as far as that can be said before: the longest counts."""
+        """A rough duration of the suites: that of the longest."""
         return next(
             (SUITE_TIMES[name] for name in reversed(SUITE_TIMES) if name in self.suites), ""
         )
@@ -69,10 +69,10 @@ def choose() -> General:
 
 
 def _of_encoders() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Suites of mteb's and single tasks."""
+    """mteb suites and single tasks."""
     st.text(
-        "For encoders: tasks of the Massive Text Embedding Benchmark (English) by the mteb "
-        "package; their data come from the model hub, or from its cache."
+        "For encoders: English tasks of the Massive Text Embedding Benchmark (mteb). Their data "
+        "comes from the model hub or its local cache."
     )
     with st.container(horizontal=True, key="bench-general-fields"):
         suites: list[str] = st.multiselect(
@@ -85,26 +85,26 @@ def _of_encoders() -> tuple[tuple[str, ...], tuple[str, ...]]:
             accept_new_options=True,
             persist_state="session",
             placeholder="None",
-            help="Single tasks of these suites, or any other of mteb's for English: type its name, "
-            "as mteb writes it, and press Enter.",
+            help="Single tasks of these suites. For any other English mteb task, type its exact "
+            "name and press Enter.",
         )
     for name in suites:
         st.text(
-            f"{name}: {len(SUITES[name])} tasks, {SUITE_NOTES[name]}; takes {SUITE_TIMES[name]} "
-            "with a small encoder on two cores."
+            f"{name}: {len(SUITES[name])} tasks, {SUITE_NOTES[name]}. Takes {SUITE_TIMES[name]} "
+            "with a small encoder on two CPU cores."
         )
     tasks = list(dict.fromkeys(name.strip() for name in typed if name.strip()))
     held = [name for name in tasks if any(name in SUITES[suite] for suite in suites)]
     if held:
-        st.text(f"{', '.join(held)}: in a chosen suite already; measured once.")
+        st.text(f"Already in a chosen suite, so run only once: {', '.join(held)}.")
     return tuple(suites), tuple(name for name in tasks if name not in held)
 
 
 def _of_language_models() -> tuple[tuple[str, ...], str]:
-    """Tasks of lm_eval's, and the folder with one's own."""
+    """lm_eval tasks, and the folder with the user's own tasks."""
     st.text(
-        "For language models with their files here or on the model hub: the tasks of HedgeTriple's "
-        "Table 3 by lm-evaluation-harness, or tasks of your own."
+        "For language models with local files or on the model hub: the tasks of HedgeTriple's "
+        "Table 3 with lm-evaluation-harness, or your own tasks."
     )
     try:
         require_harness()
@@ -125,7 +125,7 @@ def _of_language_models() -> tuple[tuple[str, ...], str]:
             key="bench-tasks-folder",
             placeholder="None",
             persist_state="session",
-            help="YAML files as lm-evaluation-harness reads them, without Python code.",
+            help="YAML task files for lm-evaluation-harness, without Python code.",
         ).strip()
     for name in chosen:
         st.text(f"{KNOWN[name].title}: {KNOWN[name].items:,} {KNOWN[name].holds}.")
@@ -136,7 +136,7 @@ def _of_language_models() -> tuple[tuple[str, ...], str]:
 
 
 def _own(folder: Path) -> list[str]:
-    """Tasks of a folder; what is wrong with it is told."""
+    """The tasks of a folder; shows a message if the folder is not usable."""
     try:
         names = own_names(folder)
     except HedgerowError as error:

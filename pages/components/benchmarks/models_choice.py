@@ -1,4 +1,4 @@
-"""Choosing the models that benchmarks are run with."""
+"""Choosing the models to benchmark."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,24 +16,23 @@ from training.benchmarks.scorers.interface import Prompts
 from training.llm.finetuned_folders import finetuned_folders
 from training.models.known import model_choice as known_models
 
-AS_ITS_FILES_SAY = "as its files say"
+AS_ITS_FILES_SAY = "as in its files"
 
 _KEY = "bench"
 
 _HELP = (
-    "Models of this project, or any others: type the folder of a sentence-transformers model, or "
-    "its name on the model hub, and press Enter. A language model's folder, or that of its LoRA "
-    "adapter, works as well. Of DPR, type QUESTION_MODEL+CONTEXT_MODEL."
+    "Choose models of this project. For any other, type the folder of a sentence-transformers "
+    "model or its name on the model hub and press Enter. The folder of a language model or its "
+    "LoRA adapter works, too. For DPR, type QUESTION_MODEL+CONTEXT_MODEL."
 )
 
 _PROMPT_HELP = (
-    "Put before each {0} of NevIR and ExcluIR, in place of the model's own prompt. Leave it empty "
-    "for the model's own."
+    "Text before each {0} of NevIR and ExcluIR. Leave it empty to use the model's own prompt."
 )
 
 
 class ChosenModels(NamedTuple):
-    """The values of a `ModelChoice` for each model, and the caps of a chat model."""
+    """The values of a `ModelChoice` for each model, and the spending limits of a chat model."""
 
     models: list[dict[str, Any]]
     budget: Budget
@@ -60,7 +59,7 @@ def choose() -> ChosenModels:
     found = _with_details(chosen, [key for key, kind in scorers.items() if kind.takes != "nothing"])
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-others"):
         baselines = st.pills(
-            "To compare with",
+            "Baselines",
             [key for key, kind in scorers.items() if kind.takes == "nothing"],
             format_func=lambda key: plain(BASELINES.get(key, key)),
             selection_mode="multi",
@@ -71,7 +70,7 @@ def choose() -> ChosenModels:
             "A chat model",
             key=f"{_KEY}-chat",
             persist_state="session",
-            help="Asked with the prompts of HedgeTriple; in mteb's tasks it takes no part.",
+            help="Uses the prompts of HedgeTriple. Chat models can't run mteb tasks.",
         )
     found += [{"architecture": name} for name in baselines]
     if not with_chat:
@@ -81,13 +80,13 @@ def choose() -> ChosenModels:
 
 
 def _with_details(names: Sequence[str], architectures: Sequence[str]) -> list[dict[str, Any]]:
-    """The models, each with what it is built like and its prompts, where its files don't decide."""
+    """The models, each with its architecture and prompts if they differ from its files."""
     if not names:
         return []
     with st.expander("Architectures and prompts", icon=":material/account_tree:"):
         st.text(
-            "Needed only to use a plain transformer as SPLADE, for an architecture that a plug-in "
-            "adds, or to try other prompts than a model's own."
+            "You need these only to use a plain transformer as SPLADE, to use an architecture "
+            "from a plug-in, or to try other prompts than a model's own."
         )
         return [_with_detail(name, architectures) for name in names]
 
@@ -129,23 +128,23 @@ def _chat() -> ChosenModels:
     with st.container(border=True, key="bench-chat-model"):
         values = model_choice.model()
         tokens = st.number_input(
-            "Longest answer (tokens)",
+            "Maximum answer length (tokens)",
             16,
             32_000,
             500,
             100,
             key=f"{_KEY}-tokens",
             persist_state="session",
-            help="A model that thinks aloud first needs thousands.",
+            help="A reasoning model needs thousands.",
         )
         provider_key.draw(values["base_url"], place="-bench")
         price = run_cost.price(values["model"]) if values["model"] else Price()
         budget = run_cost.budget()
     if not values["model"]:
-        st.text("Name the chat model, or leave it out.")
+        st.text("Enter the name of the chat model, or remove it.")
         return ChosenModels([], budget)
     if provider_key.lacks(values["base_url"]):
-        st.text("OpenAI needs a key: type one in, or name another address.")
+        st.text("OpenAI needs a key. Enter one, or enter another address.")
         return ChosenModels([], budget)
     model = {
         "name": values["model"],

@@ -1,4 +1,4 @@
-"""What the benchmarks page says of benchmarks, outcomes and breakdowns."""
+"""Labels and explanations of benchmarks, outcomes and breakdowns."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from training.benchmarks.tasks.own_families import LEVELS, NEGATIVE, POSITIVE, R
 from training.benchmarks.tasks.semantoneg import CHANGES, SemAntoNeg
 
 SECTION = "step"
-"""Key of the choice of a section, and its name in the address."""
+"""Key of the section choice, and its name in the URL."""
 
 RUN, SCORES, ITEMS, OVERLAP, PROMPTS = SECTIONS = (
     "Run",
@@ -27,7 +27,7 @@ RIGHT_OUTCOME: Mapping[str, str] = {
     SemAntoNeg.id: CHANGES[-1],
     Hedgerow.id: RIGHT,
 }
-"""The outcome that counts, where items are right or wrong."""
+"""The outcome that counts as correct."""
 
 _OUTCOMES: Mapping[str, str] = {
     "antonym": "picks the antonym",
@@ -38,27 +38,27 @@ _OUTCOMES: Mapping[str, str] = {
 SAID: Mapping[str, str] = {
     NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. "
     "Otherwise both prefer the same document: the one with more negation, or the other one.",
-    ExcluIR.id: "Right rank: the document that is asked for scores higher than the excluded one.",
-    SemAntoNeg.id: "Which candidate the model finds nearest: with the antonym changed, with the "
-    "negation changed, or with both, which alone says the same as the input.",
-    Hedgerow.id: "Right: every hedge and paraphrase of the anchor is nearer to it than every "
+    ExcluIR.id: "Right rank: the requested document scores higher than the excluded one.",
+    SemAntoNeg.id: "The candidate that the model ranks closest: with the antonym changed, the "
+    "negation changed, or both. Only the last one is a paraphrase of the input.",
+    Hedgerow.id: "Right: every hedge and paraphrase of the anchor is closer to it than every "
     "negation.",
-    Cannot.id: "Where the model has the pairs among all of them, by what people say of them. Pairs "
-    "with a negated sentence should come last.",
-    M3Counterfactual.id: "Where the model has originals beside their negation (−1), “there is no "
-    "evidence” (0), and a hedge (1), among all pairs. They should rise in this order.",
+    Cannot.id: "Where the model ranks the pairs, by human judgement. Pairs with a negated "
+    "sentence should come last.",
+    M3Counterfactual.id: "Where the model ranks pairs of an original and its negation (−1), "
+    "“there is no evidence” (0), or a hedge (1). The ranks should rise in this order.",
 }
 
 BREAKDOWNS: Mapping[str, str] = {
-    "edit": "By how the passage was edited",
+    "edit": "By edit of the passage",
     "antonyms": "By antonyms",
     POSITIVE: "Hedges and paraphrases: each type against all negations",
     NEGATIVE: "Negations: each type against all hedges and paraphrases",
-    LEVELS: "Unsupported: all of an anchor's lie between positives and negations",
+    LEVELS: "Unsupported: all of an anchor's are between its positives and negations",
 }
-"""What a breakdown shows; two types against each other are a heat map."""
+"""Title of a breakdown; two types against each other are a heat map."""
 
 
 def outcome(name: str) -> str:
-    """An outcome, as a chart or a list says it."""
+    """The label of an outcome."""
     return _OUTCOMES.get(name, name)

@@ -18,13 +18,13 @@ from training.benchmarks.results.objectives import (
 )
 
 ROW = 56
-"""Pixels of a group."""
+"""Height in pixels of a group."""
 
 AROUND = 80
-"""Pixels of the axis and the legend."""
+"""Height in pixels of the axis and the legend."""
 
 LONGEST_LABEL = 150
-"""Pixels of a model's name next to its point."""
+"""Width in pixels of a model's name next to its point."""
 
 
 def draw(
@@ -34,11 +34,11 @@ def draw(
     chance: float,
     dark: bool,
 ) -> alt.LayerChart:
-    """A row a group: its middle half, its mean, each published model, and the measured ones.
+    """One row per group: its middle half, its mean, each published model, and the measured ones.
 
     Args:
-        models: published and measured; published ones of other objectives are left out.
-        chance: points of a model that guesses.
+        models: published and measured; published models without an objective are left out.
+        chance: score of random guessing, in points.
     """
     colours = palette(dark=dark)
     shown = [model for model in models if not model.published or model.objective != OTHER]

@@ -1,4 +1,4 @@
-"""SemAntoNeg by training objective: the paper's Figure 1, with one's own models marked."""
+"""SemAntoNeg by training objective: the paper's Figure 1, with the user's models marked."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,7 +23,7 @@ from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 
 def draw(rows: Sequence[Scored]) -> None:
-    """The figure, its groups as a table, and all models; nothing where none is measured."""
+    """The figure, its groups as a table, and all models; nothing if no model is measured."""
     own = measured_accuracies(rows)
     if not own:
         return
@@ -36,12 +36,12 @@ def draw(rows: Sequence[Scored]) -> None:
         alt_text="Accuracy on SemAntoNeg by training objective, published and measured models",
     )
     st.caption(
-        "The paper's Figure 1, from its Table 8: a thin line is a published model, the bar the "
-        "middle half of its group, the thick line its mean, the dashed line chance. Diamonds are "
-        f"your own measured models; those whose name says no objective are under “{OTHER}”. The "
-        "objective is read off the name, as in the paper; a model that is published under two "
-        f"names counts twice. Published accuracies are over {SemAntoNeg.published_items:,} items, "
-        f"yours over {own[0].n:,}."
+        "The paper's Figure 1, from its Table 8. Thin line: a published model. Bar: the middle "
+        "half of the group. Thick line: its mean. Dashed line: chance. Diamonds: models that "
+        "you measured. As in the paper, the objective is taken from the model's name; names "
+        f"without one are under “{OTHER}”, and a model that is published under two names counts "
+        f"twice. Published accuracies are over {SemAntoNeg.published_items:,} items, yours over "
+        f"{own[0].n:,}."
     )
     head = [name.capitalize() for name in GROUP_HEAD]
     lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]

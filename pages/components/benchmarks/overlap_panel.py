@@ -1,4 +1,4 @@
-"""Contamination: how much of each benchmark's text a release has in it."""
+"""Contamination: how much of each benchmark's text is in a release."""
 
 import streamlit as st
 
@@ -10,20 +10,20 @@ from pages.components.shared.shell.count_cache import follow_making
 from training.benchmarks.contamination import known
 
 LONGEST = 20
-"""Words of a run; longer ones are all but whole sentences."""
+"""Range of words in a row; more would be nearly whole sentences."""
 
 
 def show() -> None:
-    """The release, how many words in a row count, the figures, and the texts."""
+    """The release, the number of words in a row, the numbers, and the texts."""
     numbers = open_project.ask(release_numbers)
     if not numbers:
-        st.text("There is no release yet whose texts could be compared with benchmarks.")
-        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+        st.text("There is no release to compare with benchmarks yet.")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
         return
     if not known(open_project.settings().data_folder):
         st.text(
-            "No benchmark's texts are known here yet. Add a file under Run; it need not be run to "
-            "be compared."
+            "There is no benchmark data yet. Add a file under Run. You don't have to run the "
+            "benchmark."
         )
         return
     _compare(numbers)
@@ -39,21 +39,20 @@ def _compare(numbers: list[int]) -> None:
             SHORTEST,
             key="overlap-n",
             bind="query-params",
-            help="An item overlaps if one of its texts shares so many words in a row with a text "
-            "of the release. Case and punctuation do not count. Fewer than five are phrases that "
-            "any two texts share.",
+            help="An item overlaps if one of its texts shares this many words in a row with a "
+            "text of the release. Case and punctuation are ignored. Unrelated texts often share "
+            "fewer than five words in a row.",
         )
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release, n=int(n))
     if found is None:
-        follow_making("Comparing. In a large release this takes some seconds …")
+        follow_making("Comparing … This takes several seconds for a large release.")
         return
     chosen = overlap_found.table(found)
     st.caption(
-        "The texts of the release, anchors and variants of all splits, beside those of every "
-        "benchmark file that is kept with this project. Scores on items that a model was trained "
-        "on say little about it. The tasks of mteb are not compared. Select a row to see its texts "
-        "alone."
+        "Compares the release (anchors and variants of all splits) with every benchmark file in "
+        "this project. A model's scores on items that it was trained on say little. mteb tasks "
+        "are not compared. Select a row to see only its texts."
     )
     overlap_found.by_field(chosen)
     overlap_found.examples(chosen, key="all")

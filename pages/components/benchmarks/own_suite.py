@@ -1,4 +1,4 @@
-"""A suite in SemAntoNeg's manner of one's own sentences: made, read over, and kept as its data."""
+"""A suite like SemAntoNeg from the user's own sentences: create, proofread and store it."""
 
 from typing import Any
 
@@ -15,55 +15,55 @@ from training.benchmarks.tasks.suites import lines_of, of_release, written, writ
 from training.evaluation.semantoneg_questions import Forms
 
 LONGEST = 200_000
-"""Characters of sentences that can be typed in; a longer list is for the command line."""
+"""Most characters that can be typed in; use the command line for a longer list."""
 
 _TEXT, _BUILT, _MADE = "bench-suite-text", "bench-suite-built", "bench-suite-made"
 
 
 def draw(problem: str) -> None:
-    """Of the newest release, or of sentences that are typed in.
+    """A suite from the newest release, or from typed sentences.
 
     Args:
-        problem: where what goes wrong is told.
+        problem: key of the place that shows errors.
     """
-    with st.expander("Make a suite of your own sentences", icon=":material/edit_note:"):
+    with st.expander("Create a suite from your own sentences", icon=":material/edit_note:"):
         _of_release(problem)
         _of_sentences(problem)
 
 
 def _of_release(problem: str) -> None:
-    """The same questions about one's own anchors, where a release has all four forms of some."""
+    """The same questions about the release's anchors that have all four forms."""
     numbers = open_project.ask(release_numbers)
     if numbers:
         st.button(
-            f"Make one of release {numbers[0]}",
+            f"Create from release {numbers[0]}",
             key="bench-suite",
             on_click=_keep_release,
             args=(numbers[0], problem),
-            help="In SemAntoNeg's manner, of the test split: anchors with a "
-            "negation, an opposite, and both at once. A file with the columns "
-            f"{', '.join(Forms._fields)} makes one, too.",
+            help="A suite like SemAntoNeg from the test split: anchors with a negation, an "
+            "antonym, and a negated antonym. You can also upload a file with the columns "
+            f"{', '.join(Forms._fields)}.",
         )
 
 
 def _of_sentences(problem: str) -> None:
     st.text_area(
-        "Sentences with “not” before an adjective, one a line",
+        "Sentences with “not” before an adjective, one per line",
         key=_TEXT,
         max_chars=LONGEST,
         placeholder="The soup is not hot.",
-        help="Made as SemAntoNeg was: without the negator, with the adjective's antonym out of "
-        "WordNet, and both. A line with two sentences and a tab between them is a paraphrase pair, "
-        "of which one sentence must be negated.",
+        help="Builds the same forms as SemAntoNeg: without the negator, with the adjective's "
+        "antonym from WordNet, and both. A line with two tab-separated sentences is a "
+        "paraphrase pair, of which one must be negated.",
     )
-    st.button("Make the forms", key="bench-suite-turn", on_click=_turn, args=(problem,))
+    st.button("Create forms", key="bench-suite-turn", on_click=_turn, args=(problem,))
 
 
 def read_over(problem: str) -> None:
-    """The forms that were made, to correct and to use, and what gave none; else nothing.
+    """The forms to proofread and use, and the sentences without forms; nothing before they exist.
 
     Args:
-        problem: where what goes wrong is told.
+        problem: key of the place that shows errors.
     """
     built: Built | None = st.session_state.get(_BUILT)
     if built is not None:
@@ -74,8 +74,7 @@ def read_over(problem: str) -> None:
 def _forms(built: Built, problem: str) -> None:
     st.header("The forms of your sentences", anchor=False)
     st.caption(
-        "Read them before you use them: an antonym may not fit its sentence. Correct a cell, or "
-        "delete a row."
+        "Proofread the forms: an antonym may not fit its sentence. Correct cells or delete rows."
     )
     edited = st.data_editor(
         pd.DataFrame(built.forms, columns=list(Forms._fields)),
@@ -91,7 +90,7 @@ def _forms(built: Built, problem: str) -> None:
         args=(edited, problem),
     )
     if built.unturned:
-        st.text(f"{counted(len(built.unturned), 'sentence')} could not be turned:")
+        st.text(f"No forms for {counted(len(built.unturned), 'sentence')}:")
         st.dataframe(
             [{"Sentence": one.sentence, "Reason": one.told} for one in built.unturned],
             hide_index=True,
@@ -104,7 +103,7 @@ def _turn(problem: str) -> None:
     with error_messages.kept_for(problem):
         built = at_least_one_turned(build(lines_of(str(st.session_state.get(_TEXT, "")))))
         st.session_state[_BUILT] = built
-        st.session_state[_MADE] = st.session_state.get(_MADE, 0) + 1  # a table of its own
+        st.session_state[_MADE] = st.session_state.get(_MADE, 0) + 1  # a new table
 
 
 def _keep_release(number: int, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""Whether two models differ on the same items."""
+"""Paired test of two models on the same items."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,11 +21,11 @@ _TESTS = {
 def draw(
     rows: Sequence[Scored], titles: Mapping[str, str], trained_from: Mapping[ModelKey, ModelKey]
 ) -> None:
-    """Choose a column and two models of it; say how they differ.
+    """Choose a column and two of its models, and test their difference.
 
     Args:
-        titles: of the columns, by their keys.
-        trained_from: as ``bases`` gives it; such two are proposed.
+        titles: column titles by key.
+        trained_from: as returned by ``bases``; such a pair is the default.
     """
     keys = [key for key in titles if len(_measured(rows, key)) > 1]
     if not keys:
@@ -44,7 +44,7 @@ def draw(
         st.text("Choose two different models.")
         return
     try:
-        with st.spinner("Testing."):
+        with st.spinner("Testing …"):
             found = paired(open_project.settings().data_folder, models[first], models[second])
     except HedgerowError as error:
         error_messages.show(str(error), key="bench-paired")
@@ -55,7 +55,7 @@ def draw(
 def _proposed(
     models: Mapping[str, Scored], trained_from: Mapping[ModelKey, ModelKey]
 ) -> tuple[int, int]:
-    """The places of a base model and of what was trained from it; else of the two newest."""
+    """The indices of a base model and a model trained from it, or else of the two newest."""
     keys = [row.model_key for row in models.values()]
     for at, key in enumerate(keys):
         if trained_from.get(key) in keys:
@@ -64,16 +64,16 @@ def _proposed(
 
 
 def _measured(rows: Sequence[Scored], column: str) -> list[Scored]:
-    """The results of a column whose items are kept."""
+    """The results of a column whose items are stored."""
     return [row for row in by_column(rows, column).values() if row.file]
 
 
 def _in_words(found: PairedTest, first: str, second: str) -> str:
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    sure = "more than chance gives" if found.p < SURE else "no more than chance may give"
+    sure = "statistically significant" if found.p < SURE else "not statistically significant"
     difference = f"{found.difference:+.1f}".replace("-", "−")
     said = (
-        f"{second}: {difference} points against {first}, {sure} ({p}, two-sided "
+        f"{second}: {difference} points compared with {first}, {sure} ({p}, two-sided "
         f"{_TESTS[found.test]})."
     )
     if found.better is not None and found.worse is not None:

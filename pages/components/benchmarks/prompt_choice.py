@@ -1,4 +1,4 @@
-"""Choosing the versions of the prompts that language models are asked with."""
+"""Choosing prompt versions for language models."""
 
 import streamlit as st
 
@@ -7,11 +7,11 @@ from pages.components.benchmarks.prompts_section import LABELS
 from pages.components.shared.shell import open_project
 
 NEWEST = 0
-"""In place of a version; None would not be kept from one section to another."""
+"""Used for "newest"; None would not be kept between sections."""
 
 
 def choose() -> dict[str, int]:
-    """Draw the boxes; gives the versions other than the newest, by prompt."""
+    """Draw the boxes; returns the versions other than the newest, by prompt."""
     with st.expander("Prompts for language models", icon=":material/chat:"):
         st.text(
             "For chat models, and for language models on this machine. Read and edit the prompts "

@@ -1,4 +1,4 @@
-"""The prompts that language models are measured with: read, filled in, edited as a copy."""
+"""The prompts for language models: read them, see an example, edit a copy."""
 
 import streamlit as st
 
@@ -16,9 +16,9 @@ LABELS: dict[PromptName, str] = {
     "paraphrase_choice": "Three sentences",
 }
 ASKED: dict[MeasuringName, str] = {
-    "relevance": "NevIR and ExcluIR: the model chooses a document. Both orders are asked.",
+    "relevance": "NevIR and ExcluIR: the model chooses a document. Both orders are tried.",
     "similarity": "CANNOT, M3-Counterfactual and Hedgerow: the model gives a number.",
-    "paraphrase_choice": "SemAntoNeg: the model chooses a sentence. Three orders are asked.",
+    "paraphrase_choice": "SemAntoNeg: the model chooses a sentence. Three orders are tried.",
 }
 _SHOWN: dict[MeasuringName, tuple[str, tuple[str, ...]]] = {
     "relevance": (
@@ -35,10 +35,10 @@ _PLACE = "bench"
 
 
 def draw() -> None:
-    """Choose a version; read it, see it filled in, edit a copy."""
+    """Choose a version, read it, see an example, edit a copy."""
     st.text(
-        "Chat models, and language models on this machine, are asked with these prompts. Results "
-        "of different prompts have lines of their own."
+        "Chat models and local language models get these prompts. Results with different "
+        "prompts are in separate rows."
     )
     chosen_name, chosen = prompt_editor.choose(LABELS, place=_PLACE)
     name = next(one for one in MEASURING if one == chosen_name)
@@ -53,7 +53,7 @@ def draw() -> None:
 
 
 def _used(chosen: PromptVersion) -> str:
-    """How many of the newest results are of this version."""
+    """How many of the newest results used this version."""
     own = (chosen.name, chosen.version)
     asked = [row.asked for row in open_project.ask(newest, kind=NEGATION)]
     number = sum((one.get("prompt"), one.get("version")) == own for one in asked)

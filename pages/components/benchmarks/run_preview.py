@@ -1,4 +1,4 @@
-"""What a click on Run will do and take, in words."""
+"""A description of what Run will do and how long it takes."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from pages.components.shared.runs.progress_view import duration
 from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan
 
 LONGEST_NAME = 60
-"""Characters of a model's name in the sentence."""
+"""Most characters of a model's name in the sentence."""
 
 
 def promise(
     plan: BenchmarkPlan, *, benchmarks: int, general: General, budget: Budget, busy: bool
 ) -> str:
-    """What it measures, how long that takes, what it costs."""
+    """What it measures, how long that takes, and what it costs."""
     what = []
     if benchmarks:
         what.append(counted(benchmarks, "benchmark") + _sizes(plan))
@@ -24,14 +24,14 @@ def promise(
         what.append(counted(general.number, "task") + " of mteb" + _takes(general))
     if general.language_tasks:
         what.append(counted(len(general.language_tasks), "task") + " of lm_eval")
-    said = [f"Measures {counted(len(plan.models), 'model')} with {' and '.join(what)}."]
+    said = [f"Runs {counted(len(plan.models), 'model')} on {' and '.join(what)}."]
     if benchmarks:
         said += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
         said += [_asked(model, asked, budget) for model, asked in chats]
-    said.append("Results are stored one by one; you can close the browser meanwhile.")
+    said.append("Results are stored one by one. You can close the browser.")
     if busy:
-        said.append("Waits until the run under way has ended.")
+        said.append("It starts when the current run has ended.")
     return " ".join(filter(None, said))
 
 
@@ -47,23 +47,23 @@ def _sizes(plan: BenchmarkPlan) -> str:
 
 
 def _takes(general: General) -> str:
-    """Single tasks are of any size."""
+    """Single tasks have no time estimate."""
     if not general.takes:
         return ""
-    return f" ({general.takes} with a small encoder on two cores)"
+    return f" ({general.takes} with a small encoder on two CPU cores)"
 
 
 def _unknown(titles: Sequence[str]) -> str:
-    """Benchmarks whose data are not here yet, or not as they should be: the run will say it."""
+    """Benchmarks whose data is missing or unreadable; the run reports the details."""
     names = " and ".join(titles)
-    return f"Not counted, since the data are not here or can't be read: {names}." if names else ""
+    return f"Not included, because the data is missing or can't be read: {names}." if names else ""
 
 
 def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
-    """Of the models that compute here, each for itself where there are several.
+    """The time for models that run locally, separately if there are several.
 
     Args:
-        alone: whether the benchmarks are all that is measured.
+        alone: whether nothing but the benchmarks is measured.
     """
     if not plan.items:
         return ""
@@ -73,7 +73,7 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
     said = []
     total = sum(seconds for _, seconds in timed)
     only = alone and len(plan.models) == 1 and not plan.unknown
-    whole = "That takes" if only else "The benchmarks take"
+    whole = "This takes" if only else "The benchmarks take"
     if len(timed) == 1:
         whose = f" with {_short(timed[0][0].name)}" if len(plan.models) > 1 else ""
         said.append(f"{whole} {duration(total)}{whose}.")
@@ -81,32 +81,32 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
         each = ", ".join(f"{_short(model.name)} {duration(s)}" for model, s in timed)
         said.append(f"{whole} {duration(total)}: {each}.")
     if new:
-        said.append(f"How long {' and '.join(new)} will take is not known before the first run.")
+        said.append(f"There is no time estimate for {' and '.join(new)} before the first run.")
     return " ".join(said)
 
 
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
-    """What a chat model is asked and costs."""
+    """The prompts and the cost of a chat model."""
     tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    said = f"{_short(model.name)} gets {counted(chats.prompts, 'prompt')}, {tokens}"
+    said = f"{_short(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
     if model.seconds:
-        said += f", for {duration(model.seconds)}"
+        said += f", takes {duration(model.seconds)}"
     if chats.cost is None:
         return f"{said}."
     said += f", and costs about {dollars(chats.cost)}"
     if chats.most is not None:
-        said += f" if it answers in a word, {dollars(chats.most)} with answers of full length"
+        said += f" with one-word answers, {dollars(chats.most)} with answers of maximum length"
     worst = chats.cost if chats.most is None else chats.most
     if budget.money is not None and worst > budget.money:
-        sure = "pauses" if chats.cost > budget.money else "pauses if it comes"
-        return f"{said}; the run {sure} at {dollars(budget.money)}."
+        sure = "pauses at" if chats.cost > budget.money else "pauses if it reaches"
+        return f"{said}. The run {sure} {dollars(budget.money)}."
     if budget.calls is not None and chats.prompts > budget.calls:
-        return f"{said}; the run pauses at {budget.calls:,} calls."
+        return f"{said}. The run pauses after {budget.calls:,} calls."
     return f"{said}."
 
 
 def _round(number: float) -> int:
-    """To two digits, as exact as it is."""
+    """Round to two significant digits."""
     digits = len(str(round(number)))
     return int(round(number, min(0, 2 - digits)))
 

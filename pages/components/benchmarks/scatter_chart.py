@@ -13,20 +13,20 @@ from pages.components.shared.charts.palette import palette
 
 SCATTER_HEIGHT = 400
 ROOM = 30
-"""Pixels, and those between the points and the frame, for labels."""
+"""Height in pixels, and space for labels between the points and the frame."""
 
 LONGEST_LABEL = 180
-"""Pixels; a longer name would leave no room for the points in a narrow window."""
+"""Largest width of a name in pixels, to leave space for the points in a narrow window."""
 
 NEAR = (0.12, 0.06)
-"""How near two labels may come, across and up, as parts of the chart's own width and height."""
+"""Smallest distance between two labels, as shares of the chart's width and height."""
 
 
 class Dot(NamedTuple):
     """Negation against general ability, both in points.
 
     Attributes:
-        start: the name of the measured model that it was trained from; '' for none.
+        start: the name of its measured base model; '' for none.
     """
 
     model: str
@@ -37,10 +37,10 @@ class Dot(NamedTuple):
 
 
 def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> alt.LayerChart:
-    """Negation against general ability: what a finetuning won, and what it cost.
+    """Negation against general ability: the gains and costs of finetuning.
 
     Args:
-        negation, general: what the two are, for the axes.
+        negation, general: axis titles.
     """
     colours = palette(dark=dark)
     labels = _labels(dots)
@@ -95,7 +95,7 @@ def _roomy() -> alt.Scale:
 
 
 def _trails(dots: Sequence[Dot]) -> list[dict[str, Any]]:
-    """Both ends of the line from a base model to each that was trained from it."""
+    """Both ends of the lines from base models to the models trained from them."""
     measured = {dot.model: dot for dot in dots if not dot.published}
     return [
         {"trail": dot.model, "general": end.general, "negation": end.negation}
@@ -106,7 +106,7 @@ def _trails(dots: Sequence[Dot]) -> list[dict[str, Any]]:
 
 
 def _labels(dots: Sequence[Dot]) -> list[str]:
-    """A label for each point, measured ones first; '' where it would lie on another one's."""
+    """A label for each point, measured ones first; '' where it would cover another label."""
     spans = [
         max(values) - min(values) or 1.0
         for values in ([dot.general for dot in dots], [dot.negation for dot in dots])

@@ -32,21 +32,21 @@ from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.measured_models import BASELINES
 
 MOST_MODELS = 25
-"""Models in the table unless others are chosen: the newest."""
+"""Most models in the table by default: the newest."""
 
 
 def draw() -> None:
-    """The table, its files, a paired test, the scatter."""
+    """The table, its downloads, a paired test, and the scatter chart."""
     rows, trained_from = open_project.ask(newest_scores)
     if not rows:
         nothing()
         return
-    rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
+    rows.sort(key=lambda row: row.architecture in BASELINES)  # baselines come last
     models = list(dict.fromkeys(row.title for row in rows))
     chosen, with_tasks, more = _options(models, rows)
     shown = [row for row in rows if row.title in chosen]
     if not shown:
-        st.text("Choose the models to show.")
+        st.text("Choose at least one model.")
         return
     found = columns(shown, tasks=with_tasks)
     made = _with_published(lines(shown, trained_from=trained_from))
@@ -59,12 +59,12 @@ def draw() -> None:
 
 
 def nothing() -> None:
-    """What to do where nothing is measured yet."""
-    st.text("Nothing is measured yet; choose models and benchmarks under Run.")
+    """What to do if nothing is measured yet."""
+    st.text("There are no scores yet. Choose models and benchmarks under Run.")
 
 
 def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool, list[str]]:
-    """The models to show, whether with mteb's single tasks, and the columns before the scores."""
+    """The models to show, whether to show single mteb tasks, and the extra columns."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-options"):
         chosen = st.multiselect(
             "Models",
@@ -74,7 +74,7 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
             key=f"bench-shown-{len(models)}",
         )
         tasks = any(row.kind != "negation" and not row.file for row in rows) and st.toggle(
-            "Every task of mteb", key="tasks", bind="query-params"
+            "Show each mteb task", key="tasks", bind="query-params"
         )
     more = st.pills(
         "More columns",
@@ -82,14 +82,14 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
         selection_mode="multi",
         key="bench-details",
         persist_state="session",
-        help="Time and cost are means over the items of the benchmarks that are shown. A model on "
-        "this machine costs nothing that is known here.",
+        help="Time and cost are averages per item over the shown benchmarks. Local models have "
+        "no cost.",
     )
     return chosen, tasks, [title for title in DETAILS if title in more]
 
 
 def _with_published(made: Sequence[Line]) -> list[Line]:
-    """The measured lines, and those of the papers that are chosen, or that are looked for."""
+    """The measured rows, and the published ones that are chosen or searched for."""
     papers = list(dict.fromkeys(paper_of(line) for line in made if line.published))
     if not papers:
         return list(made)
@@ -100,7 +100,8 @@ def _with_published(made: Sequence[Line]) -> list[Line]:
             default=papers[:1],
             selection_mode="multi",
             key="bench-papers",
-            help="What papers print, on their own full data; never ranked with what is measured.",
+            help="Scores from the papers on their full data. They are not ranked with your "
+            "measurements.",
         )
         search = st.text_input(
             "Search published models",
@@ -112,14 +113,14 @@ def _with_published(made: Sequence[Line]) -> list[Line]:
     shown, left_out = shortened(wanted, search=search)
     if left_out and not search.strip():
         st.caption(
-            f"{left_out:,} more published models: search for a name to see them. Shown are those "
-            "that are measured here, too, and those with the highest scores."
+            f"{left_out:,} more published models are hidden; search by name to see them. The "
+            "table shows those that you measured, too, and those with the highest scores."
         )
     return shown
 
 
 def _unseen(rows: Sequence[Scored]) -> None:
-    """The scores of models trained here without what their release taught them of SemAntoNeg."""
+    """SemAntoNeg scores of models trained here, without antonym pairs from their training data."""
     found = open_project.ask(unseen_scores, open_project.settings().data_folder, rows)
     if not found:
         return
@@ -143,19 +144,19 @@ def _unseen(rows: Sequence[Scored]) -> None:
         placeholder="–",
     )
     st.caption(
-        "Unseen: items whose antonym pair is in nothing that the model was trained on, with one "
-        "word in an anchor and the other in a variant of it."
+        "Unseen: items whose antonym pair is not in the model's training data, with one word in "
+        "an anchor and the other in one of its variants."
     )
 
 
 def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
-    """Negation against general ability, of the models that have both."""
-    st.header("What negation cost", anchor=False)
+    """Negation against general ability, for models that have both."""
+    st.header("Negation against general ability", anchor=False)
     general = [column for column in found if column.kind == "general" and not column.benchmark]
     if not general:
         st.text(
-            "With a suite of mteb's tasks or the three tasks of lm_eval measured in full, this "
-            "shows what a model understands of negation against what it is good for elsewhere."
+            "Run a whole mteb suite, or the three lm_eval tasks, to see a chart of negation "
+            "against general ability here."
         )
         return
     negation, title = _negation(found)
@@ -164,7 +165,7 @@ def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
         chosen = st.selectbox("General ability", list(names), key="bench-general-of", width=260)
     dots = _dots(made, negation, names[chosen])
     if not dots:
-        st.text(f"No model has both: {title}, and {chosen}.")
+        st.text(f"No model has scores for both {title} and {chosen}.")
         return
     saved.chart(
         partial(scatter_chart.scatter, dots, negation=title, general=chosen),
@@ -172,22 +173,22 @@ def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
         alt_text="Negation against general ability, by model",
     )
     if any(dot.start for dot in dots):
-        st.caption("A dashed line leads from a model to what was trained from it.")
+        st.caption("A dashed line connects a model with the models trained from it.")
 
 
 def _negation(found: Sequence[ScoreColumn]) -> tuple[list[str], str]:
-    """The negation average; where nobody has all four of it, the mean over what there is."""
+    """The negation average, or, if no model has all four benchmarks, the mean over chosen ones."""
     if any(column.key == NEGATION_COLUMN for column in found):
         return [NEGATION_COLUMN], "negation average"
     names = {column.key: column for column in found if column.kind == "negation"}
     labels = titles(found)
     chosen = st.multiselect(
-        "Negation: the mean of",
+        "Negation: average of",
         list(names),
         default=list(names)[:1],
         format_func=lambda key: labels[key],
         key="bench-negation-of",
-        help=f"The average of {', '.join(NEGATION_AVERAGE)} needs all four.",
+        help=f"The negation average needs all four: {', '.join(NEGATION_AVERAGE)}.",
     )
     return chosen, "mean of " + ", ".join(names[key].title for key in chosen)
 

@@ -1,4 +1,4 @@
-"""Running benchmarks: which models with which, what is under way, and what has ended."""
+"""Running benchmarks: the models and tasks, the runs in progress, and the latest one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ _PROBLEM = "bench_problem"
 
 
 def draw() -> None:
-    """What is at work or has just ended, and the next run."""
+    """The current or latest run, and the form for the next one."""
     runs = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
     for run in active:
@@ -43,7 +43,7 @@ def draw() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run measures; it holds the names of models."""
+    """What a run measures; contains the names of models."""
     request = BenchmarkRequest.model_validate(run.parameters)
     what = [benchmark(choice.benchmark).title for choice in request.benchmarks]
     what += [f"mteb {name}" for name in (*request.suites, *request.tasks)]
@@ -59,12 +59,12 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _ended(run: Run) -> None:
-    """What the newest run came to; where it failed, why, and how it goes on."""
+    """The outcome of the newest run; if it failed, the reason and a button to continue."""
     if run.state == RunState.PAUSED:
         _paused(run)
         return
     if run.state != RunState.DONE:
-        progress_view.stopped(run, again=lambda: _again(run), label="Measure what is missing")
+        progress_view.stopped(run, again=lambda: _again(run), label="Run the missing parts")
         return
     measured = int(run.result.get("measured", 0))
     left_out = [str(name) for name in run.result.get("left_out", ())]
@@ -74,16 +74,16 @@ def _ended(run: Run) -> None:
         results = counted(measured, "result")
         said = f"Run {run.id} is done: {results}; {title(run)}."
         if left_out:
-            said += f" {_few(left_out)} took no part in tasks that they can't do."
+            said += f" Skipped for tasks they can't do: {_few(left_out)}."
         st.text(said, width="stretch")
         st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
 
 
 def _paused(run: Run) -> None:
-    """A run whose caps are reached: what it has, and higher ones with which it goes on."""
+    """A run that reached its limits: its progress, and boxes for higher limits."""
     with st.container(border=True, key=f"bench-paused-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
-        st.text(f"{run.message} Every answer is kept; resuming asks for the rest.")
+        st.text(f"{run.message} All answers are stored. Resuming the run requests only the rest.")
         budget = spending_caps.boxes(run)
         for model in BenchmarkRequest.model_validate(run.parameters).models:
             if model.architecture == CHAT:
@@ -104,7 +104,7 @@ def _to_scores() -> None:
 
 
 def _again(run: Run, budget: Budget | None = None) -> None:
-    """Carry a stopped run out again, with other caps perhaps; a chat model's key goes with it."""
+    """Restart a stopped run, optionally with other limits, and pass the chat model's key."""
     with error_messages.kept_for(_PROBLEM):
         if budget is not None:
             spending_caps.apply(run, budget)
@@ -113,7 +113,7 @@ def _again(run: Run, budget: Budget | None = None) -> None:
 
 
 def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
-    """What the process finds in its environment; there is one chat model at most."""
+    """Environment variables for the process; there is at most one chat model."""
     found: dict[str, str] = {}
     for model in models:
         if model.architecture == CHAT:
@@ -122,7 +122,7 @@ def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
 
 
 def _box(*, busy: bool) -> None:
-    """The choices, what they come to, and the button."""
+    """The choices, a summary, and the button."""
     with st.container(border=True, key="bench-who"):
         st.header("Models", anchor=False)
         models, budget = models_choice.choose()
@@ -157,11 +157,11 @@ def _promise(
     *,
     busy: bool,
 ) -> str:
-    """What the click will do and take, or what is missing."""
+    """What the button will do and how long it takes, or what is missing."""
     if not models:
         return "Choose at least one model."
     if not (data or general.any):
-        return "Tick at least one benchmark, or choose a suite or a task."
+        return "Choose at least one benchmark, suite or task."
     try:
         chosen = [chosen_model(values) for values in models]
         asked_with = chosen_versions(versions)
@@ -180,7 +180,7 @@ def _start(
     budget: Budget,
     versions: Mapping[str, int],
 ) -> None:
-    """Store the run and start its process; a problem is told beside the button."""
+    """Store the run and start its process; a problem is shown next to the button."""
     with error_messages.kept_for(_PROBLEM):
         chosen = tuple(chosen_model(values) for values in models)
         request = BenchmarkRequest(
@@ -193,7 +193,7 @@ def _start(
             budget=budget,
             asked_with=chosen_versions(versions),
         )
-        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+        require_tasks(request.tasks)  # slow; would block other writers in a transaction
         run = open_project.tell(
             request_benchmarks,
             open_project.settings(),

@@ -1,4 +1,4 @@
-"""What the parts of the Compare page share: a model's figures, charts to save, tables of pairs."""
+"""Shared parts of the Compare page: a model's cosines, charts to save, tables of pairs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -12,28 +12,28 @@ from pages.components.shared.charts import plot, save
 COSINE = "%.3f"
 
 Draw = Callable[[bool], alt.Chart | alt.LayerChart]
-"""Draws a chart in the colours of a dark page, or else of a light one."""
+"""Draws a chart in the colours of the dark or the light theme."""
 
 
 class ComparedModel(NamedTuple):
-    """One of the models that are compared, with what it made of the sentences."""
+    """One of the compared models, with its cosines."""
 
     letter: str
     """A or B, as in the page's tables."""
     label: str
     """As in charts."""
     cosines: Any
-    """A list, one cosine a pair of the set; or a matrix, of every two sentences."""
+    """A list with one cosine per pair of the set, or a matrix of all sentences."""
 
 
 def drawn(draw: Draw, *, name: str, alt_text: str) -> None:
-    """A chart and the buttons that save it; both are drawn by the same function."""
+    """A chart and the buttons that save it; the same function draws both."""
     plot.chart(draw(st.context.theme.type == "dark"), alt=alt_text)
     save.buttons(lambda: draw(False), name=name, key=f"save-{name}")
 
 
 def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> None:
-    """Two sentences a row and their cosine under each model."""
+    """One pair of sentences per row, with its cosine under each model."""
     table = [
         {"First": row[0], "Second": row[1]}
         | {side.letter: float(value) for side, value in zip(sides, row[2:], strict=True)}
@@ -44,18 +44,18 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
         column: st.column_config.NumberColumn(format=COSINE, width="small")
         for column in (*(side.letter for side in sides), "Change")
     }
-    with st.expander("As numbers", icon=":material/table:"):
+    with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(table, hide_index=True, column_config=numbers, height=360)
 
 
 def download(
     header: Sequence[str], rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]
 ) -> None:
-    """A button that saves a table: texts, then a cosine for each model."""
+    """A button that downloads a table: texts, then one cosine per model."""
     names = [*header, *(f"cosine, {side.label}" for side in sides)]
     at = len(header)
     st.download_button(
-        "Save the numbers as CSV",
+        "Download CSV",
         lambda: csv_bytes(
             names, [(*row[:at], *(round(float(value), 4) for value in row[at:])) for row in rows]
         ),

@@ -1,4 +1,4 @@
-"""The Compare page's charts: roles of groups in the manner of Figure 1, and heat maps.
+"""The Compare page's charts: roles of groups as in Figure 1, and heat maps.
 
 Texts reach Vega as data, never as expressions; it draws them as plain text.
 """
@@ -30,17 +30,17 @@ ROLE_LABELS = {
 }
 
 VALUE_AT = 1.03
-"""Where a bar's number stands: past every possible cosine."""
+"""Position of a bar's number: beyond every possible cosine."""
 AXIS_END = 1.15
 
 NUMBERED = 12
-"""Sentences up to which every cell of a heat map has its number in it."""
+"""Largest number of sentences with a number in every cell of a heat map."""
 NAMED = 40
-"""Sentences up to which a heat map's rows begin with the sentence; the tooltip always has it."""
+"""Largest number of sentences written next to the rows of a heat map; tooltips always have them."""
 ROW_LABEL = 24
-"""Characters of a sentence beside its row."""
+"""Characters of a sentence next to its row."""
 LEAST_CELL, MOST_CELL, WHOLE = 3, 36, 460
-"""Pixels of a row of a heat map, and about how high all of them are."""
+"""Pixels per row of a heat map, and about the height of all rows."""
 AROUND = 100
 """Pixels for axis, legend and margins."""
 
@@ -59,10 +59,10 @@ class RoleRow(NamedTuple):
 
 
 def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
-    """The mean cosine by role and model as bars, and every group as a thin line.
+    """The mean cosine by role and model as bars, and each group as a thin line.
 
     Args:
-        first: the model that has the colour of 'before'.
+        first: the model that gets the colour of 'before'.
     """
     colours = palette(dark=dark)
     series = list(dict.fromkeys(row.series for row in rows))
@@ -133,9 +133,10 @@ def _means(rows: Sequence[RoleRow]) -> list[dict[str, object]]:
 
 
 def shared_low(matrices: Sequence[np.ndarray]) -> float:
-    """Where the scale of some heat maps begins: a tenth at or below the lowest cosine, at most 0.9.
+    """The start of the heat maps' scale: the multiple of 0.1 at or below the lowest cosine, at most
+    0.9.
 
-    Cosines of sentences on one subject lie close together; from 0 on they would look alike.
+    Cosines of sentences on one topic are close together; on a scale from 0 they would look alike.
     """
     return min(0.9, math.floor(min(float(matrix.min()) for matrix in matrices) * 10) / 10)
 
@@ -147,14 +148,14 @@ def heat_map(
 
     Args:
         matrix: shape (len(sentences), len(sentences)), in [-1, 1].
-        low: where the scale of colours begins; it ends at 1.
+        low: start of the colour scale; it ends at 1.
     """
     colours = list(palette(dark=dark).sequential)
     return _cells(matrix, sentences, bounds=(low, 1.0), colours=colours, title="cosine", dark=dark)
 
 
 def difference(matrix: np.ndarray, sentences: Sequence[str], *, dark: bool) -> alt.LayerChart:
-    """How much the cosine of every two sentences differs: blue where it is higher, orange lower."""
+    """The difference between the models' cosines: blue is higher, orange is lower."""
     most = max(0.1, math.ceil(float(np.abs(matrix).max()) * 10) / 10)
     colours = list(palette(dark=dark).diverging)
     return _cells(
@@ -185,9 +186,9 @@ def _cells(
     ends = np.linspace(*bounds, STEPS).round(3).tolist()
     ink = palette(dark=dark).ink
     base = (
-        # As a frame, since Altair checks other rows one by one, and 40,000 take it half a minute.
+        # As a data frame, because Altair checks other rows one by one: half a minute for 40,000.
         alt.Chart(pd.DataFrame(values))
-        # A sentence is sent once, not with each of its cells.
+        # Each sentence is sent once, not with each of its cells.
         .transform_lookup("row", _texts(texts, ["label", "text"]), as_=["label", "first"])
         .transform_lookup("column", _texts(texts, ["number", "text"]), as_=["number", "second"])
         .encode(
@@ -218,7 +219,7 @@ def _texts(texts: list[dict[str, object]], fields: list[str]) -> alt.LookupData:
 
 
 def _axis(labels: Sequence[str], ink: str) -> alt.Axis:
-    """All labels of a few sentences; of many, about ten."""
+    """All labels of a few sentences, or about ten of many."""
     step = 1 if len(labels) <= NAMED else math.ceil(len(labels) / 10)
     return alt.Axis(
         ticks=False,
@@ -232,14 +233,14 @@ def _axis(labels: Sequence[str], ink: str) -> alt.Axis:
 
 
 def _row_labels(sentences: Sequence[str]) -> list[str]:
-    """A label for each sentence, all different: its number, with the sentence if they are few."""
+    """A unique label for each sentence: its number, with the sentence if there are few."""
     if len(sentences) > NAMED:
         return [str(number) for number in range(1, len(sentences) + 1)]
     return [f"{_shortened(text)}  {number}" for number, text in enumerate(sentences, start=1)]
 
 
 def _shortened(sentence: str) -> str:
-    """Beginning and end of a sentence: those of a minimal pair rarely differ at the beginning."""
+    """Start and end of a sentence: minimal pairs rarely differ at the start."""
     half = ROW_LABEL // 2
     if len(sentence) <= ROW_LABEL:
         return sentence

@@ -1,4 +1,4 @@
-"""Groups of four under two models, in the manner of the paper's Figure 1."""
+"""Groups of four sentences under two models, as in the paper's Figure 1."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,8 @@ from training.evaluation.probe_sets import GROUPS_SET
 from training.evaluation.similarity import AFFIRMED, ROLES, ProbePair, ProbeRow
 
 _TOLD = (
-    "A group is ranked right when its contradicted sentence is less similar to the anchor than "
-    "both others."
+    "A group is ranked correctly when its contradicted sentence is less similar to the anchor "
+    "than the other two."
 )
 
 
@@ -26,7 +26,7 @@ def show_groups(
     groups: Sequence[ProbeGroup],
     sides: Sequence[ComparedModel],
 ) -> None:
-    """How well each model ranks the groups of a set: numbers, the means by role, every group."""
+    """How well each model ranks the groups of a set: numbers, means by role, and every group."""
     if len(groups) == 1:
         st.text(_TOLD)
         _figure(probes, groups[0], sides)
@@ -43,9 +43,9 @@ def show_groups(
         lambda dark: group_charts.roles(rows, dark=dark, first=sides[0].label),
         name="roles",
         alt_text="Mean cosine similarity to the anchor of contradicted, weakened and affirmed "
-        "sentences, by model, with every group as a line",
+        "sentences, by model, with each group as a line",
     )
-    st.caption("Bar and number: the mean. Thin lines: the groups.")
+    st.caption("Bars and numbers: means. Thin lines: single groups.")
     _scores(groups, sides)
     if name == GROUPS_SET:
         _by_kind(groups, sides)
@@ -53,16 +53,16 @@ def show_groups(
 
 
 def _accuracy(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
-    """Ranking accuracy in large, and what it means."""
+    """Ranking accuracy as large numbers, with an explanation."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in sides:
             ranked = score(groups, side.cosines).ranked
-            st.metric(f"Ranked right, model {side.letter}", f"{ranked:.0%}", width=175)
-        st.text(f"{_TOLD} Guessing gets a third of the {len(groups):,} groups right.", width=520)
+            st.metric(f"Ranked correctly, model {side.letter}", f"{ranked:.0%}", width=175)
+        st.text(f"{_TOLD} Chance is a third of the {len(groups):,} groups.", width=520)
 
 
 def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
-    """All that is measured on the groups together, as a table."""
+    """All metrics over the groups, as a table."""
     found = {side.letter: score(groups, side.cosines) for side in sides}
     table = {
         "Contradicted below weakened": [s.below_weakened for s in found.values()],
@@ -70,22 +70,20 @@ def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> Non
         **{f"Mean cosine, {role}": [s.means[role] for s in found.values()] for role in ROLES},
         "Mean margin": [s.margin for s in found.values()],
     }
-    with st.expander("As numbers", icon=":material/table:"):
+    with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(
-            [
-                {"Measured": name} | _told(name, values, list(found))
-                for name, values in table.items()
-            ],
+            [{"Metric": name} | _told(name, values, list(found)) for name, values in table.items()],
             hide_index=True,
         )
         st.caption(
-            "The first two are shares of the groups, a half by chance. Margin: how far the "
-            "contradicted sentence is below the lower of the other two; negative where it is above."
+            "The first two are shares of the groups; chance is a half. Margin: how far the "
+            "contradicted sentence is below the lower of the other two. It is negative if the "
+            "sentence is above."
         )
 
 
 def _told(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str, str]:
-    """The cells of a row of numbers: shares as per cents, cosines with three places."""
+    """The cells of a row: shares as percentages, cosines with three decimals."""
     share = " below " in name
     cells = [f"{value:.0%}" if share else f"{value:.3f}" for value in values]
     row = dict(zip(letters, cells, strict=True))
@@ -96,16 +94,18 @@ def _told(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[st
 
 
 def _by_kind(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
-    """Ranking accuracy by how the bundled groups are made."""
+    """Ranking accuracy by construction of the bundled groups."""
     by_anchor = {group.anchor: group for group in groups}
     kinds: dict[tuple[int, int, str], list[ProbeGroup]] = {}
     for made in bundled_groups():
         for kind in _kinds(made):
             kinds.setdefault(kind, []).append(by_anchor[made.anchor])
-    with st.expander("Ranked right, by how the sentences are made", icon=":material/category:"):
+    with st.expander(
+        "Ranked correctly, by construction of the sentences", icon=":material/category:"
+    ):
         st.dataframe(
             [
-                {"Made by": kind[-1], "Groups": len(kinds[kind])}
+                {"Construction": kind[-1], "Groups": len(kinds[kind])}
                 | {s.letter: f"{score(kinds[kind], s.cosines).ranked:.0%}" for s in sides}
                 for kind in sorted(kinds)
             ],
@@ -114,7 +114,7 @@ def _by_kind(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> No
 
 
 def _kinds(made: BundledGroup) -> list[tuple[int, int, str]]:
-    """How a group's sentences are made: the role's place, the type's place in it, in words."""
+    """How a group's sentences are made: sort keys of the role and the type, and a label."""
     types = (made.negation, "word" if made.cue in HEDGE_CUES["word"] else "phrase")
     kinds = [
         (place, variant_type(type_id).order, f"{role.capitalize()}: {variant_type(type_id).label}")
@@ -132,26 +132,26 @@ def _one_group(
     groups: Sequence[ProbeGroup],
     sides: Sequence[ComparedModel],
 ) -> None:
-    """A table of the groups, and the one that is chosen in the manner of Figure 1."""
+    """A table of the groups, and a chart of the selected one as in Figure 1."""
     margins = {side.letter: [_margin(group, side) for group in groups] for side in sides}
     first, last = margins[sides[0].letter], margins[sides[-1].letter]
     change = [after - before for before, after in zip(first, last, strict=True)]
     key = [-abs(value) for value in change] if len(sides) > 1 else first
     order = sorted(range(len(groups)), key=lambda at: key[at])
-    st.header("Group by group", anchor=False)
+    st.header("Groups", anchor=False)
     topics = {made.anchor: made.topic for made in bundled_groups()}
     table = [
         ({"Topic": topics.get(groups[at].anchor, "")} if name == GROUPS_SET else {})
         | {"Anchor": groups[at].anchor}
         | {f"Margin {letter}": values[at] for letter, values in margins.items()}
         | ({"Change": change[at]} if len(sides) > 1 else {})
-        | {f"Right {letter}": values[at] > 0 for letter, values in margins.items()}
+        | {f"Correct {letter}": values[at] > 0 for letter, values in margins.items()}
         for at in order
     ]
     numbers = {
         f"Margin {letter}": st.column_config.NumberColumn(format=COSINE) for letter in margins
     }
-    # A key of its own for every order: a row that is chosen in one means another in the next.
+    # One key per sort order: the same row number means another group in another order.
     event = st.dataframe(
         table,
         hide_index=True,
@@ -162,8 +162,8 @@ def _one_group(
         selection_mode="single-row",
     )
     st.caption(
-        "Margin: how far the contradicted sentence is below the lower of the other two. "
-        "Choose a row to see its sentences."
+        "Margin: how far the contradicted sentence is below the lower of the other two. Select "
+        "a row to see its sentences."
     )
     row = event.selection.rows[0] if event.selection.rows else 0
     _figure(probes, groups[order[row]], sides)

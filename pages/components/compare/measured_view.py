@@ -1,7 +1,6 @@
-"""What the Compare page shows of a set or of sentences that are measured.
+"""The Compare page's view of a measured set or of measured sentences.
 
-Models are called A and B in tables, as above them where they are chosen; charts, which are saved
-and leave the page, name them.
+Tables call the models A and B, as in the boxes above; charts name them, because they can be saved.
 """
 
 from collections.abc import Sequence
@@ -20,10 +19,10 @@ from training.evaluation.probe_sets import OpenSet
 from training.evaluation.similarity import ProbePair, ProbeRow
 
 MAP_WIDTH = 520
-"""Pixels of a heat map: two side by side, where the window is wide enough."""
+"""Width in pixels of a heat map: two fit side by side in a wide window."""
 
 SHOWN_PAIRS = 30
-"""Pairs in the chart; the table has all."""
+"""Most pairs in the chart; the table has all."""
 
 
 def show_set(opened: OpenSet, sides: Sequence[ComparedModel]) -> None:
@@ -43,7 +42,7 @@ def show_set(opened: OpenSet, sides: Sequence[ComparedModel]) -> None:
 def _pairs(
     probes: Sequence[ProbePair], rest: Sequence[int], sides: Sequence[ComparedModel]
 ) -> None:
-    """Pairs that belong to no group: bars, those that differ most first, and a table."""
+    """Pairs outside groups: bars, the largest difference first, and a table."""
     order = sorted(rest, key=lambda at: -abs(sides[-1].cosines[at] - sides[0].cosines[at]))
     rows = [
         ProbeRow(*probes[at], side.label, side.cosines[at], published=False)
@@ -57,7 +56,9 @@ def _pairs(
     )
     if len(order) > SHOWN_PAIRS:
         which = "that differ most between the models" if len(sides) > 1 else "first"
-        st.caption(f"The {SHOWN_PAIRS} pairs {which}; the table has all {len(order):,}.")
+        st.caption(
+            f"The chart shows the {SHOWN_PAIRS} pairs {which}. The table has all {len(order):,}."
+        )
     table(
         [(probes[at].anchor, probes[at].text, *(s.cosines[at] for s in sides)) for at in order],
         sides,
@@ -71,7 +72,7 @@ def _download_pairs(probes: Sequence[ProbePair], sides: Sequence[ComparedModel])
 
 
 def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> None:
-    """Heat maps of every two sentences, on one scale, and how the models differ."""
+    """Heat maps of all pairs of sentences on one scale, and the difference between the models."""
     low = group_charts.shared_low([side.cosines for side in sides])
     with st.container(horizontal=True, gap="medium"):
         for side in sides:
@@ -91,7 +92,7 @@ def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
         drawn(
             lambda dark: group_charts.difference(change, sentences, dark=dark),
             name="difference",
-            alt_text="How much the cosine of every two sentences differs between the models",
+            alt_text="Difference between the models' cosines for every pair of sentences",
         )
     with st.container(width=MAP_WIDTH):
         st.text(_widest(sentences, change))
@@ -101,14 +102,14 @@ def _heat_map(side: ComparedModel, sentences: Sequence[str], *, low: float) -> N
     drawn(
         lambda dark: group_charts.heat_map(side.cosines, sentences, low=low, dark=dark),
         name=f"heat-map-{side.letter.lower()}",
-        alt_text=f"Cosine similarity of every two sentences under model {side.letter}",
+        alt_text=f"Cosine similarity of every pair of sentences under model {side.letter}",
     )
 
 
 def _sorted_pairs(
     sentences: Sequence[str], sides: Sequence[ComparedModel]
 ) -> list[tuple[Any, ...]]:
-    """Every two sentences; those that the models see most differently first, or the most alike."""
+    """Every pair of sentences: the largest differences first; for one model, the most similar."""
     first, last = sides[0].cosines, sides[-1].cosines
     both = len(sides) > 1
     places = sorted(
@@ -119,10 +120,10 @@ def _sorted_pairs(
 
 
 def _widest(sentences: Sequence[str], change: np.ndarray) -> str:
-    """The two sentences that the models see most differently, in words."""
+    """The pair with the largest difference between the models, in words."""
     row, column = divmod(int(np.abs(change).argmax()), len(sentences))
     direction = "closer together" if change[row, column] > 0 else "further apart"
     return (
-        f"They differ most about:\n\n“{sentences[row]}”\n“{sentences[column]}”\n\n"
-        f"B sees them {direction}, by {abs(float(change[row, column])):.3f}."
+        f"The models differ most on:\n\n“{sentences[row]}”\n“{sentences[column]}”\n\nB puts them "
+        f"{direction}, by {abs(float(change[row, column])):.3f}."
     )

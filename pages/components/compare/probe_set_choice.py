@@ -1,4 +1,4 @@
-"""Probe sets on the Compare page: chosen, made, added to, renamed, deleted."""
+"""Probe sets on the Compare page: choose, create, extend, rename, delete."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,16 +25,16 @@ from training.models.known import newest_trained
 SETS, SENTENCES = "Probe set", "Sentences"
 
 MAX_FILE = 5
-"""Megabytes of a file of probes."""
+"""Largest size in megabytes of a file of probes."""
 
-# Both are in the address, and a name there means the same on all pages: Review has "view".
+# Both are in the URL, where a name means the same on all pages: Review uses "view".
 _VIEW, _SET = "what", "set"
 _NEW, _MORE, _SAVE = "compare-new", "compare-more", "compare-save"
 
 _FORMAT = (
-    "One sentence a line, of which every two are compared. Or copy columns out of a spreadsheet "
-    "(or write a | b): two are a pair; four are an anchor and its contradicted, weakened and "
-    "affirmed form."
+    "One sentence per line compares every pair of them. Or paste columns from a spreadsheet, or "
+    "separate them with |: two columns are a pair; four are an anchor and its contradicted, "
+    "weakened and affirmed forms."
 )
 
 
@@ -55,9 +55,9 @@ def view() -> str:
 
 
 def chosen() -> str:
-    """The name of the probe set to show; next to it, another can be made.
+    """The name of the chosen probe set; draws a form for a new set next to it.
 
-    Figure 1 comes first until somebody has trained a model: it shows at a glance what that changes.
+    Figure 1 is the default until a model has been trained.
     """
     names = open_project.ask(list_sets)
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -68,13 +68,13 @@ def chosen() -> str:
     with row.popover("New set", icon=":material/add:"):
         st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
         _brought(_NEW)
-        st.button("Make the set", key=f"{_NEW}-make", type="primary", on_click=_make)
+        st.button("Create set", key=f"{_NEW}-make", type="primary", on_click=_make)
         error_messages.show_kept(_NEW)
     return name or first
 
 
 def _brought(key: str) -> None:
-    """Boxes for what is pasted, or a file."""
+    """Boxes for pasted text or a file."""
     st.text_area("Sentences, pairs or groups", key=f"{key}-text", height=150, help=_FORMAT)
     st.file_uploader(
         "Or a file",
@@ -82,12 +82,12 @@ def _brought(key: str) -> None:
         key=_file_key(key),
         max_upload_size=MAX_FILE,
         help="UTF-8. CSV, TSV or JSON lines with the columns anchor and text, or anchor, "
-        "contradicted, weakened and affirmed; or plain text as above.",
+        "contradicted, weakened and affirmed; or plain text in the format above.",
     )
 
 
 def _content(key: str) -> Pasted:
-    """What stands in the boxes; a file goes before the text."""
+    """The content of the boxes; a file takes precedence over text."""
     file = st.session_state.get(_file_key(key))
     if file is not None:
         return parse_file(file.name, file.getvalue())
@@ -95,12 +95,12 @@ def _content(key: str) -> Pasted:
 
 
 def _file_key(key: str) -> str:
-    """The file box's key; a new one after each use, since a box can't be emptied."""
+    """The file box's key; a new one after each use, because a box can't be emptied."""
     return f"{key}-file-{st.session_state.get(f'{key}-used', 0)}"
 
 
 def _empty(key: str) -> None:
-    """Empty the boxes whose content is stored now."""
+    """Empty the boxes after their content was stored."""
     st.session_state[f"{key}-text"] = ""
     st.session_state[f"{key}-used"] = st.session_state.get(f"{key}-used", 0) + 1
 
@@ -120,7 +120,7 @@ def _make() -> None:
 
 
 def save(sentences: Sequence[str]) -> None:
-    """Keep typed sentences as a probe set of a name."""
+    """Save typed sentences as a named probe set."""
     with st.popover("Save as a probe set", icon=":material/bookmark_add:"):
         st.text_input("Name", key=f"{_SAVE}-name", max_chars=MAX_NAME)
         st.button(
@@ -142,7 +142,7 @@ def _save(sentences: list[str]) -> None:
 
 
 def _changed(change: Callable[[], str], place: str) -> bool:
-    """Make a change that gives the name of the set to show next; say if it did not succeed."""
+    """Carry out a change that returns the name of the set to show next; whether it succeeded."""
     try:
         name = change()
     except HedgerowError as error:
@@ -153,12 +153,12 @@ def _changed(change: Callable[[], str], place: str) -> bool:
 
 
 def edit(opened: OpenSet) -> None:
-    """What is in the set; and for one that people made, ways to change it."""
+    """The content of the set, with controls to change it if it is not bundled."""
     waiting = error_messages.has_kept(_MORE)
-    with st.expander("The sentences of this set", icon=":material/list:", expanded=waiting):
+    with st.expander("Sentences in this set", icon=":material/list:", expanded=waiting):
         if opened.bundled:
             st.dataframe(_listed(opened), hide_index=True, height=300)
-            st.caption("This set comes with Hedgerow and stays as it is.")
+            st.caption("This set comes with Hedgerow and can't be changed.")
             return
         event = st.dataframe(
             _listed(opened),
@@ -171,7 +171,7 @@ def edit(opened: OpenSet) -> None:
         ids = [opened.probes[row].id for row in event.selection.rows if row < len(opened.probes)]
         with st.container(horizontal=True):
             st.button(
-                f"Remove {len(ids)} chosen" if ids else "Remove the chosen ones",
+                f"Remove {len(ids)} selected" if ids else "Remove selected",
                 key="compare-remove",
                 disabled=not ids,
                 on_click=_remove,
@@ -184,7 +184,7 @@ def edit(opened: OpenSet) -> None:
                 st.text_input("New name", opened.name, key="compare-rename", max_chars=MAX_NAME)
                 st.button("Rename", key="compare-renamed", on_click=_rename, args=(opened.name,))
             with st.popover("Delete", icon=":material/delete:"):
-                st.text("The set and its figures are deleted for everybody.")
+                st.text("This deletes the set and its measurements for everyone.")
                 st.button(
                     "Delete the set", key="compare-delete", on_click=_delete, args=(opened.name,)
                 )
@@ -204,7 +204,7 @@ def _add(name: str) -> None:
     def add() -> str:
         author = signin.reviewer_id()
         if not open_project.tell(add_to_set, name, _content(_MORE), author_id=author):
-            raise HedgerowError("All of these are in the set already.")
+            raise HedgerowError("The set already contains all of these.")
         return name
 
     if _changed(add, _MORE):

@@ -1,4 +1,4 @@
-"""Choosing the two models of the Compare page, and having them measure what they have not yet."""
+"""Choosing the two models of the Compare page, and measuring what is missing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,28 +17,28 @@ from training.evaluation.similarity_run import KIND, request_comparison
 from training.models.known import encoder_choice, named_encoder
 
 LONGEST_LABEL = 32
-"""Characters of a model's name in a chart."""
+"""Most characters of a model's name in a chart."""
 
 _PROBLEM = "compare_problem"
 
 _HELP = (
-    "A model of this project, or any other: type the folder of a sentence-transformers model, or "
-    "its name on the model hub, and press Enter."
+    "Choose a model of this project. For any other, type the folder of a sentence-transformers "
+    "model or its name on the model hub and press Enter."
 )
 
 
 class ChosenModel(NamedTuple):
-    """A model that was chosen: its letter, its name, what it is called in charts, its row."""
+    """A chosen model: its letter, its name, its label in charts, its database row."""
 
     letter: str
     name: str
     label: str
     encoder: Encoder | None
-    """None where nothing has been measured under it yet."""
+    """None if nothing has been measured with it yet."""
 
 
 def choose() -> list[ChosenModel]:
-    """The two models, or one; a name that leads nowhere is told, and its model left out."""
+    """The two models, or one; a name that can't be found is reported and left out."""
     choice = open_project.ask(encoder_choice)
     names = choice.names
     left, right = st.columns(2)
@@ -58,12 +58,12 @@ def choose() -> list[ChosenModel]:
         bind="query-params",
         accept_new_options=True,
         help=_HELP,
-        placeholder="None; choose one, or type a folder or a name on the model hub",
+        placeholder="None. Choose a model, or type a folder or a name on the model hub",
     )
     if choice.trained is None:
         st.page_link(
             "pages/train.py",
-            label=f"{TRAINED_ENCODER} comes with Hedgerow. Train a model of your own to compare.",
+            label=f"{TRAINED_ENCODER} comes with Hedgerow. Train your own model to compare.",
         )
     found = [_chosen(letter, name) for letter, name in (("A", first), ("B", second)) if name]
     return _told_apart([model for model in found if model is not None])
@@ -79,7 +79,7 @@ def _chosen(letter: str, name: str) -> ChosenModel | None:
 
 
 def _label(name: str) -> str:
-    """A short name: a trained model's run, a folder's own name."""
+    """A short name: a trained model's run, or a folder's last part."""
     short = Path(name).name if Path(name).is_absolute() else name
     if short.startswith("run ") and ":" in short:
         short = short.partition(":")[0]
@@ -87,7 +87,7 @@ def _label(name: str) -> str:
 
 
 def _told_apart(models: list[ChosenModel]) -> list[ChosenModel]:
-    """The same models; one that is chosen twice is compared once, equal labels get their letter."""
+    """The models without duplicates; equal labels get their letter."""
     if len({model.name for model in models}) < len(models):
         return models[:1]
     if len({model.label for model in models}) < len(models):
@@ -103,15 +103,15 @@ def measure(
     set_name: str = "",
     sentences: Sequence[str] = (),
 ) -> None:
-    """Say what is not measured yet, with a button that has it measured; follow the run at work.
+    """Say what is not measured yet, with a button to measure it; follow the active run.
 
-    What comes with Hedgerow, the sentences and the models, is measured without being asked for.
+    Bundled probe sets are measured with bundled models automatically.
 
     Args:
-        found: what is known under each model; None where something is missing.
-        what: what there is to measure, in words.
-        set_name: the probe set, or else
-        sentences: the sentences to measure.
+        found: the measurements of each model; None if some are missing.
+        what: a description of what to measure.
+        set_name: the probe set; if empty, `sentences` are measured.
+        sentences: the sentences to measure without a probe set.
     """
     missing = [model for model, known in zip(models, found, strict=True) if known is None]
     names = [model.name for model in missing]
@@ -138,15 +138,15 @@ def measure(
                     args=(names, set_name, list(sentences)),
                 )
                 st.text(
-                    f"{what}, under {' and '.join(names)}: not measured yet. This takes some "
-                    "seconds; the result is stored.",
+                    f"Not measured yet: {what} with {' and '.join(names)}. This takes a few "
+                    "seconds. The result is stored.",
                     width="stretch",
                 )
             error_messages.show_kept(_PROBLEM)
 
 
 def _measures_itself(names: list[str], set_name: str) -> bool:
-    """Whether to measure without a click, which happens once in a session; it takes seconds."""
+    """Whether to measure automatically, once per session; takes seconds."""
     bundled = bool(names) and set(names) <= set(BUILT_IN) and set_name in BUNDLED
     begun = f"compare-begun-{set_name}"
     if not bundled or begun in st.session_state:
@@ -168,7 +168,7 @@ def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
 
 
 def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run | None:
-    """The last run, if it was over the same and did not reach its end."""
+    """The last run, if it had the same request and did not finish."""
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
     for run in runs:
         asked = run.parameters
@@ -183,4 +183,4 @@ def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run |
 def _title(run: Run) -> str:
     asked = run.parameters
     what = asked.get("set") or f"{len(asked.get('sentences', ()))} sentences"
-    return f"measure “{what}” under {' and '.join(asked.get('models', [DEFAULT_ENCODER]))}"
+    return f"measure “{what}” with {' and '.join(asked.get('models', [DEFAULT_ENCODER]))}"

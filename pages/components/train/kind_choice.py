@@ -1,4 +1,4 @@
-"""Which kind of model the train page is about: a text encoder or a language model."""
+"""The kind of model that the Train page shows: a text encoder or a language model."""
 
 from pages.components.shared.shell import frame
 

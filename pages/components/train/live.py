@@ -1,4 +1,4 @@
-"""Trainings under way, the one that has just ended, and those that stopped before their end."""
+"""Training runs in progress, the latest one, and those that stopped early."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ _PROBLEM = "train_again_problem"
 
 
 def draw(runs: Sequence[Run]) -> None:
-    """All that is under way, each with its cancel button; else what the last one came to."""
-    # A study that is under way shows those of its trainings that are still to come.
+    """The runs in progress, each with its cancel button, or else the outcome of the latest one."""
+    # A study in progress shows its own pending runs.
     active = [
         run
         for run in reversed(runs)
@@ -41,7 +41,7 @@ def draw(runs: Sequence[Run]) -> None:
 
 
 def _just_ended(runs: Sequence[Run], active: Sequence[Run]) -> list[Run]:
-    """The runs that have ended since this session began to follow them; else the newest one."""
+    """The runs that ended while this session followed them, or else the newest one."""
     followed: set[int] = st.session_state.setdefault(_FOLLOWED, set())
     followed.update(run.id for run in active)
     under_way = {run.id for run in active}
@@ -52,17 +52,17 @@ def _just_ended(runs: Sequence[Run], active: Sequence[Run]) -> list[Run]:
 
 @error_messages.fragment(run_every=progress_view.REFRESH_SECONDS)
 def _queue(begun: dict[int, bool]) -> None:
-    """The others: a line each.
+    """One line for each of the other runs.
 
     Args:
-        begun: their numbers, and whether they had begun to train when the page was drawn.
+        begun: their ids, and whether they had started training when the page was drawn.
     """
     runs = open_project.ask(get_runs, begun)
     if any(run.state not in UNFINISHED or bool(run.step) != begun[run.id] for run in runs):
         st.rerun()
     st.text(
-        "One training at a time computes on a machine; the others follow in the order they were "
-        "asked for."
+        "Only one training runs at a time on a machine. The others wait in the order they were "
+        "requested."
     )
     for run in runs:
         with st.container(
@@ -74,13 +74,13 @@ def _queue(begun: dict[int, bool]) -> None:
 
 
 def mention(run: Run) -> None:
-    """A line about a run that has ended, and the way to its results."""
+    """One line about a run that has ended, with a button to its results."""
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key=f"train-ended-{run.id}"
     ):
         st.text(_in_short(run), width="stretch")
         st.button(
-            "Show its results" if run.state == RunState.DONE else "Show it",
+            "Show results" if run.state == RunState.DONE else "Show details",
             key=f"train-show-{run.id}",
             on_click=section_choice.show_run,
             args=(run.id,),
@@ -90,28 +90,28 @@ def mention(run: Run) -> None:
 def _in_short(run: Run) -> str:
     if run.state != RunState.DONE:
         reached = _reached(run)
-        way_on = f" It can go on from step {reached:,}." if reached else ""
+        way_on = f" You can continue it from step {reached:,}." if reached else ""
         return f"{progress_view.why(run)}{way_on}"
     held_out = run.result.get("held_out", {})
     before, after = (held_out.get(key, {}).get(RANKED) for key in ("before", "after"))
     if before is None or after is None:
         return f"Run {run.id} is done."
     return (
-        f"Run {run.id} is done: of the held-out triples it ranks {after:.1%} right; its base "
-        f"encoder {before:.1%}."
+        f"Run {run.id} is done. It ranks {after:.1%} of the held-out triples correctly; its "
+        f"base encoder ranked {before:.1%}."
     )
 
 
 def stopped(run: Run) -> None:
-    """A run that stopped before its end: why, and how it goes on."""
+    """A run that stopped early: the reason, and a button to continue it."""
     reached = _reached(run)
-    label = f"Continue from step {reached:,}" if reached else "Start it again"
+    label = f"Continue from step {reached:,}" if reached else "Start again"
     progress_view.stopped(run, again=lambda: _again(run), label=label)
     show_problem()
 
 
 def _reached(run: Run) -> int:
-    """The step that it can go on from; 0 where it would begin anew."""
+    """The step from which the run can continue; 0 if it would start from scratch."""
     return checkpoints.step_reached(open_project.settings().data_folder / run.folder)
 
 
@@ -122,5 +122,5 @@ def _again(run: Run) -> None:
 
 
 def show_problem() -> None:
-    """Why a run could not be started again, once."""
+    """Show once why a run could not be restarted."""
     error_messages.show_kept(_PROBLEM)

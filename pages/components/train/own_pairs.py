@@ -1,4 +1,4 @@
-"""The user's own sentence pairs, measured before and after every training."""
+"""The user's own sentence pairs, measured before and after each training run."""
 
 import streamlit as st
 
@@ -11,11 +11,11 @@ _PROBLEM = "train_probe_problem"
 _ANCHOR, _TEXT = "train-probe-anchor", "train-probe-text"
 
 WIDTHS = [5, 5, 2]
-"""Of the two sentences and the button, which has to hold its word in a narrow window."""
+"""Relative widths of the two sentences and the button, whose label must fit in a narrow window."""
 
 
 def box() -> None:
-    """Own pairs: add, list, remove; each stored at once."""
+    """Add, list and remove pairs; each change is stored immediately."""
     stored = open_project.ask(own_probes)
     count = f" ({len(stored)})" if stored else ""
     with st.expander(
@@ -24,7 +24,9 @@ def box() -> None:
         expanded=error_messages.has_kept(_PROBLEM),
         key="train-probes",
     ):
-        st.caption("Every training measures their similarity before and after, beside Figure 1.")
+        st.caption(
+            "Each training run measures their similarity before and after, next to Figure 1."
+        )
         for pair in stored:
             _pair(pair)
         with st.form("train-probe", border=False):

@@ -1,4 +1,4 @@
-"""The sections of the train page, and the way to one of them with a run."""
+"""The sections of the Train page, and links to the results of a run."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from pages.components.shared.formatting import clock
 from pages.components.shared.runs import progress_view
 
 SECTION = "step"
-"""Key of the choice of a section, and its name in the address."""
+"""Key of the section choice, and its name in the URL."""
 
 TRAIN, RESULTS, STUDIES, RUNS, NEVIR = SECTIONS = ("Train", "Results", "Studies", "Runs", "NevIR")
 
 RUN = "run"
-"""Name of the chosen run in the address."""
+"""Name of the chosen run in the URL."""
 
 _CHOSEN, _WRITTEN = "train_run", "train_run_in_address"
 
@@ -27,7 +27,7 @@ def show_run(run_id: int) -> None:
 
 
 def remember(run_id: int) -> None:
-    """Have the results of this run shown wherever results are."""
+    """Choose this run wherever results are shown."""
     st.session_state[_CHOSEN] = run_id
 
 
@@ -40,7 +40,7 @@ def choose_run(by_id: Mapping[int, Run], *, named: Callable[[Run], str] | None =
         named: what a run is called to choose by; a training of an encoder unless given.
     """
     call = named or _named
-    key = f"train-run-{max(by_id)}"  # anew where there are others to choose from
+    key = f"train-run-{max(by_id)}"  # a new key when the choices change
     wanted = _wanted(by_id)
     if st.session_state.get(key) != wanted:
         st.session_state[key] = wanted
@@ -66,7 +66,7 @@ def _wanted(by_id: Mapping[int, Run]) -> int:
     state = st.session_state
     told = st.query_params.get(RUN, "")
     if told != state.get(_WRITTEN) and told.isdecimal() and int(told) in by_id:
-        return int(told)  # somebody has followed a link
+        return int(told)  # the user followed a link
     kept = state.get(_CHOSEN)
     if isinstance(kept, int) and kept in by_id:
         return kept
@@ -81,19 +81,19 @@ def _into_address(run_id: str) -> None:
 
 
 def leave_results() -> None:
-    """Where no run is chosen, none is in the address."""
+    """Remove the run from the URL where no run is chosen."""
     st.session_state.pop(_WRITTEN, None)
     if RUN in st.query_params:
         del st.query_params[RUN]
 
 
 def title(run: Run) -> str:
-    """What a run trained, for people to choose by; it holds the name of an encoder."""
+    """What a run trained, as a label for a choice; contains the encoder's name."""
     recipe: Mapping[str, Any] = run.parameters["recipe"]
     return f"{recipe['base_encoder']} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:
-    """A run with its number, what it trained, when, and how it stands."""
+    """A run's number, what it trained, when, and its state."""
     when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"

@@ -113,7 +113,7 @@ def keep_data(
     shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))
     target = data_folder / folder / name / f"{_digest(named)}-{shown}"
     if target.exists():
-        os.utime(target)  # it is the one named last
+        os.utime(target)  # it is the latest one
     else:
         make_folder(target.parent)
         try:
@@ -147,8 +147,8 @@ def _both_files(path: Path) -> list[Path]:
     paths = [queries, folder / CORPUS]
     if missing := [file.name for file in paths if not file.is_file()]:
         raise HedgerowError(
-            f"Expected the folder with both of ExcluIR's files, {QUERIES} and {CORPUS}, but "
-            f"{str(path)!r} has no {' and no '.join(missing)}; name the folder that has both."
+            f"Expected a folder with both of ExcluIR's files, {QUERIES} and {CORPUS}, but "
+            f"{str(path)!r} has no {' and no '.join(missing)}. Use a folder with both."
         )
     return paths
 
@@ -247,7 +247,7 @@ def _place(data_folder: Path, choice: DataChoice) -> Path:
     if not inside or not path.exists():
         raise HedgerowError(
             f"Expected the file {choice.data[:200]!r} of {benchmark(choice.benchmark).title} in "
-            "the data folder, found none; choose the data again."
+            "the data folder, found none. Choose the data again."
         )
     return path
 
@@ -263,22 +263,22 @@ def _from_the_hub(kind: type[Benchmark[Any]]) -> dict[str, bytes]:
 def no_file(kind: type[Benchmark[Any]]) -> HedgerowError:
     """What to say where no file was named of a benchmark that is on no hub."""
     try:
-        kind.read("")  # says where to get it
+        kind.read("")  # names the source
     except HedgerowError as error:
         return error
-    return HedgerowError(f"Expected a file of {kind.title}, found none; name one.")
+    return HedgerowError(f"Expected a file of {kind.title}, found none. Add one.")
 
 
 def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files under the names that the benchmark reads them by."""
     if kind is Hedgerow:
-        kind.read("")  # says that a release is wanted
+        kind.read("")  # asks for a release
     if kind is ExcluIR:
         corpora = [name for name in files if "corpus" in name.lower()]
         if len(files) != 2 or len(corpora) != 1:
             raise HedgerowError(
                 f"Expected ExcluIR's {QUERIES} and {CORPUS}, found {len(files)} "
-                f"file{'' if len(files) == 1 else 's'}; choose both."
+                f"file{'' if len(files) == 1 else 's'}. Choose both."
             )
         return {CORPUS if name in corpora else QUERIES: files[name] for name in sorted(files)}
     if len(files) != 1:
@@ -316,7 +316,7 @@ def _store(
             made = whole if len(named) > 1 else whole / next(iter(named))
             try:
                 kind.read(made)
-            except HedgerowError as error:  # it speaks of a path that nobody has chosen
+            except HedgerowError as error:  # it contains a path that the user did not choose
                 raise HedgerowError(str(error).replace(f"{whole}/", "")) from error
             shutil.move(made, target)
     except OSError as error:

@@ -47,11 +47,11 @@ KNOWN: Mapping[str, KnownTask] = {
         ),
         KnownTask(
             *("hellaswag", "HellaSwag (0-shot)", "hellaswag", 0, "acc_norm", "none"),
-            *("Rowan/hellaswag", 10_042, "beginnings of a text, each with four endings"),
+            *("Rowan/hellaswag", 10_042, "text beginnings, each with four endings"),
         ),
         KnownTask(
             *("gsm8k", "GSM8K (5-shot, CoT)", "gsm8k", 5, "exact_match", "strict-match"),
-            *("openai/gsm8k", 1_319, "problems whose solution the model writes"),
+            *("openai/gsm8k", 1_319, "math problems that the model solves in writing"),
         ),
     )
 }
@@ -84,8 +84,8 @@ def require_harness() -> None:
     """
     if find_spec("lm_eval") is None:
         raise HedgerowError(
-            "The general ability of language models is measured by the package lm_eval, which is "
-            "not installed; run: pip install 'hedgerow[lm-eval]'"
+            "These tasks need the package lm_eval, which is not installed. Run: pip install "
+            "'hedgerow[lm-eval]'"
         )
 
 
@@ -99,5 +99,5 @@ def require_known(names: Sequence[str]) -> None:
         if name not in KNOWN:
             raise HedgerowError(
                 f"Expected a task of lm_eval ({', '.join(KNOWN)}) or the suite {TABLE_3}, found "
-                f"{name[:60]!r}; for a task of your own, name its folder, too."
+                f"{name[:60]!r}. For your own task, also give its folder."
             )

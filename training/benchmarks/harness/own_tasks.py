@@ -63,7 +63,7 @@ def own_task(folder: Path, name: str) -> dict[str, Any]:
     if name not in found:
         known = ", ".join(sorted(found))[:200] or "none"
         raise HedgerowError(
-            f"Expected the task {name[:60]!r} in {str(folder)[:200]!r}, found {known}; a task's "
+            f"Expected the task {name[:60]!r} in {str(folder)[:200]!r}, found {known}. A task's "
             "name is in its file, after 'task:'."
         )
     path, values = found[name]
@@ -83,8 +83,8 @@ def _by_name(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
     """The tasks of a folder with their files: those that are a mapping with a name."""
     if not os.path.isdir(folder):
         raise HedgerowError(
-            f"Expected a folder with tasks of lm_eval (YAML files), found none at "
-            f"{str(folder)[:200]!r}; check the path."
+            "Expected a folder with lm_eval tasks (YAML files), found none at "
+            f"{str(folder)[:200]!r}. Check the path."
         )
     paths = sorted({*folder.glob("*.yaml"), *folder.glob("*.yml")})
     read = [(path, _read(path)) for path in paths]
@@ -101,24 +101,24 @@ def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise HedgerowError(
-                f"Expected a task of at most {LARGEST:,} bytes in {path.name!r}, found more; put "
-                "the data into a file of their own."
+                f"Expected a task of at most {LARGEST:,} bytes in {path.name!r}, found more. "
+                "Move the data to a separate file."
             )
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.constructor.ConstructorError as error:
         raise HedgerowError(
-            f"Expected a task without code in {path.name!r}, found {str(error.problem)[:120]!r}; "
-            "Hedgerow runs no Python of a task."
+            f"Expected a task without code in {path.name!r}, found {str(error.problem)[:120]!r}. "
+            "Hedgerow does not run Python code of tasks."
         ) from error
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise HedgerowError(
-            f"Expected a task as YAML in {path.name!r}, found {first_line(error)}; correct it."
+            f"Expected a YAML task in {path.name!r}, found {first_line(error)}. Correct it."
         ) from error
 
 
 def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     if odd := sorted(str(name) for name in values if name not in FIELDS):
-        raise _wrong(path, f"fields that say no more than data and prompts, found {odd[0][:60]!r}")
+        raise _wrong(path, f"only fields for data and prompts, found {odd[0][:60]!r}")
     kind = values.get("output_type", "generate_until")
     if kind not in METRICS:
         raise _wrong(path, f"output_type {' or '.join(METRICS)}, found {str(kind)[:60]!r}")
@@ -126,9 +126,7 @@ def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     for metric in metrics:
         name = metric.get("metric") if isinstance(metric, dict) else metric
         if name not in METRICS[kind] or not set(metric) <= METRIC_FIELDS:
-            raise _wrong(
-                path, f"a metric out of {', '.join(METRICS[kind])}, found {str(name)[:60]!r}"
-            )
+            raise _wrong(path, f"a metric ({', '.join(METRICS[kind])}), found {str(name)[:60]!r}")
     marked = [metric | {"aggregation": "mean", "higher_is_better": True} for metric in metrics]
     return values | {"output_type": kind, "metric_list": marked} | _data(path, values)
 
@@ -160,4 +158,4 @@ def _here(folder: Path, files: Any) -> Any:
 
 
 def _wrong(path: Path, expected: str) -> HedgerowError:
-    return HedgerowError(f"Expected {expected}, in the task {path.name!r}; correct it.")
+    return HedgerowError(f"Expected {expected}, in the task {path.name!r}. Correct it.")

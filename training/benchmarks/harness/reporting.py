@@ -27,7 +27,7 @@ def reported(on_progress: Progress) -> Iterator[None]:
     logger = logging.getLogger("lm_eval")
     level = logger.level
     with ExitStack() as stack:
-        logger.setLevel(logging.ERROR)  # it says a line a subject of MMLU
+        logger.setLevel(logging.ERROR)  # it prints one line per subject of MMLU
         stack.callback(logger.setLevel, level)
         for name in MODULES:
             stack.enter_context(patch.object(import_module(name), "tqdm", bar))

@@ -15,7 +15,7 @@ def unanswered_told(row: Scored) -> str:
     if not row.unanswered:
         return ""
     items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
-    return f"It gave no usable answer to {items}: not right, and counted apart from wrong answers."
+    return f"It gave no usable answer to {items}. They count neither as right nor as wrong."
 
 
 def asked_told(asked: Mapping[str, Any]) -> str:
@@ -24,12 +24,12 @@ def asked_told(asked: Mapping[str, Any]) -> str:
         return ""
     name = str(asked["prompt"]).replace("_", " ")
     version = f", version {asked['version']}" if asked["version"] else ""
-    said = f"Asked with the prompt {name}{version}"
+    said = f"Prompt: {name}{version}"
     first, changed = asked.get("first_share"), asked.get("changed_share")
     if first is None or changed is None:
         return f"{said}."
     return (
-        f"{said}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 ("
-        f"{POINTS / asked['orders']:.0f}% shows no preference), and {changed:.1f}% of the choices "
-        "change with the order."
+        f"{said}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 "
+        f"({POINTS / asked['orders']:.0f}% means no position bias), and {changed:.1f}% of the "
+        "choices change with the order."
     )

@@ -63,13 +63,13 @@ def common_errors(results: Mapping[str, Result], *, least: int | None = None) ->
     """
     if len(results) < 2:
         raise HedgerowError(
-            f"Expected results of at least two models on the same items, found {len(results)}; "
-            "measure another model."
+            f"Expected results of at least two models on the same items, found {len(results)}. "
+            "Run the benchmark with another model."
         )
     if any(result.kind != "share" for result in results.values()):
         raise HedgerowError(
-            "Expected a benchmark whose items are right or wrong, found one that is a correlation; "
-            "choose another."
+            "Expected a benchmark with right and wrong items, found one that measures a "
+            "correlation. Choose another one."
         )
     least = len(results) if least is None else least
     if not 1 <= least <= len(results):

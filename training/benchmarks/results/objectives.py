@@ -27,7 +27,7 @@ OTHER = "other"
 
 _FIRST_FITTING = (
     (re.compile("paraphrase|quora"), PARAPHRASE),
-    (re.compile("stsb"), STSB),  # these were trained on NLI before
+    (re.compile("stsb"), STSB),  # these were trained on NLI first
     (re.compile("nli"), NLI),  # 'ststb', too, as in Table 5
     (re.compile("^(all-|sentence-t5)"), GENERAL),
 )

@@ -101,7 +101,7 @@ class Scored:
         if not stored:
             return None
         found = Interval(**stored)
-        if found.low == found.high and self.score in (0.0, POINTS):  # as it was once computed
+        if found.low == found.high and self.score in (0.0, POINTS):  # as it was computed first
             return interval_of_extreme(self.score, found.units)
         return found
 
@@ -192,7 +192,7 @@ def full_result(data_folder: Path, scored: Scored) -> Result:
     """
     if not scored.file:
         raise HedgerowError(
-            f"The items of {scored.benchmark[:120]} are not kept; mteb's tasks have scores only."
+            f"The items of {scored.benchmark[:120]} are not stored; mteb tasks have only scores."
         )
     return _read(data_folder / scored.file)
 
@@ -218,8 +218,8 @@ def paired(data_folder: Path, first: Scored, second: Scored) -> Paired:
     """
     if first.column != second.column:
         raise HedgerowError(
-            "Expected two results on the same items, found different data; choose two models that "
-            "were measured on the same."
+            "Expected two results on the same items, found different data. Choose two models "
+            "that were measured on the same data."
         )
     full_result(data_folder, first)
     full_result(data_folder, second)

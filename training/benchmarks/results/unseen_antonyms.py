@@ -64,10 +64,10 @@ class UnseenScore(NamedTuple):
         """A sentence."""
         where = self.where
         if self.score is None:
-            return f"The antonym pair of every item is in {where}."
+            return f"The antonym pairs of all items are in {where}."
         return (
             f"{self.score:.1f} over the {counted(self.n, 'item')} whose antonym pair is not in "
-            f"{where}; {self.left_out:,} left out."
+            f"{where}; {self.left_out:,} excluded."
         )
 
     @property
@@ -91,7 +91,9 @@ def unseen_scores(
         if row.model == TRAINED_ENCODER:
             data = data._replace(bundled=True)
         if any(data):
-            with suppress(HedgerowError):  # its file is gone or damaged: Items says so
+            with suppress(
+                HedgerowError
+            ):  # its file is missing or damaged; the Items section reports it
                 found[row.id] = _unseen(session, data_folder, row, data)
     return found
 
@@ -149,7 +151,7 @@ def _taught(session: Session, fingerprint: str) -> _Taught:
     encoder = session.execute(query).scalar()
     found: dict[int, Release] = {}
     bundled = False
-    while encoder is not None:  # a base was there before, so that this ends
+    while encoder is not None:  # a base is always older, so this terminates
         bundled = bundled or encoder.name == TRAINED_ENCODER
         if encoder.release_id is not None:
             release = session.get_one(Release, encoder.release_id)

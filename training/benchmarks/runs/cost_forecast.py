@@ -118,7 +118,7 @@ def plan_benchmarks(
 def _size(session: Session, data_folder: Path, choice: DataChoice) -> Size | None:
     try:
         return size(session, data_folder, choice)
-    except HedgerowError:  # the run will say it
+    except HedgerowError:  # the run reports it
         return None
 
 
@@ -132,7 +132,7 @@ def _model(
 ) -> ModelPlan:
     try:
         choice = clean_model(session, choice)
-    except HedgerowError:  # the run will say it
+    except HedgerowError:  # the run reports it
         return ModelPlan(choice.name, None)
     if choice.architecture == CHAT:
         return _chat(choice, sizes, earlier, wording)

@@ -74,8 +74,8 @@ def work(context: RunContext) -> dict[str, Any]:
     task.carry_out()
     if not (task.problems or task.stored):
         raise HedgerowError(
-            "None of these models can do any of these tasks: mteb's are for models that embed "
-            "texts, lm_eval's for language models; choose others."
+            "None of these models can run any of these tasks. mteb tasks need embedding models, "
+            "lm_eval tasks language models. Choose others."
         )
     if task.problems:
         raise NotMeasured(task.problems, measured=len(task.stored))
@@ -97,7 +97,8 @@ def _told(problems: Sequence[str], *, measured: int) -> str:
         return problems[0]
     number = len(problems)
     kept = f"{measured} result{'' if measured == 1 else 's'} stored" if measured else "none stored"
-    return f"{number} could not be measured ({kept}; the log names all). First: {problems[0]}"
+    return f"{number} could not be measured ({kept}; the log lists all). First problem: "
+    f"{problems[0]}"
 
 
 class _Work:
@@ -141,7 +142,7 @@ class _Work:
             free_memory()
 
     def _model(self, number: int, choice: ModelChoice) -> None:
-        self._say(number, f"{choice.name}: looking for it.")
+        self._say(number, f"{choice.name}: looking for the model.")
         with reading(self.context.engine) as session:
             found = find_model(session, self.context.settings, choice, self.request.asked_with)
         todo = [job for job in self.jobs if job.suits(found)]
@@ -153,7 +154,7 @@ class _Work:
         if not todo:
             return
         with self._device(number, choice):
-            self._say(number, f"{found.title}: loading it.")
+            self._say(number, f"{found.title}: loading the model.")
             scorer = scorer_of(
                 found, self.context.settings, folder=self.context.folder, budget=self.request.budget
             )
@@ -187,7 +188,7 @@ class _Work:
                 row.summary = {**row.summary, "edited": found.edited}
             with writing(self.context.engine) as session:
                 session.add(row)
-        except (HedgerowError, RuntimeError) as error:  # PyTorch's: no memory left, and others
+        except (HedgerowError, RuntimeError) as error:  # from PyTorch: out of memory, and others
             self._failed(found.title, name, error)
             return
         self.stored.add(key)

@@ -142,7 +142,8 @@ def require_known(choice: ModelChoice) -> None:
     """
     if choice.takes != "nothing" and not choice.name.strip():
         raise HedgerowError(
-            f"Expected a model for the architecture {choice.architecture}, found none; name it."
+            f"Expected a model for the architecture {choice.architecture}, found none. Enter its "
+            "name."
         )
     if choice.architecture:
         require_prompts_fit(choice.architecture, choice.prompts)
@@ -165,8 +166,8 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
     name = JOINED_BY.join(clean_name(session, part) for part in choice.parts)
     if len(name) > MAX_ENCODER_NAME:
         raise HedgerowError(
-            f"Expected at most {MAX_ENCODER_NAME} characters as the name of a model, found "
-            f"{len(name)}; move its folders."
+            f"Expected a model name of at most {MAX_ENCODER_NAME} characters, found {len(name)}. "
+            "Move its folder to a shorter path."
         )
     architecture = Dpr.architecture if len(choice.parts) > 1 else choice.architecture
     return choice.model_copy(update={"name": name, "architecture": architecture})
@@ -312,8 +313,8 @@ def inner_model(scorer: Scorer) -> Any:
     """
     if not isinstance(scorer, _WITH_MODEL):
         raise HedgerowError(
-            f"Expected a model that embeds texts for mteb's tasks, found {scorer.architecture}; "
-            "choose another model, or leave them out."
+            f"Expected an embedding model for mteb tasks, found {scorer.architecture}. Choose "
+            "another model, or remove these tasks."
         )
     return scorer.model
 
@@ -326,7 +327,7 @@ def language_model(scorer: Scorer) -> tuple[Any, Any]:
     """
     if not isinstance(scorer, Causal):
         raise HedgerowError(
-            f"Expected a language model for lm_eval's tasks, found {scorer.architecture}; choose "
-            "another model, or leave them out."
+            f"Expected a language model for lm_eval tasks, found {scorer.architecture}. Choose "
+            "another model, or remove these tasks."
         )
     return scorer.model, scorer.tokenizer

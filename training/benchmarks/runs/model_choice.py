@@ -49,7 +49,7 @@ class ModelChoice(BaseModel):
     def _complete(self) -> Self:
         plugged_in = self.architecture and self.architecture not in SCORERS
         if not (self.name.strip() or plugged_in or self.architecture in WITHOUT_MODEL):
-            raise Missing("name", "name the model")
+            raise Missing("name", "enter the model's name")
         if self.architecture == CHAT:
             self.request()
         return self

@@ -93,7 +93,9 @@ def request_benchmarks(
     )
     for other in under_way(session, KIND):
         if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")
+            raise HedgerowError(
+                f"Run {other.id} is already measuring the same. Wait until it has ended."
+            )
     return run
 
 
@@ -112,23 +114,25 @@ def checked_request(
         require_fitting(session, settings, model)
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
     if not models:
-        raise HedgerowError("Expected at least one model to measure, found none; choose one.")
+        raise HedgerowError("Expected at least one model to measure, found none. Choose one.")
     if not (data or request.suites or request.tasks or request.language_tasks):
-        raise HedgerowError("Expected at least one benchmark, found none; choose one.")
+        raise HedgerowError("Expected at least one benchmark, found none. Choose one.")
     for name in request.suites:
         _require_suite(name)
     require_tasks(request.tasks)
     general_asked = bool(request.suites or request.tasks)
     if general_asked and not any(may_do_general(m.architecture, m.prompts) for m in models):
         raise HedgerowError(
-            "Expected a model that embeds texts for mteb's tasks, with its own prompts, found "
-            "none; choose another model, or leave them out."
+            "Expected an embedding model with its own prompts for mteb tasks, found none. "
+            "Choose another model, or remove these tasks."
         )
     if request.language_tasks:
         _require_language_tasks(request, models)
     if data and not any(benchmark(choice.benchmark).asks == "relevance" for choice in data):
         _require_own_prompts(models)
-    models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
+    models.sort(
+        key=lambda model: model.architecture == CHAT
+    )  # a spent budget does not stop the others
     return request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
@@ -147,8 +151,8 @@ def _with_versions(
         return request.model_copy(update={"asked_with": request.asked_with.resolved(session)})
     if request.asked_with != NEWEST_PROMPTS:
         raise HedgerowError(
-            "Expected versions of prompts with language models only (architectures "
-            f"{' and '.join(PROMPTED)}), found none of those; leave the versions out."
+            f"Prompt versions need a language model (architectures {' and '.join(PROMPTED)}), "
+            "found none. Remove the versions."
         )
     return request
 
@@ -157,8 +161,8 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
     """Refuse prompts that would change nothing: they go before queries and documents alone."""
     if any(model.prompts != OWN_PROMPTS for model in models):
         raise HedgerowError(
-            "Expected prompts for queries and documents with a benchmark that has such (NevIR, "
-            "ExcluIR) only, but these compare sentences; leave the prompts out."
+            "Query and document prompts need a benchmark with queries (NevIR, ExcluIR), but "
+            "these compare sentences. Remove the prompts."
         )
 
 
@@ -168,13 +172,13 @@ def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelCho
         require_task(name, request.folder_of_tasks)
     if not any(may_do_language(model.architecture) for model in models):
         raise HedgerowError(
-            f"Expected a language model ({Causal.architecture}) for lm_eval's tasks, found none; "
-            "choose another model, or leave them out."
+            f"Expected a language model ({Causal.architecture}) for lm_eval tasks, found none. "
+            "Choose another model, or remove these tasks."
         )
 
 
 def _require_suite(name: str) -> None:
     if name not in SUITES:
         raise HedgerowError(
-            f"Expected a suite of mteb's tasks, found {name[:60]!r}; there are {', '.join(SUITES)}."
+            f"Expected a suite of mteb tasks ({', '.join(SUITES)}), found {name[:60]!r}."
         )

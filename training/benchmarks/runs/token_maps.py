@@ -42,5 +42,5 @@ def token_matrix(
 @lru_cache(maxsize=1)
 def _late(place: str, hash_: str) -> LateInteraction:
     scorer = load_scorer(place, LateInteraction.architecture)
-    assert isinstance(scorer, LateInteraction)  # another architecture is refused
+    assert isinstance(scorer, LateInteraction)  # other architectures are refused
     return scorer

@@ -101,7 +101,7 @@ def scorer_class(architecture: str) -> type[Scorer]:
     if architecture in known:
         return PLUG_INS.load(architecture)
     raise HedgerowError(
-        f"Expected an architecture, found {architecture[:60]!r}; there are {', '.join(known)}."
+        f"Expected an architecture ({', '.join(known)}), found {architecture[:60]!r}."
     )
 
 
@@ -149,8 +149,8 @@ def require_prompts_fit(architecture: str, prompts: Prompts) -> None:
     """
     if prompts != OWN_PROMPTS and not scorer_class(architecture).takes_prompts:
         raise HedgerowError(
-            f"Expected no prompts for queries and documents with the architecture {architecture}, "
-            "which takes none, found some; leave them out."
+            f"The architecture {architecture} has no query and document prompts, but some were "
+            "given. Remove them."
         )
 
 
@@ -168,7 +168,7 @@ def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
     wanted = architecture or found
     if wanted != found and not (wanted == Sparse.architecture and _masked_language_model(folder)):
         raise HedgerowError(
-            f"Expected a {wanted} in {name!r}, found a {found}; choose that architecture, or "
+            f"Expected a {wanted} in {name!r}, found a {found}. Choose that architecture, or "
             "another model."
         )
     if wanted == Cross.architecture:
@@ -184,12 +184,12 @@ def _require_score(folder: Path) -> None:
     """
     config = read_json(folder / "config.json")
     if not any(name.endswith("ForSequenceClassification") for name in architectures(config)):
-        return  # sentence-transformers gives it one number
+        return  # sentence-transformers gives it one output
     named = config.get("id2label")
     if isinstance(named, dict) and named and all(str(number).isdecimal() for number in named):
         score_label({int(number): str(name) for number, name in named.items()})
     elif not named and isinstance(count := config.get("num_labels", 2), int):
-        score_label(default_classes(count))  # transformers leaves its default of two out
+        score_label(default_classes(count))  # transformers omits its default of two
 
 
 def scorer_for(model: Any, architecture: str) -> Scorer:

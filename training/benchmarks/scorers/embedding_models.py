@@ -264,8 +264,8 @@ def score_label(names: Mapping[int, str]) -> int | None:
             return number
     found = ", ".join(names.values())
     raise HedgerowError(
-        f"Expected a cross-encoder that gives one number, or has a class '{ENTAILMENT}', found the "
-        f"classes {found[:200]}; choose another model."
+        f"Expected a cross-encoder with one output, or with a class '{ENTAILMENT}', found the "
+        f"classes {found[:200]}. Choose another model."
     )
 
 

@@ -154,7 +154,7 @@ def finite(scores: np.ndarray) -> np.ndarray:
     """
     if not np.isfinite(scores).all():
         raise HedgerowError(
-            "The model gives scores that are not finite numbers; its weights are damaged or its "
-            "training diverged: choose another model."
+            "The model's scores are not finite numbers: its weights are damaged or its training "
+            "diverged. Choose another model."
         )
     return scores

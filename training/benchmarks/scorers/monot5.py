@@ -94,7 +94,7 @@ def _answers(tokenizer: Any) -> list[int]:
     found = [tokenizer(answer, add_special_tokens=False)["input_ids"] for answer in ANSWERS]
     if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in found):
         raise HedgerowError(
-            f"Expected a T5 with a token for each of {' and '.join(ANSWERS)}, as monoT5 has them, "
-            "found another tokenizer; choose another model."
+            f"Expected a T5 with a token for each of {' and '.join(ANSWERS)}, like monoT5, found "
+            "another tokenizer. Choose another model."
         )
     return [ids[0] for ids in found]

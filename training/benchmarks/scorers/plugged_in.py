@@ -86,10 +86,10 @@ class PluggedIn(Scorer):
         if scores.shape != (count,):
             raise self._wrong(f"scores of the shape ({count},)", f"{scores.shape}")
         if np.isinf(scores).any():
-            raise self._wrong("finite scores, or NaN where there is none", "infinite ones")
+            raise self._wrong("finite scores, or NaN for a missing one", "infinite scores")
         return scores
 
     def _wrong(self, expected: str, found: str) -> HedgerowError:
         return HedgerowError(
-            f"Expected {expected} of the plug-in {self.name!r}, found {found}; repair its package."
+            f"Expected {expected} from the plug-in {self.name!r}, found {found}. Fix its package."
         )

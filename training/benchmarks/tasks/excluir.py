@@ -44,7 +44,7 @@ class ExcluIR(Benchmark[Exclusion]):
 
     id = "excluir"
     title = "ExcluIR"
-    measures = "Does a ranking leave out what the query excludes?"
+    measures = "Does a ranking avoid what the query excludes?"
     paper = "Zhang et al., ExcluIR: Exclusionary Neural Information Retrieval (2024)"
     metric = "right rank"
     chance = 50.0

@@ -26,9 +26,7 @@ def require_tasks(names: Sequence[str]) -> None:
 @lru_cache(maxsize=64)
 def _require_task(name: str) -> None:
     if not name.strip():
-        raise HedgerowError(
-            "Expected the name of a task of mteb, found an empty one; leave it out."
-        )
+        raise HedgerowError("Expected the name of an mteb task, found an empty one. Remove it.")
     single_task(name)
 
 

@@ -14,7 +14,8 @@ class M3Counterfactual(ScoredPairs):
     id = "m3"
     title = "M3-Counterfactual"
     measures = (
-        "Is a hedged statement nearer than one without evidence, and that than a negated one?"
+        "Is a hedged statement closer to the original than “no evidence”, and “no evidence” "
+        "closer than a negation?"
     )
     paper = "Otmakhova et al., M3: Multi-level Dataset for Summarisation (Findings of EMNLP 2022)"
     expects = "M3-Counterfactual as a table with the columns sentence1, sentence2 and score"

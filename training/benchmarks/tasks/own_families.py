@@ -75,7 +75,7 @@ class Hedgerow(Benchmark[Kin]):
 
     id = "hedgerow"
     title = "Hedgerow"
-    measures = "Is every hedge and paraphrase of a test anchor nearer to it than every negation?"
+    measures = "Is every hedge and paraphrase of an anchor closer to it than every negation?"
     paper = "the test split of a release of this project"
     metric = "families"
     outcomes = (RIGHT, WRONG, TIED, UNANSWERED)
@@ -84,7 +84,9 @@ class Hedgerow(Benchmark[Kin]):
     @classmethod
     def read(cls, source: Path | str = "") -> Self:
         """Refuse: the data are in the database, see `of_release`."""
-        raise HedgerowError("Expected a release for this benchmark, found a file; name a release.")
+        raise HedgerowError(
+            "Expected a release for this benchmark, found a file. Choose a release."
+        )
 
     @classmethod
     def of_release(cls, session: Session, release_id: int, *, split: Split = Split.TEST) -> Self:
@@ -106,8 +108,8 @@ class Hedgerow(Benchmark[Kin]):
         ]
         if not found:
             raise HedgerowError(
-                f"Expected anchors with a positive and a negative variant in the {split} split of "
-                "the release, found none; accept more variants and make another release."
+                f"Expected anchors with a positive and a negative variant in the {split} split "
+                "of the release, found none. Accept more variants and create another release."
             )
         return cls(found)
 

@@ -122,6 +122,6 @@ class ScoredPairs(Benchmark[ScoredPair]):
 def _check(pairs: Iterable[ScoredPair], place: Path | str) -> None:
     if len({pair.score for pair in pairs}) < 2:
         raise HedgerowError(
-            f"Expected different scores in {Path(place).name!r}, found the same one everywhere; "
-            "check the score column."
+            f"Expected different scores in {Path(place).name!r}, found the same score "
+            "everywhere. Check the score column."
         )

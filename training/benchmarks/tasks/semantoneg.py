@@ -49,7 +49,7 @@ class SemAntoNeg(Benchmark[Entry]):
 
     id = "semantoneg"
     title = "SemAntoNeg"
-    measures = "Is a sentence nearer to its paraphrase than to its negation and its opposite?"
+    measures = "Is a sentence closer to its paraphrase than to its negation and its antonym?"
     paper = "Vahtola et al., It Is Not Easy To Detect Paraphrases (BlackboxNLP 2022)"
     metric = "accuracy"
     chance = 100.0 / CANDIDATES
@@ -80,7 +80,7 @@ class SemAntoNeg(Benchmark[Entry]):
         right, tied = above(given[[item.label]], np.delete(given, item.label))
         whole = answered(scores)
         pair = antonyms(item)
-        # Two wrong ones at the top that are equal are no tie: the item is wrong whichever counts.
+        # Two equal wrong candidates at the top are not a tie: the item is wrong either way.
         pick = CHANGES[int(np.argmax(given))] if whole else UNANSWERED
         return ItemResult(
             key=item.key,
@@ -102,7 +102,7 @@ def antonyms(entry: Entry) -> str:
 
 def differing_words(first: str, second: str) -> str:
     """The only word in which two sentences differ, in both, as 'cold / hot'; or ''."""
-    # The article goes with the adjective ("an evil idea", "a good idea").
+    # The article depends on the adjective ("an evil idea", "a good idea").
     one, other = (
         [word for word in words_of(text) if word not in ARTICLES] for text in (first, second)
     )

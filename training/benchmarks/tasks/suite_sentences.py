@@ -36,15 +36,15 @@ class Reason(StrEnum):
 
     SHORT = "fewer than four tokens"
     LONG = "too long for the tagger"
-    ONE_NEGATED = "expected one of the two sentences to be negated, and not the other"
+    ONE_NEGATED = "expected exactly one of the two sentences to be negated"
     NO_NEGATOR = "no 'not' in it"
-    SEVERAL = "another negator than a single 'not'"
+    SEVERAL = "a negator other than a single 'not'"
     NO_ADJECTIVE = "no adjective right after its 'not'"
     NO_ANTONYM = "WordNet has no antonym of its adjective"
-    POLARITY = "a word in it needs the negation"
+    POLARITY = "contains a word that needs negation"
     TAG = "its question tag would have to change"
-    UNCLEAR = "how its 'not' goes away is not certain"
-    REPEATED = "the same as a sentence before it"
+    UNCLEAR = "no safe way to remove its 'not'"
+    REPEATED = "repeats an earlier sentence"
 
 
 class Unturned(NamedTuple):

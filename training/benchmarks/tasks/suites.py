@@ -30,8 +30,8 @@ SENTENCE, PAIR = ("sentence", "text"), (("sentence1", "sent1"), ("sentence2", "s
 """
 
 EXPECTS_SENTENCES = (
-    "sentences, one a line, or a table or JSON Lines with the column sentence, or with sentence1 "
-    "and sentence2 for paraphrase pairs"
+    "one sentence per line, or a table or JSON Lines with the column sentence, or with "
+    "sentence1 and sentence2 for paraphrase pairs"
 )
 
 _TABLES = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab"})
@@ -60,8 +60,8 @@ def suite(forms: Sequence[Forms]) -> SemAntoNeg:
     """
     if not forms:
         raise HedgerowError(
-            "Expected sentences with all four forms, found none; accept negated antonyms beside "
-            "verbal and lexical negations, or name a file of them."
+            "Expected sentences with all four forms, found none. Accept negated antonyms in "
+            "addition to verbal and lexical negations, or use a file with the forms."
         )
     return SemAntoNeg(entries(forms))
 

@@ -78,7 +78,7 @@ def computing(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     with ExitStack() as stack:
-        if bf16:  # autocast refuses devices it does not know, even where it is not enabled
+        if bf16:  # autocast refuses unknown devices, even when it is not enabled
             stack.enter_context(torch.autocast(model.device.type, dtype=torch.bfloat16))
         if model.device.type == "cpu":
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))
@@ -118,7 +118,7 @@ def _taken_in_turn(lock: FileLock, is_next: Callable[[float], bool]) -> bool:
         return False
     if is_next(0):
         return True
-    lock.release()  # an earlier one came while this one waited for the lock
+    lock.release()  # an earlier run arrived while this one waited for the lock
     return False
 
 
@@ -127,7 +127,7 @@ def _taken(lock: FileLock) -> bool:
     try:
         lock.acquire(timeout=WAIT_SECONDS)
     except Timeout:
-        if not Path(lock.lock_file).exists():  # to the library, it may still appear
+        if not Path(lock.lock_file).exists():  # the library expects that it may still appear
             raise _no_lock(lock.lock_file, "no such file") from None
         return False
     except (OSError, NotImplementedError) as error:
@@ -137,7 +137,7 @@ def _taken(lock: FileLock) -> bool:
 
 def _no_lock(path: str, reason: object) -> HedgerowError:
     return HedgerowError(
-        f"The file {path} cannot be written ({reason}); name another with HEDGEROW_TRAINING_LOCK."
+        f"The file {path} cannot be written ({reason}). Set HEDGEROW_TRAINING_LOCK to another file."
     )
 
 
@@ -150,8 +150,8 @@ def _lock_file(path: str) -> Path:
         folder = tempfile.gettempdir()
     except FileNotFoundError as error:
         raise HedgerowError(
-            "No folder for temporary files can be written; name a file that can with "
-            "HEDGEROW_TRAINING_LOCK."
+            "There is no writable folder for temporary files. Set HEDGEROW_TRAINING_LOCK to a "
+            "file that can be written."
         ) from error
     return Path(folder) / f"hedgerow-training{'-' + gpus if gpus else ''}.lock"
 

@@ -78,7 +78,7 @@ def features(model: SentenceTransformer, texts: Sequence[str]) -> dict[str, Any]
         return_token_type_ids=False,
     )["input_ids"]
     lengths = [len(own) for own in ids]
-    rest = -sum(lengths) % MULTIPLE  # tokens that nothing attends to, as if of one more text
+    rest = -sum(lengths) % MULTIPLE  # padding tokens that nothing attends to, as one more text
     filler = [ids[0][0]] * rest
     ends = torch.tensor([0, *accumulate([*lengths, rest] if rest else lengths)], dtype=torch.int32)
     places = [*(torch.arange(length) for length in lengths), torch.zeros(rest, dtype=torch.long)]
@@ -154,7 +154,7 @@ def _attention(
     heads = query.shape[1]
     sizes = [span.end - span.start for span in spans]
     sizes.append(query.shape[2] - sum(sizes))
-    # Split, not cut out one by one: each cut would have a gradient as large as the row.
+    # Split in one step: each single slice would have a gradient as large as the row.
     scaled = query * (scaling or query.shape[-1] ** -0.5)
     split = [one.squeeze(0).split(sizes, dim=1) for one in (scaled, key, value)]
     *rows, rest = zip(*split, strict=True)

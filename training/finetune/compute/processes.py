@@ -52,14 +52,16 @@ def joined() -> Iterator[Group]:
     if size > 1:
         _meet_the_others()
     for name in ("WORLD_SIZE", "LOCAL_RANK"):
-        os.environ.pop(name, None)  # the library's trainer would share out the steps, too
+        os.environ.pop(
+            name, None
+        )  # the library's trainer would also divide the steps among the processes
     if size == 1:
         yield ALONE
         return
     from torch import distributed
 
     yield Group(distributed.get_rank(), distributed.get_world_size())
-    distributed.destroy_process_group()  # not after an error: it would wait for the others
+    distributed.destroy_process_group()  # not after an error, where it would wait for the others
 
 
 def _meet_the_others() -> None:
@@ -71,7 +73,7 @@ def _meet_the_others() -> None:
         _take_gpu(int(os.environ.get("LOCAL_RANK", "0")))
     with _told():
         distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=PATIENCE)
-    # It takes processes that the trainer doesn't know of for a mistake.
+    # The library treats processes that the trainer doesn't know as a mistake.
     logging.getLogger("transformers.training_args").setLevel(logging.ERROR)
 
 
@@ -80,8 +82,8 @@ def _take_gpu(number: int) -> None:
 
     if number >= torch.cuda.device_count():
         raise HedgerowError(
-            f"Expected at most {torch.cuda.device_count()} processes on this machine, one a GPU; "
-            "lower --nproc-per-node."
+            f"Expected at most {torch.cuda.device_count()} processes on this machine, one per "
+            "GPU. Lower --nproc-per-node."
         )
     torch.cuda.set_device(number)
 
@@ -97,8 +99,8 @@ def _told() -> Iterator[None]:
         if isinstance(error, torch.OutOfMemoryError):
             raise
         raise HedgerowError(
-            "Another process of this training has ended or cannot be reached; see what it said, "
-            "then start the run again."
+            "Another process of this training run has ended or can't be reached. Check its "
+            "messages, then start the run again."
         ) from error
 
 

@@ -83,7 +83,7 @@ class Threads:
             own = [chunks[place] for place in shares[number]]
             try:
                 return encode(self._models[number], own, self._going_on)
-            finally:  # not on the way back, which any of the threads may take
+            finally:  # not in the backward pass, which any of the threads may run
                 torch.set_autocast_enabled(device, False)
 
         found = self._together(there, check)

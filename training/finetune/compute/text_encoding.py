@@ -76,7 +76,7 @@ def can_pack(model: SentenceTransformer) -> bool:
         with torch.no_grad():
             difference = embed(model, SAMPLE, packed=True) - embed(model, SAMPLE)
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-        return False  # each kind of model has its own way to refuse
+        return False  # each kind of model raises its own errors
     finally:
         model.train(training)
     return bool(difference.abs().max() < LARGEST_DIFFERENCE)

@@ -45,7 +45,7 @@ def in_line(lock: Path, since: datetime) -> Iterator[Callable[[float], bool]]:
     try:
         yield is_next
     finally:
-        with suppress(OSError):  # first, so that nobody finds it free and not yet gone
+        with suppress(OSError):  # first, so that nobody finds the lock free but not yet deleted
             own.unlink(missing_ok=True)
         ticket.release()
 
@@ -68,6 +68,6 @@ def _is_held(path: Path) -> bool:
             path.unlink(missing_ok=True)
     except Timeout:
         return True
-    except (OSError, NotImplementedError):  # another user's, who has closed it to others
+    except (OSError, NotImplementedError):  # owned by another user without access for others
         return False
     return False

@@ -102,7 +102,7 @@ class FinetuningApi:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if "method" not in f"{error.param} {error.message}".lower():
                     raise
-                # A server that still has the parameter's older name.
+                # A server that still uses the parameter's older name.
                 return await jobs.create(**asked, hyperparameters=cast(Hyperparameters, settings))
         except openai.APIError as error:
             raise self._explained(error) from error
@@ -126,8 +126,8 @@ class FinetuningApi:
             return await self.model.client().fine_tuning.jobs.retrieve(job_id)
         except openai.NotFoundError as error:
             raise HedgerowError(
-                f"{self.model.where} knows no job '{job_id}'; use the address and the key that it "
-                "was started with, or cancel this run."
+                f"{self.model.where} does not know job '{job_id}'. Use the address and key with "
+                "which it was started, or cancel this run."
             ) from error
         except openai.APIError as error:
             raise self._explained(error) from error
@@ -162,12 +162,13 @@ class FinetuningApi:
         except openai.APIError as error:
             raise self._explained(error) from error
         except httpx2.HTTPError as error:
-            said = f"{self.model.where} broke off."
+            said = f"{self.model.where} closed the connection."
             raise CallError(AnswerProblem.CONNECTION, said) from error
 
     def _explained(self, error: openai.APIError) -> Exception:
         if isinstance(error, openai.NotFoundError) and error.code != NO_MODEL:
             return HedgerowError(
-                f"{self.model.where} offers no finetuning; name the address of a server that does."
+                f"{self.model.where} does not offer finetuning. Use the address of a server that "
+                "does."
             )
         return self.model.explained(error)

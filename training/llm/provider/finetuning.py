@@ -136,7 +136,7 @@ class _Follower:
         try:
             return await self._waiting.tries(work)
         except CallError as error:
-            raise HedgerowError(f"The provider refuses the finetuning: {error}") from error
+            raise HedgerowError(f"The provider refused the finetuning job: {error}") from error
 
     async def _found_or_sent(self, path: Path) -> str:
         """A file's id; of one that an earlier attempt has sent, where there may be such."""
@@ -215,7 +215,7 @@ class _Follower:
         if job.status in ENDED:
             return True
         status = str(job.status).replace("_", " ")
-        self._tell(f"The job {job.id} is at the provider: {status}.")
+        self._tell(f"Job {job.id} at the provider: {status}.")
         return False
 
     async def _cancel(self) -> None:
@@ -234,11 +234,11 @@ class _Follower:
         """
         if job.status == "failed":
             said = " ".join((job.error.message if job.error else "").split())[:500]
-            why = self._model.without_key(said) or "It does not say why."
-            raise HedgerowError(f"The job {job.id} failed at the provider: {why}")
+            why = self._model.without_key(said) or "It gave no reason."
+            raise HedgerowError(f"Job {job.id} failed at the provider: {why}")
         if job.status == "cancelled" or not job.fine_tuned_model:
             how = "was cancelled" if job.status == "cancelled" else "names no finetuned model"
-            raise HedgerowError(f"The job {job.id} {how}; start another finetuning.")
+            raise HedgerowError(f"Job {job.id} {how}. Start another run.")
         await self._read_results(job)
         return self._result(job)
 
@@ -318,8 +318,8 @@ async def _cancel(api: FinetuningApi, job: Job) -> None:
     except (CallError, HedgerowError, TimeoutError) as error:
         why = str(error).removesuffix(".") or f"no answer within {CANCEL_SECONDS:g} seconds"
         raise HedgerowError(
-            f"The job {job.job} may go on at the provider, which could not be told to stop it "
-            f"({why}); cancel it there, or resume this run and cancel it again."
+            f"Job {job.job} may still be running at the provider, because the request to stop it "
+            f"failed ({why}). Cancel it there, or resume this run and cancel it again."
         ) from error
 
 

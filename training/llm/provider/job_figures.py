@@ -19,7 +19,7 @@ from training.llm.figures import HELD_OUT_LOSS
 _NAMES = {
     "train_loss": LOSS,
     "valid_loss": HELD_OUT_LOSS,
-    "full_valid_loss": HELD_OUT_LOSS,  # over all of the validation file: it comes last, and stays
+    "full_valid_loss": HELD_OUT_LOSS,  # over the whole validation file: comes last and is final
 }
 
 

@@ -49,8 +49,8 @@ def read_job(folder: Path) -> Job | None:
         return None
     except (ValidationError, ValueError) as error:
         raise HedgerowError(
-            f"{path} does not say any more which job this run has started; see at the provider, "
-            "and start another finetuning."
+            f"{path} no longer contains the job that this run started. Check the jobs at the "
+            "provider, and start another run."
         ) from error
 
 

@@ -101,15 +101,15 @@ class Plan(NamedTuple):
         measured = f" and is validated on {self.validation:,} others" if self.validation else ""
         lines = [
             f"It trains on {self.train:,} question pairs of release {self.release}{measured}. "
-            f"That is about {self.tokens:,} tokens an epoch."
+            f"That is about {self.tokens:,} tokens per epoch."
         ]
         if self.cost is None:
-            return [*lines, "No price is known for it; see what the provider charges for training."]
+            return [*lines, "Its price is not known. Check the provider's prices for training."]
         epochs = counted(self.epochs, "epoch") if self.epochs else "each epoch"
-        decides = "" if self.epochs else "; the provider decides how many there are"
+        decides = "" if self.epochs else "; the provider chooses the number of epochs"
         return [
             *lines,
-            f"About {dollars(self.cost)} for {epochs} by the price list of {DATED}{decides}.",
+            f"About {dollars(self.cost)} for {epochs}, by the price list of {DATED}{decides}.",
         ]
 
 
@@ -126,7 +126,7 @@ def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan
     if train < LEAST:
         raise HedgerowError(
             f"Expected at least {LEAST} question pairs to train on, found {train} in release "
-            f"{release.number}; accept more variants and create a new release."
+            f"{release.number}. Accept more variants and create a new release."
         )
     letters = sum(
         len(pair.prompt) + len(pair.answer)
@@ -163,8 +163,8 @@ def request_finetuning(
     for other in under_way(session, KIND):
         if other.parameters == parameters:
             raise HedgerowError(
-                f"Run {other.id} is finetuning just that already; change the model, the release or "
-                "a setting."
+                f"Run {other.id} is already finetuning with the same settings. Change the model, "
+                "the release or a setting."
             )
     release = get_release(session, found.release)
     return create_run(

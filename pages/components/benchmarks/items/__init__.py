@@ -1,1 +1,1 @@
-"""Single items of a benchmark: where models err."""
+"""Single items of a benchmark: where models make errors."""

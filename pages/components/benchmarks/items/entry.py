@@ -1,4 +1,4 @@
-"""The section Items: a benchmark, one or two models, where they err, and single items."""
+"""The Items section: a benchmark, one or two models, their errors, and single items."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,16 +27,16 @@ from training.benchmarks.results.score_table import columns
 from training.benchmarks.runs.measured_models import BASELINES
 
 MOST_MODELS = 12
-"""Models in the chart of outcomes: those that are chosen, and the newest others."""
+"""Most models in the chart of outcomes: the chosen ones, then the newest."""
 
 OF, FIRST, SECOND = "of", "a", "b"
-"""Names in the address."""
+"""Names in the URL."""
 
 
 def draw() -> None:
-    """Everything of one benchmark."""
+    """Everything about one benchmark."""
     rows = [row for row in open_project.ask(newest, kind=NEGATION) if row.file]
-    rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
+    rows.sort(key=lambda row: row.architecture in BASELINES)  # baselines come last
     if not rows:
         scores_section.nothing()
         return
@@ -45,7 +45,7 @@ def draw() -> None:
         return
     try:
         kind = benchmark(chosen[0].benchmark)
-    except HedgerowError as error:  # it is a plug-in that is gone
+    except HedgerowError as error:  # its plug-in is not installed
         error_messages.show(str(error), key="bench-gone")
         return
     others = [row for row in by_column(rows, chosen[0].column).values() if row not in chosen]
@@ -85,14 +85,14 @@ def _choose(rows: Sequence[Scored]) -> list[Scored]:
 
 
 def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | None:
-    """The place of the model that a trained one was trained from; None without one."""
+    """The index of a trained model's base model; None without one."""
     key = open_project.ask(bases, rows).get(row.model_key)
     title = next((other.title for other in rows if other.model_key == key), "")
     return others.index(title) if title in others else None
 
 
 def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
-    """The results with their items; what is gone or damaged is told, and left out."""
+    """The results with their items; reports missing or damaged ones and leaves them out."""
     found = []
     for row in rows:
         try:
@@ -106,7 +106,7 @@ def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
 
 
 def _in_words(kind: type[Benchmark[Any]], row: Scored) -> str:
-    """Whose benchmark it is, and what of the answers counted as wrong."""
+    """The benchmark's source, and how ties and missing answers count."""
     paper = f" {kind.paper[0].upper()}{kind.paper[1:]}." if kind.paper else ""
     parts = [f"{kind.measures}{paper} {counted(row.n, 'item')} of {row.data}."]
     if row.ties:

@@ -1,4 +1,4 @@
-"""Where models err in a benchmark: what became of its items, and how its parts came out."""
+"""Errors of models in a benchmark: outcomes of its items, and scores of its parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,18 +17,18 @@ from training.benchmarks.scorers.interface import Prompts
 from training.benchmarks.tasks.own_families import NEGATIVE, PAIRS, POSITIVE
 
 MOST_PARTS = 12
-"""Parts of a breakdown that are drawn; the table has all."""
+"""Most parts of a breakdown in the chart; the table has all."""
 
 COMPARED = 2
-"""Models that stand side by side where each has several bars."""
+"""Most models side by side if each has several bars."""
 
 
 class ResultSummary(NamedTuple):
-    """What is known of a model's result without its items.
+    """A model's result without its items.
 
     Attributes:
-        label: what the model is called in charts.
-        outcomes, figures: as of a `Result`.
+        label: the model's name in charts.
+        outcomes, figures: as in a `Result`.
     """
 
     label: str
@@ -40,8 +40,8 @@ class BenchmarkSide(NamedTuple):
     """A model's result in the benchmark.
 
     Attributes:
-        label: what the model is called in charts.
-        model, architecture, prompts: as results have them.
+        label: the model's name in charts.
+        model, architecture, prompts: as in results.
     """
 
     label: str
@@ -57,7 +57,7 @@ def show(
     *,
     chosen: Sequence[BenchmarkSide],
 ) -> None:
-    """Draw the outcomes of all models, and the parts of those that are chosen.
+    """Draw the outcomes of all models, and the parts of the chosen ones.
 
     Args:
         every: all results on the same items.
@@ -92,7 +92,7 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -
             right=outcome(right),
         ),
         name=f"outcomes-{benchmark.id}",
-        alt_text=f"What became of the items of {benchmark.title}, by model",
+        alt_text=f"Outcomes of the items of {benchmark.title}, by model",
     )
 
 
@@ -106,7 +106,7 @@ def _grades(chosen: Sequence[BenchmarkSide]) -> None:
         save.chart(
             partial(outcome_charts.boxes, boxes),
             name="grades",
-            alt_text="Places of the pairs by what people say of them, by model",
+            alt_text="Ranks of the pairs by human judgement, by model",
         )
 
 
@@ -129,7 +129,7 @@ def _breakdown(name: str, chosen: Sequence[BenchmarkSide]) -> None:
     )
     if len(largest) > MOST_PARTS:
         st.caption(f"The {MOST_PARTS} with the most items, of {len(largest):,}.")
-        with st.expander("All of them", icon=":material/table:", key=f"all-{key}"):
+        with st.expander("All parts", icon=":material/table:", key=f"all-{key}"):
             rows = [value for value, _ in largest]
             st.dataframe(_table(name, rows, chosen, names), hide_index=True, key=f"table-{key}")
 
@@ -150,7 +150,7 @@ def _table(
 
 
 def _part_names(breakdown: str) -> Callable[[str], str]:
-    """What the parts are called: types by their labels."""
+    """Labels of the parts: types get their own labels."""
     if breakdown not in (POSITIVE, NEGATIVE):
         return lambda value: value
     labels = open_project.type_names()
@@ -183,16 +183,17 @@ def _pairs(side: BenchmarkSide) -> None:
             counted="Right",
         ),
         name="type-pairs",
-        alt_text="Share of pairs of a positive and a negative variant in the right order, by type",
+        alt_text="Share of pairs of a positive and a negative variant in the correct order, by "
+        "type",
     )
     st.text(
-        f"{side.label}: pairs of a positive (down) and a negative (across) of the same anchor of "
-        "which the positive is nearer."
+        f"{side.label}: share of pairs in which the positive (rows) is closer to the anchor than "
+        "the negative (columns)."
     )
 
 
 def _place(labels: Mapping[str, str]) -> Callable[[str], tuple[int, str]]:
-    """The order of the taxonomy; types that it lacks come last."""
+    """Sort by the taxonomy's order; unknown types come last."""
     places = {type_id: number for number, type_id in enumerate(labels)}
     return lambda type_id: (places.get(type_id, len(places)), type_id)
 
@@ -202,7 +203,7 @@ def _of(part: Any) -> tuple[int, int]:
 
 
 def _figures(every: Sequence[ResultSummary]) -> None:
-    """Further numbers of the papers' error analyses, a line a model."""
+    """More numbers from the papers' error analyses, one row per model."""
     names = list(dict.fromkeys(name for one in every for name in one.figures))
     if not names:
         return
@@ -222,7 +223,7 @@ def _figures(every: Sequence[ResultSummary]) -> None:
 
 
 def _figure(name: str) -> str:
-    """A figure's name for people: of the documents of a pair, or of the pairs of a score."""
+    """A readable name of a figure: for the documents of a pair, or the pairs of a score."""
     of, _, spread = name.partition(":")
     said = "The two documents" if of == "documents" else of.replace("score ", "People say ")
     return f"{said} (SD)" if spread else said

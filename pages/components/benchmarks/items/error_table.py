@@ -1,4 +1,4 @@
-"""Single items of a benchmark: which ones a model got wrong, with their texts and scores."""
+"""Single items of a benchmark: the ones that a model got wrong, with their texts and scores."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,13 +34,13 @@ from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.own_families import PAIRS
 
 PICKED = "item"
-"""The address names the picked item's key by this."""
+"""Name of the selected item's key in the URL."""
 
 SHOWN = 200
-"""Items in the list; the file has all that fit."""
+"""Most items in the list; the file has all matches."""
 
 MOST_PARTS = 300
-"""Parts of a breakdown to choose from."""
+"""Most parts of a breakdown to choose from."""
 
 ALL = "All"
 
@@ -54,11 +54,11 @@ _AGREEMENTS = {
 
 
 def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key: str) -> None:
-    """The filters, the list, and the item that is picked.
+    """The filters, the list, and the selected item.
 
     Args:
-        sides: one or two, the first of which the filter by outcome is about.
-        key: tells the results from others.
+        sides: one or two; the outcome filter is about the first.
+        key: identifies the results.
     """
     st.header("Items", anchor=False)
     first, second = sides[0].result, sides[1].result if len(sides) > 1 else None
@@ -69,7 +69,7 @@ def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key
     if picked is not None:
         _item(picked, sides)
     elif found:
-        st.caption("Pick an item by the box before it to see its texts and scores.")
+        st.caption("Tick the box of an item to see its texts and scores.")
 
 
 def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) -> ItemFilter:
@@ -93,7 +93,7 @@ def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) ->
 
 
 def _part(row: Any, side: BenchmarkSide) -> tuple[str, str] | None:
-    """A part of a breakdown."""
+    """One part of a breakdown."""
     labels = open_project.type_names()
     parts = [
         (breakdown, value)
@@ -118,7 +118,7 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
-        shown = f"; here are the first {SHOWN}" if len(found) > SHOWN else ""
+        shown = f"; the list shows the first {SHOWN}" if len(found) > SHOWN else ""
         st.text(f"{counted(len(found), 'item')}{shown}.", width="content")
         st.download_button(
             "CSV",
@@ -132,7 +132,7 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
             disabled=not found,
         )
     if not found:
-        st.text("No item fits; widen the filters.")
+        st.text("No item matches these filters.")
         return
     keys = [item.first.key for item in found[:SHOWN]]
     picked = [at for at, name in enumerate(keys) if name == st.query_params.get(PICKED)]
@@ -156,7 +156,7 @@ def _columns(item: ItemOutcomes) -> dict[str, Any]:
 
 
 def _line(item: ItemOutcomes) -> dict[str, object]:
-    """An item: of a pair what people and models say; of others what came out, and what is near."""
+    """A table row: human and model scores of a pair, or the outcome and the closest wrong text."""
     row, other = item
     line: dict[str, object] = {"Item": row.key}
     texts = [(LABELS.get(name, name), text) for name, text in row.texts.items()]
@@ -168,11 +168,11 @@ def _line(item: ItemOutcomes) -> dict[str, object]:
     line |= {"B": outcome(other.outcome)} if other is not None else {}
     line |= dict(texts[:1])
     near = nearest(row)
-    return line | ({"Nearest wrong, to A": row.texts[near.candidate]} if near else {})
+    return line | ({"Closest wrong, model A": row.texts[near.candidate]} if near else {})
 
 
 def _pick(widget: str, keys: Sequence[str]) -> None:
-    """Keep in the address which row was picked, or that none is."""
+    """Store the selected row in the URL, or remove it."""
     rows = st.session_state[widget].selection.rows
     if rows and rows[0] < len(keys):
         st.query_params[PICKED] = keys[rows[0]]
@@ -192,11 +192,11 @@ def _item(item: ItemOutcomes, sides: Sequence[BenchmarkSide]) -> None:
 
 
 def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
-    """Which tokens of a pair find each other, on demand: the model has to be loaded for it."""
+    """The token matches of a pair, on demand, because the model must be loaded."""
     pairs = [(one.query, one.candidate) for one in compared(row)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         query, candidate = st.selectbox(
-            f"Tokens under {letter}",
+            f"Tokens, model {letter}",
             pairs,
             key=f"bench-pair-{letter}",
             format_func=lambda pair: " × ".join(LABELS.get(name, name) for name in pair),
@@ -222,7 +222,7 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
     plot.chart(
         token_chart.draw(matrix, dark=dark),
         key=f"bench-token-map-{letter}",
-        alt="How alike the tokens of the two texts are",
+        alt="Similarity of the tokens of the two texts",
     )
     save.buttons(
         lambda: token_chart.draw(matrix, dark=False),
@@ -230,6 +230,6 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
         key=f"save-tokens-{letter}",
     )
     st.caption(
-        f"The score, {matrix.score:.2f}, is the sum over the tokens of the query (down) of what "
-        "they find best in the document (across): the framed cells."
+        f"The score, {matrix.score:.2f}, is the sum of the framed cells: the best match in the "
+        "document (columns) for each token of the query (rows)."
     )

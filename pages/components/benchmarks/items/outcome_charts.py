@@ -1,7 +1,7 @@
-"""The charts of the benchmarks page, as pure functions of tidy rows.
+"""Charts of the Benchmarks page, as pure functions of tidy rows.
 
-Texts (names of models, tokens, types) reach Vega as data only. Data frames, and not lists of
-values, since Altair would check each of many values against its schema.
+Texts (names of models, tokens, types) reach Vega as data only. Values are in data frames, because
+Altair would check each value of a list against its schema.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +23,13 @@ from pages.components.shared.charts.similarity_bars import (
 )
 
 WIDE_BAR = 34
-"""Pixels a bar with its gap, where there is a number in each of its parts."""
+"""Height in pixels of a bar and its gap, with numbers in its parts."""
 
 LONGEST_LABEL = 320
-"""Pixels of a model's name in a legend."""
+"""Width in pixels of a model's name in a legend."""
 
 LEAST_LABELLED = 0.07
-"""Share of a bar from which a part has its number in it."""
+"""Smallest share of a bar that has its number in it."""
 
 
 class Share(NamedTuple):
@@ -51,28 +51,28 @@ class PartBar(NamedTuple):
 
 
 class Box(NamedTuple):
-    """Where a model has the pairs of a grade, from 0 to 1: count and quantiles."""
+    """Ranks of the pairs of a grade, from 0 to 1: count and quantiles."""
 
     grade: str
     model: str
     n: int
     least: float
-    """A tenth lies below."""
+    """The 10th percentile."""
     lower: float
     median: float
     upper: float
     most: float
-    """A tenth lies above."""
+    """The 90th percentile."""
 
 
 def outcomes(
     shares: Sequence[Share], *, order: Sequence[str], right: str, dark: bool
 ) -> alt.LayerChart:
-    """What became of the items: a bar a model, a part an outcome (NevIR's Figure 4).
+    """Outcomes of the items: one bar per model, one part per outcome (NevIR's Figure 4).
 
     Args:
         order: the outcomes from left to right.
-        right: the one that counts; it comes first and is blue.
+        right: the correct outcome; it comes first and is blue.
     """
     colours = palette(dark=dark)
     names = [right, *(name for name in order if name != right)]
@@ -146,7 +146,7 @@ def _stacked(shares: Sequence[Share], model: str, order: Sequence[str]) -> list[
 
 
 def _paints(names: Sequence[str], shown: Sequence[str], colours: Palette) -> list[str]:
-    """Blue for the right outcome, orange steps for errors, grey where nothing was told apart."""
+    """Blue for the correct outcome, shades of orange for errors, grey for ties."""
     errors = [name for name in names[1:] if name not in _UNDECIDED]
     steps = dict(zip(errors, colours.diverging[: len(errors)], strict=False))
     return [
@@ -167,7 +167,7 @@ def _undecided(name: str, colours: Palette) -> str:
 
 
 def parts(bars: Sequence[PartBar], *, dark: bool) -> alt.LayerChart:
-    """Scores by the parts of a breakdown, a bar a model."""
+    """Scores by the parts of a breakdown, one bar per model."""
     colours = palette(dark=dark)
     models = list(dict.fromkeys(bar.model for bar in bars))
     labels = {bar.part: f"{bar.part}\n{counted(bar.n, 'item')}" for bar in bars}
@@ -198,8 +198,7 @@ def parts(bars: Sequence[PartBar], *, dark: bool) -> alt.LayerChart:
 
 
 def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
-    """Where a model has the pairs, by what people say of them: median, middle half and middle four
-    fifths of their places."""
+    """Ranks of the pairs by human judgement: median, quartiles, and 10th and 90th percentiles."""
     colours = palette(dark=dark)
     models = list(dict.fromkeys(box.model for box in found))
     grades = list(dict.fromkeys(box.grade for box in found))
@@ -212,7 +211,7 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
         yOffset=side_by_side(models),
         color=_models(models, colours),
         tooltip=[
-            alt.Tooltip("grade:N", title="People say"),
+            alt.Tooltip("grade:N", title="Human judgement"),
             alt.Tooltip("model:N", title="Model"),
             alt.Tooltip("n:Q", title="Pairs", format=","),
             *(alt.Tooltip(f"{name}:Q", title=told, format=".1%") for name, told in _QUANTILES),
@@ -220,7 +219,7 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
     )
     axis = alt.X(
         "least:Q",
-        title="place among the pairs (0% the least similar)",
+        title="rank among the pairs (0%: least similar)",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format=".0%"),
     )
@@ -236,15 +235,15 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
 
 _QUANTILES = (
     ("median", "Median"),
-    ("lower", "Quarter below"),
-    ("upper", "Quarter above"),
-    ("least", "Tenth below"),
-    ("most", "Tenth above"),
+    ("lower", "25th percentile"),
+    ("upper", "75th percentile"),
+    ("least", "10th percentile"),
+    ("most", "90th percentile"),
 )
 
 
 def _models(names: list[str], colours: Palette) -> alt.Color:
-    """The first model orange, the second blue, as before and after."""
+    """The first model is orange, the second blue, like before and after."""
     paints = [colours.before, colours.after][: len(names)]
     paints = [colours.after] if len(names) == 1 else paints
     scale = alt.Scale(domain=names, range=paints)

@@ -1,4 +1,4 @@
-"""Errors in common: which items all models get wrong, or most of them."""
+"""Shared errors: the items that all models, or most of them, get wrong."""
 
 from collections.abc import Sequence
 
@@ -15,21 +15,21 @@ from training.benchmarks.results.common_errors import CommonErrors, common_error
 from training.benchmarks.results.queries import Scored, full_result
 
 MOST_MODELS = 12
-"""Models that are chosen at first; any others can be added."""
+"""Models that are chosen by default."""
 
 SHOWN = 200
-"""Items in the list; the file has all."""
+"""Most items in the list; the file has all."""
 
 
 def draw(rows: Sequence[Scored]) -> None:
-    """The models, how many must err, the items, and which antonyms or other parts they are of.
+    """The models, the smallest number of wrong ones, the items, and the parts they belong to.
 
     Args:
-        rows: all results on the same items, of a benchmark whose items are right or wrong.
+        rows: all results on the same items of a benchmark with right and wrong items.
     """
     if len(rows) < 2:
         return
-    st.header("Errors in common", anchor=False)
+    st.header("Shared errors", anchor=False)
     by_title = {row.title: row for row in rows}
     column = rows[0].column
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-common"):
@@ -44,12 +44,12 @@ def draw(rows: Sequence[Scored]) -> None:
             st.text("Choose at least two models.")
             return
         least = st.number_input(
-            "Wrong for at least",
+            "Wrong in at least",
             1,
             len(chosen),
             len(chosen),
             key=f"bench-common-least-{column}-{len(chosen)}",
-            help="How many of these models must get an item wrong.",
+            help="The smallest number of these models that get the item wrong.",
             width=170,
         )
     try:
@@ -68,13 +68,13 @@ def _result(row: Scored) -> Result:
 
 def _show(found: CommonErrors) -> None:
     number = counted(len(found.errors), "item")
-    shown = f"; here are the first {SHOWN}" if len(found.errors) > SHOWN else ""
+    shown = f"; the list shows the first {SHOWN}" if len(found.errors) > SHOWN else ""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         st.text(
-            f"{number} of {found.items:,} wrong for at least {found.least} of "
-            f"{len(found.models)} models{shown}.",
+            f"{number} of {found.items:,} wrong in at least {found.least} of {len(found.models)} "
+            f"models{shown}.",
             width="content",
         )
         st.download_button(
@@ -111,4 +111,4 @@ def _show(found: CommonErrors) -> None:
             key="bench-common-parts",
             height="auto" if len(parts) < 9 else 320,
         )
-        st.caption("What the errors are about: how many of a part's items are among them.")
+        st.caption("The errors by part: how many of a part's items are among them.")

@@ -1,4 +1,4 @@
-"""One item of a benchmark: its texts, what differs in them, and how each model scored them."""
+"""One item of a benchmark: its texts, their differences, and the models' scores."""
 
 import math
 import re
@@ -36,27 +36,27 @@ LABELS: Mapping[str, str] = {
     "second": "Second",
     "anchor": "Anchor",
 }
-"""What a text is called; a variant by its type."""
+"""Label of a text; a variant has its type's label."""
 
 BESIDE: Mapping[str, str] = {"q2": "q1", "doc2": "doc1"}
-"""Texts that are compared with another one than the item's first."""
+"""Texts that are compared with another text than the item's first."""
 
 ANSWERS: Mapping[str, str] = {"doc1": "answers query 1", "doc2": "answers query 2"}
 
 
 class ItemSide(NamedTuple):
-    """A model's letter, and what it made of the item."""
+    """A model's letter, and its scores of the item."""
 
     letter: str
     row: ItemResult
 
 
 def draw(sides: Sequence[ItemSide], type_names: Mapping[str, str]) -> None:
-    """Draw an item as one or two models did it.
+    """Draw an item with the scores of one or two models.
 
     Args:
-        sides: the first is the one by whose scores the texts are ordered.
-        type_names: what types of variants are called.
+        sides: the first one's scores order the texts.
+        type_names: labels of variant types.
     """
     row = sides[0].row
     parts = [_text(row, name, sides, type_names) for name in _order(row)]
@@ -78,7 +78,7 @@ def _outcomes(sides: Sequence[ItemSide]) -> Markup:
 
 
 def _order(row: ItemResult) -> list[str]:
-    """The item's own text first, then the others, the nearest of them first."""
+    """The item's own text first, then the others, the closest first."""
     found = compared(row)
     if len({one.query for one in found}) > 1:
         return list(row.texts)
@@ -106,12 +106,12 @@ def _label(name: str, type_names: Mapping[str, str]) -> str:
 
 
 def _type_of(name: str) -> str:
-    """The type of a variant; a further one of a type has its number behind it."""
+    """The label of a variant's type, with a number from the second variant of a type on."""
     return _NUMBER.sub("", name)
 
 
 def _expected(row: ItemResult, name: str) -> str:
-    """Where a right model has this text."""
+    """Where a correct model would rank this text."""
     near = right_candidates(row)
     if not near or name == next(iter(row.texts)):
         return ANSWERS.get(name, "")
@@ -119,7 +119,7 @@ def _expected(row: ItemResult, name: str) -> str:
 
 
 def _record(row: ItemResult, name: str) -> Markup:
-    """The way to the record of a text that is the project's own."""
+    """A link to the record of a text that is in the project."""
     uid = row.uids.get(name, "")
     if not uid:
         return _NOTHING
@@ -133,7 +133,7 @@ def _link(address: str, label: str) -> Markup:
 
 
 def _sentence(row: ItemResult, name: str) -> Markup:
-    """A text, with the words marked that it adds to the one it stands beside, and its negators."""
+    """A text, with marks on its negators and on the words that the compared text does not have."""
     first = next(iter(row.texts))
     alone = name == first or name in BESIDE.values()
     text, other = row.texts[name], row.texts[name if alone else BESIDE.get(name, first)]

@@ -1,4 +1,4 @@
-"""The chart of late interaction: which tokens of a document each token of a query finds."""
+"""The late-interaction chart: which document tokens match each query token."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +10,16 @@ from pages.components.shared.charts.palette import Palette, palette
 from training.benchmarks.scorers.late_interaction import TokenMatrix
 
 ROW, AROUND = 22, 150
-"""Pixels a row of tokens, and for the tokens across, the legend and margins."""
+"""Height in pixels of a row of tokens, and of the column headers, legend and margins."""
 
 _UNNUMBERED = "split(datum.label, '\\t')[1]"
-"""Tokens may stand more than once: their place, which the axis leaves out, tells them apart."""
+"""Tokens may repeat: their position distinguishes them; the axis leaves it out."""
 
 
 def draw(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
-    """How alike the tokens of a query (down) and of a document (across) are: NevIR's Figure 9.
+    """Similarity of the tokens of a query (rows) and a document (columns): NevIR's Figure 9.
 
-    What each token of the query finds best, which its score is the sum of, is framed.
+    Frames mark the best match of each query token; the score is their sum.
     """
     colours = palette(dark=dark)
     down, across = _numbered(matrix.query), _numbered(matrix.document)
@@ -46,10 +46,10 @@ def draw(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
             axis=_axis(colours, orient="top", labelAngle=-60, labelAlign="left"),
         ),
         tooltip=[
-            alt.Tooltip("first:N", title="Of the query"),
-            alt.Tooltip("second:N", title="Of the document"),
+            alt.Tooltip("first:N", title="Query token"),
+            alt.Tooltip("second:N", title="Document token"),
             alt.Tooltip("value:Q", title="Similarity", format=".3f"),
-            alt.Tooltip("best:N", title="Its best"),
+            alt.Tooltip("best:N", title="Best match"),
         ],
     )
     low, high = float(matrix.similarity.min()), float(matrix.similarity.max())
@@ -62,7 +62,7 @@ def draw(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
     height = ROW * len(down) + AROUND
     chart: Any = alt.layer(cells, best).properties(
         height=height,
-        # Room for the last token across, which slopes beyond its column.
+        # Space for the last column header, which is slanted.
         padding={"left": 5, "top": 5, "right": 50, "bottom": 5},
     )
     return chart

@@ -1,4 +1,4 @@
-"""What the arms of a finetuning are called, and what each asks about."""
+"""The labels of the arms, and what each asks about."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,20 +9,19 @@ LABELS: Mapping[Arm, str] = MappingProxyType(
     {
         "both": "negations and hedges of any type",
         "paper": "the paper's six types",
-        "negation": "only negation",
-        "hedging": "only hedging",
+        "negation": "negation only",
+        "hedging": "hedging only",
     }
 )
 
 MEANINGS: Mapping[Arm, str] = MappingProxyType(
     {
-        "both": "Every negation of an anchor is a question to be answered Yes, every hedge or "
-        "paraphrase one to be answered No.",
-        "paper": "As the paper has it: its four negations are to be answered Yes, its two hedges "
-        "No.",
-        "negation": "The paper's four negations are to be answered Yes; the original entailment, "
-        "or another paraphrase, is to be answered No. No hedge is asked about.",
-        "hedging": "The original contradiction is to be answered Yes, the paper's two hedges No. "
-        "None of the four negations is asked about.",
+        "both": "Each negation of an anchor makes a question with the answer Yes; each hedge or "
+        "paraphrase makes one with the answer No.",
+        "paper": "As in the paper: its four negations have the answer Yes, its two hedges No.",
+        "negation": "The paper's four negations have the answer Yes; the original entailment, "
+        "or another paraphrase, has the answer No. There are no questions about hedges.",
+        "hedging": "The original contradiction has the answer Yes, the paper's two hedges No. "
+        "There are no questions about the four negations.",
     }
 )

@@ -1,4 +1,4 @@
-"""The arms compared: all, only negation, only hedging (the paper's Table 3)."""
+"""Comparison of the arms: all, negation only, hedging only (the paper's Table 3)."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ from training.studies.members import trials
 _PROBLEM = "llm_arms_problem"
 
 _IDEA = (
-    "What does either half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on only negation and on only hedging. All are measured on the same validation "
-    "questions, about negations and hedges of any type."
+    "What does each half of the data teach? A study finetunes the same model on all of the "
+    "paper's types, on negation only, and on hedging only. All three models answer the same "
+    "validation questions, about negations and hedges of any type."
 )
 
 
 def show() -> None:
-    """The study under way, and what came out of the chosen one."""
+    """The study in progress, and the results of the chosen one."""
     st.text(_IDEA)
     runs = open_project.ask(list_language_studies)
     for run in runs:
@@ -31,7 +31,7 @@ def show() -> None:
             progress_view.follow(run, title=_title(run), more=_states)
     error_messages.show_kept(_PROBLEM)
     if not runs:
-        st.text("No study yet: under Train, choose a model and “Compare the arms”.")
+        st.text("No study yet. Under Train, choose a model and press “Compare the arms”.")
         return
     by_id = {run.id: run for run in runs}
     chosen = by_id[
@@ -39,7 +39,7 @@ def show() -> None:
             "Study",
             list(by_id),
             format_func=lambda key: _named(by_id[key]),
-            key=f"llm-study-{max(by_id)}",  # a new widget where there are others to choose from
+            key=f"llm-study-{max(by_id)}",  # a new widget when the choices change
         )
     ]
     if chosen.state not in (*UNFINISHED, RunState.DONE):
@@ -57,7 +57,7 @@ def _named(run: Run) -> str:
 
 
 def _states(run: Run) -> None:
-    """How each training of a study under way stands."""
+    """The state of each run of a study in progress."""
     st.text(
         "\n".join(
             f"{trial.label}: {progress_view.STATES[trial.run.state]} (run {trial.run.id})"
@@ -78,8 +78,8 @@ def _table(run: Run) -> None:
         column_config=dict.fromkeys(heads, share),
     )
     st.caption(
-        "Shares of the validation questions that are answered right: of all, of those about "
-        "negations (Yes), and of those about hedges and paraphrases (No)."
+        "Shares of validation questions answered correctly: all, those about negations (Yes), "
+        "and those about hedges and paraphrases (No)."
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)
@@ -107,6 +107,6 @@ def _heads(name: str) -> tuple[str, str]:
 
 
 def _again(run: Run) -> None:
-    """Go on with a study that stopped; its trainings that are done stay."""
+    """Continue a study that stopped; its finished runs are kept."""
     with error_messages.kept_for(_PROBLEM):
         background.start_again(run)

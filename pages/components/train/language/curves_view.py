@@ -1,4 +1,4 @@
-"""What was measured while a language model is finetuned: loss, and questions answered right."""
+"""Curves of a language model's finetuning: loss, and questions answered correctly."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,21 +17,21 @@ from training.runs.curves import CurvePoint
 from training.runs.figures import LossPoint
 
 FEW = 2
-"""Points that make a curve."""
+"""Fewest points of a curve."""
 
 TRAINING, VALIDATION = "training", "validation"
 
 _RIGHT_SAID = (
-    "Share of the validation questions whose right answer is the likelier of Yes and No: of all, "
-    "of those about negations (Yes), and of those about hedges and paraphrases (No). By chance it "
-    "is 50%. Epoch 0 is the base model."
+    "Share of validation questions for which the correct answer, Yes or No, is the more "
+    "probable one: all, those about negations (Yes), and those about hedges and paraphrases "
+    "(No). Chance is 50%. Epoch 0 is the base model."
 )
 
-_LOSS_SAID = "Mean over the tokens of the answers; the question itself is not learned."
+_LOSS_SAID = "Mean over the tokens of the answers. The questions do not count."
 
 
 def live(run: Run) -> None:
-    """The curves so far of a run under way."""
+    """The curves of a run in progress."""
 
     def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
         dark = st.context.theme.type == "dark"
@@ -41,7 +41,7 @@ def live(run: Run) -> None:
 
 
 def show(run: Run) -> None:
-    """The curves of a run that has ended, to be saved."""
+    """The curves of a run that has ended, with save buttons."""
 
     def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
         save.chart(draw, name=f"llm-{name}", alt_text=alt_text)
@@ -54,8 +54,8 @@ def _draw(run: Run, panel: Callable[..., None]) -> None:
     with st.container(horizontal=True, key=f"llm-curves-{run.id}"):
         if len(looks) >= FEW:
             with st.container():
-                st.markdown("**Answered right**")
-                panel(partial(right, looks), "right", "Questions answered right by epoch")
+                st.markdown("**Accuracy**")
+                panel(partial(right, looks), "right", "Questions answered correctly by epoch")
                 st.caption(_RIGHT_SAID)
         if len(losses) >= FEW:
             with st.container():
@@ -64,18 +64,16 @@ def _draw(run: Run, panel: Callable[..., None]) -> None:
                 panel(partial(loss, losses, looks, steps), "loss", "Loss by epoch")
                 st.caption(_LOSS_SAID)
     if len(looks) < FEW:
-        st.caption(
-            "The validation questions are measured before the training and after each epoch."
-        )
+        st.caption("The validation questions are evaluated before training and after each epoch.")
 
 
 def _steps_an_epoch(looks: Sequence[Look]) -> float:
-    """Steps of an epoch; 0 before the first look after the beginning."""
+    """Steps per epoch; 0 before the first evaluation after the initial one."""
     return next((look.step / look.epoch for look in reversed(looks) if look.epoch), 0.0)
 
 
 def right(looks: Sequence[Look], *, dark: bool) -> alt.LayerChart:
-    """Shares of right answers by epoch."""
+    """Shares of correct answers by epoch."""
     colours = palette(dark=dark)
     series = {name: SHORT[name] for name in SHARES}
     points = [
@@ -96,10 +94,10 @@ def right(looks: Sequence[Look], *, dark: bool) -> alt.LayerChart:
 def loss(
     losses: Sequence[LossPoint], looks: Sequence[Look], steps: float, *, dark: bool
 ) -> alt.Chart | alt.LayerChart:
-    """The losses of the training and of the validation questions.
+    """Training and validation loss.
 
     Args:
-        steps: of an epoch; 0 where nobody knows yet: the training's alone, by step.
+        steps: steps per epoch; 0 if not known yet, which shows the training loss alone, by step.
     """
     if not steps:
         return curve_charts.loss(losses, dark=dark)

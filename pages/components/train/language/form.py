@@ -1,4 +1,4 @@
-"""Asking for a language model's finetuning."""
+"""The form that starts finetuning a language model."""
 
 from typing import Any
 
@@ -21,18 +21,18 @@ from training.llm.request import (
 from training.llm.study import request_language_study
 
 PLANNED_SECONDS = 60.0
-"""How long an estimate is kept: the pairs of a large release take a second to count."""
+"""Seconds for which an estimate is cached: counting the pairs of a large release takes a second."""
 
 _BASE, _RELEASE, _MERGE, _PROBLEM = "llm-base", "llm-release", "llm-merge", "llm_problem"
 
 _BASE_HELP = (
-    "Type the folder of a causal language model, or its name on the model hub, and press Enter. "
-    "Its weights must be safetensors."
+    "Type the folder of a causal language model, or its name on the model hub, and press "
+    "Enter. The weights must be in safetensors files."
 )
 
 _MERGE_HELP = (
-    "Saves the whole model with the adapter added to its weights, next to the adapter. It takes as "
-    "much room as the base model."
+    "Also saves the whole model with the adapter merged into its weights. It takes as much "
+    "disk space as the base model."
 )
 
 
@@ -40,8 +40,8 @@ def box(numbers: list[int], *, busy: bool) -> None:
     """The model, the release, the recipe and the buttons.
 
     Args:
-        numbers: of the releases, at least one, the newest first.
-        busy: whether a finetuning is under way, for which another one waits.
+        numbers: the releases' numbers, at least one, newest first.
+        busy: whether another run is in progress; the next one waits for it.
     """
     with st.container(border=True, key="llm-start-box"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -59,9 +59,7 @@ def box(numbers: list[int], *, busy: bool) -> None:
         st.caption(MEANINGS[st.session_state[recipe_fields.ARM]])
         with st.expander("Recipe and seed", icon=":material/tune:", key="llm-settings"):
             recipe_fields.draw()
-        st.toggle(
-            "Save the merged model, too", key=_MERGE, persist_state="session", help=_MERGE_HELP
-        )
+        st.toggle("Save the merged model", key=_MERGE, persist_state="session", help=_MERGE_HELP)
         said, able = _promise(busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
             _button("Finetune", "llm-start", _start, able=able, icon="model_training", primary=True)
@@ -82,39 +80,40 @@ def _button(
         on_click=start,
         help=None
         if primary
-        else "Finetunes three times by the same recipe, so it takes three times as long: on all "
-        "of the paper's types, on only negation and on only hedging (the paper's Table 3). An arm "
-        "that the release has no question pairs for is left out; *Arms* says which and why.",
+        else "Finetunes the model three times with the same recipe: on all of the paper's "
+        "types, on negation only, and on hedging only (the paper's Table 3). This takes three "
+        "times as long. An arm without question pairs in the release is skipped; *Arms* says "
+        "which and why.",
     )
 
 
 def _bases() -> list[str]:
-    """Models of earlier finetunings, and the paper's."""
+    """Base models of earlier runs, and the paper's."""
     earlier = [request_of(run).base for run in open_project.ask(list_language_finetunings)]
     return list(dict.fromkeys([*earlier, PAPER_BASE]))
 
 
 def _promise(*, busy: bool) -> tuple[str, bool]:
-    """What a click will do, or why it can't; and whether it can."""
+    """What the button will do, or why it can't; and whether it can."""
     try:
         recipe, base = recipe_fields.recipe(), clean_base(st.session_state[_BASE] or "")
         found = _outlook(recipe.model_dump_json(), base, st.session_state[_RELEASE])
     except HedgerowError as error:
         return str(error), False
-    drawn = "" if found.drawn == found.pairs else f", drawn from {found.pairs:,}"
-    wait = " It waits until the training under way has ended." if busy else ""
+    drawn = "" if found.drawn == found.pairs else f", sampled from {found.pairs:,}"
+    wait = " It starts when the current run has ended." if busy else ""
     return (
-        f"{counted(found.drawn, 'question pair')} to train on{drawn}, {found.measured:,} to "
-        f"measure on before it and after each epoch. {_duration(found)}{wait}"
+        f"Trains on {counted(found.drawn, 'question pair')}{drawn}, and evaluates "
+        f"{found.measured:,} before training and after each epoch. {_duration(found)}{wait}"
     ), True
 
 
 def _duration(found: Outlook) -> str:
     steps = counted(found.steps, "step")
     if found.seconds is None:
-        return f"{steps}; how long they take shows once this model has been finetuned here."
+        return f"{steps}. There is no time estimate before the first run with this model."
     took = progress_view.duration(found.seconds)
-    return f"{steps}, {took} at the pace of run {found.by_run}."
+    return f"{steps}, {took}, judging by run {found.by_run}."
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
@@ -128,7 +127,7 @@ def _outlook(recipe: str, base: str, release_number: int) -> Outlook:
 
 
 def _asked() -> dict[str, Any]:
-    """What the boxes hold now: the page may not have been drawn since the last was changed."""
+    """The current values of the boxes; the page may not have been redrawn since the last change."""
     state = st.session_state
     return {
         "base": state[_BASE] or "",
@@ -140,7 +139,7 @@ def _asked() -> dict[str, Any]:
 
 
 def _start() -> None:
-    """Store the run and start its process; a problem is told below the buttons."""
+    """Store the run and start its process; a problem is shown below the buttons."""
     with error_messages.kept_for(_PROBLEM):
         merge = bool(st.session_state.get(_MERGE))
         run = open_project.tell(request_language_finetuning, merge=merge, **_asked())
@@ -148,7 +147,7 @@ def _start() -> None:
 
 
 def _start_arms() -> None:
-    """The same for a training of each arm."""
+    """The same for one run per arm."""
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(request_language_study, **_asked())
         background.start_process_of(run)

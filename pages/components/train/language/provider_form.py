@@ -1,4 +1,4 @@
-"""Asking for a language model's finetuning at a provider."""
+"""The form that starts finetuning at a provider."""
 
 import json
 from typing import Any
@@ -21,19 +21,19 @@ from training.llm.provider.request import (
     request_finetuning,
 )
 
-_PROVIDERS_OWN = "the provider's own"
+_PROVIDERS_OWN = "chosen by the provider"
 
 
 def box(numbers: list[int]) -> None:
-    """The release, the model, what it will take, and the button.
+    """The release, the model, the estimate, and the button.
 
     Args:
-        numbers: of the releases, at least one, the newest first.
+        numbers: the releases' numbers, at least one, newest first.
     """
     with st.container(border=True, key="llm-provider-box"):
         values = _values(numbers)
         if not values["model"]:
-            st.text("Name the model to see what its finetuning takes.")
+            st.text("Enter a model to see the estimate.")
             return
         try:
             request = checked(ProviderRequest, values)
@@ -44,8 +44,8 @@ def box(numbers: list[int]) -> None:
         for line in found.sentences():
             st.text(line)
         if lacks_key := provider_key.lacks(request.base_url):
-            st.text("OpenAI needs a key: type one in above, or name the address of another server.")
-        # Not a callback: that would start what was chosen when the page was last drawn.
+            st.text("OpenAI needs a key. Enter one above, or enter the address of another server.")
+        # Not a callback, which would use the values from the last time the page was drawn.
         if st.button(
             "Send and start",
             key="llm-provider-start",
@@ -53,13 +53,13 @@ def box(numbers: list[int]) -> None:
             icon=":material/cloud_upload:",
             disabled=lacks_key,
             help="Sends the question pairs to the provider and starts a job there. You can close "
-            "the browser meanwhile.",
+            "the browser.",
         ):
             _start(request)
 
 
 def _values(numbers: list[int]) -> dict[str, Any]:
-    """Of a `ProviderRequest`, as the boxes hold them."""
+    """The boxes' values for a `ProviderRequest`."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         release = st.selectbox(
             "Release", numbers, key="llm-provider-release", persist_state="session", width=120
@@ -105,7 +105,7 @@ def _number(label: str, name: str, least: int, most: int) -> int | None:
 
 @st.cache_data(show_spinner=False, max_entries=20)
 def _plan(request: str, address: str) -> Plan:
-    """A release never changes. Where calls go by the settings decides whether a price is known."""
+    """A release never changes. Whether a price is known depends on the address in the settings."""
     asked = ProviderRequest(**json.loads(request))
     return open_project.ask(plan, open_project.settings(), asked)
 

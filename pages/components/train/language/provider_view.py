@@ -1,4 +1,4 @@
-"""Finetuning at a provider: the next job, what is under way, and the models that came out."""
+"""Finetuning at a provider: the next job, jobs in progress, and the resulting models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,16 +29,16 @@ from training.runs.figures import loss_curve
 _PROBLEM = "llm_provider_problem"
 
 FEW = 2
-"""Points that make a curve."""
+"""Fewest points of a curve."""
 
 _IDEA = (
-    "The same questions, learned by a model that somebody else serves: any server with OpenAI's "
-    "finetuning protocol. Your release's sentences are sent there."
+    "Finetune a hosted model on the same questions. Any server with OpenAI's finetuning "
+    "protocol works. The sentences of your release are sent to it."
 )
 
 
 def show() -> None:
-    """All of the section."""
+    """Draw the section."""
     st.text(_IDEA)
     runs = open_project.ask(list_finetunings)
     for run in reversed(runs):
@@ -50,8 +50,8 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         provider_form.box(numbers)
     else:
-        st.text("The questions are made from a release, and there is none yet.")
-        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+        st.text("The questions are made from a release. There is none yet.")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
     _models([run for run in runs if run.state == RunState.DONE])
 
 
@@ -61,7 +61,7 @@ def _title(run: Run) -> str:
 
 
 def _live(run: Run) -> None:
-    """The curve so far of a run under way."""
+    """The curve of a run in progress."""
     points = open_project.ask(loss_curve, run)
     if len(points) >= FEW:
         dark = st.context.theme.type == "dark"
@@ -70,20 +70,20 @@ def _live(run: Run) -> None:
 
 
 def _stopped(run: Run) -> None:
-    """A run that stopped before its end: why, and how it goes on. Its job may go on meanwhile."""
+    """A run that stopped early: the reason, and how to continue. Its job may still be running."""
     address = request_of(run).base_url
     progress_view.stopped(run, again=lambda: _again(run), label="Resume")
     with st.container(key=f"llm-provider-stopped-{run.id}"):
         provider_key.draw(address, place=f"-llm-{run.id}")
         if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):
-            st.text("Its job goes on at the provider until you cancel it.")
+            st.text("The job at the provider keeps running until you cancel it.")
             st.button(
-                "Cancel it", key=f"llm-provider-cancel-{run.id}", on_click=_cancel, args=(run,)
+                "Cancel the job", key=f"llm-provider-cancel-{run.id}", on_click=_cancel, args=(run,)
             )
 
 
 def _has_job(run: Run) -> bool:
-    """Whether the provider may be at work on a job of the run."""
+    """Whether the provider may still be running a job of the run."""
     job = read_job(run_folder(open_project.settings(), run))
     return job is not None and job.started
 
@@ -94,7 +94,7 @@ def _again(run: Run) -> None:
 
 
 def _cancel(run: Run) -> None:
-    """Cancel the run and its job, with the key that was typed in for its address, if one was."""
+    """Cancel the run and its job, with the key typed in for its address, if any."""
     settings, address = open_project.settings(), request_of(run).base_url
     if typed := provider_key.environment(address).get(KEY_VARIABLE):
         changes = {"openai_api_key": SecretStr(typed)}
@@ -106,10 +106,10 @@ def _cancel(run: Run) -> None:
 
 
 def _models(done: Sequence[Run]) -> None:
-    """What came out, the newest first; and of one its name and its curve."""
+    """The results, newest first; and the name and curve of one."""
     if not done:
         return
-    st.header("What came out", anchor=False)
+    st.header("Results", anchor=False)
     by_id = {run.id: run for run in done}
     chosen = by_id[
         st.selectbox(
@@ -119,11 +119,9 @@ def _models(done: Sequence[Run]) -> None:
             key=f"llm-provider-run-{max(by_id)}",  # a new widget where there are others
         )
     ]
-    st.text("The provider calls the model")
+    st.text("The model's name at the provider")
     st.code(chosen.result["fine_tuned_model"], language=None)
-    st.text(
-        "Choose it wherever a chat model is asked: under Benchmarks, Generate and Second opinions."
-    )
+    st.text("You can use it as a chat model under Benchmarks, Generate and Second opinions.")
     st.text(_outcome(chosen))
     points = open_project.ask(loss_curve, chosen)
     if len(points) >= FEW:

@@ -1,4 +1,4 @@
-"""The fields of a language model's recipe: one for each of its keys."""
+"""The fields of a language model's recipe, one per key."""
 
 from typing import Any, get_args
 
@@ -21,18 +21,18 @@ SEED = "llm-seed"
 
 
 def meaning(name: str) -> str:
-    """What a key of the recipe means."""
+    """The meaning of a recipe key."""
     return (LanguageRecipe.model_fields[name].description or "").replace("\n", " ")
 
 
 def draw() -> None:
-    """All but the arm, which stands with the model."""
+    """All fields but the arm, which is next to the model."""
     with st.container(horizontal=True, key="llm-fields-steps"):
         st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **_shared("epochs"))
-        st.number_input("Pairs at most", 2, placeholder="all", **_shared("max_pairs"))
+        st.number_input("Maximum pairs", 2, placeholder="all", **_shared("max_pairs"))
         st.number_input("Batch size", 1, 4096, **_shared("batch_size"))
-        st.number_input("Batches a step", 1, 4096, **_shared("gradient_accumulation"))
-        st.number_input("Longest pair (tokens)", 8, 131_072, **_shared("max_length"))
+        st.number_input("Gradient accumulation steps", 1, 4096, **_shared("gradient_accumulation"))
+        st.number_input("Maximum length of a pair (tokens)", 8, 131_072, **_shared("max_length"))
     with st.container(horizontal=True, key="llm-fields-rate"):
         st.number_input(
             "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **_shared("learning_rate")
@@ -46,14 +46,14 @@ def draw() -> None:
             DEFAULT_SEED,
             key=SEED,
             persist_state="session",
-            help="Decides the draw and order of the pairs, and the dropout.",
+            help="Determines the sample and order of the pairs, and the dropout.",
         )
     with st.container(horizontal=True, key="llm-fields-adapter"):
         st.number_input("Rank", 1, 1024, **_shared("rank"))
         st.number_input("Alpha", 1, 4096, **_shared("alpha"))
         st.number_input("Dropout", 0.0, 0.99, step=0.01, format="%g", **_shared("dropout"))
-    st.text_input("Layers that are changed", **_shared("targets"))
-    st.text_input("Modules trained as a whole", placeholder="none", **_shared("modules_to_save"))
+    st.text_input("Target modules", **_shared("targets"))
+    st.text_input("Fully trained modules", placeholder="none", **_shared("modules_to_save"))
     with st.container(horizontal=True, key="llm-fields-ways"):
         st.toggle("Gradient checkpointing", **_shared("gradient_checkpointing"))
         st.toggle("4 bits", **_shared("four_bit"))
@@ -89,7 +89,7 @@ def arm() -> None:
 
 
 def recipe() -> LanguageRecipe:
-    """The recipe as the boxes have it now.
+    """The recipe with the current values of the boxes.
 
     Raises:
         HedgerowError: a value is wrong.
@@ -100,5 +100,5 @@ def recipe() -> LanguageRecipe:
 
 
 def _key(name: str) -> str:
-    """Of the box for a field."""
+    """Widget key for a field."""
     return f"llm-recipe-{name}"

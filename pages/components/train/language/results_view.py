@@ -1,4 +1,4 @@
-"""What came out of the finetunings of language models: one in full, and all as a table."""
+"""Results of finetuning language models: one run in full, and a table of all."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,14 +24,14 @@ def show() -> None:
     runs = open_project.ask(list_language_finetunings)
     ended = [run for run in runs if run.state not in UNFINISHED]
     if not ended:
-        st.text("No finetuning of a language model has ended yet; start one under Train.")
+        st.text("No language model has been finetuned yet. Start a run under Train.")
         return
     run = choose_run({run.id: run for run in ended}, named=section_choice.named)
     if run.state == RunState.DONE:
         _outcome(run)
     else:
         train_view.stopped(run)
-    st.header("While it trained", anchor=False)
+    st.header("Training curves", anchor=False)
     curves_view.show(run)
     _model(run)
     progress_view.log(run)
@@ -40,20 +40,24 @@ def show() -> None:
 
 def _outcome(run: Run) -> None:
     result, pairs = run.result, run.result["pairs"]
-    left = f" ({counted(pairs['too_long'], 'pair')} too long)" if pairs["too_long"] else ""
+    left = (
+        f" (left out as too long: {counted(pairs['too_long'], 'pair')})"
+        if pairs["too_long"]
+        else ""
+    )
     st.text(
         f"Finetuned on {counted(pairs['train'], 'question pair')}{left} of release "
-        f"{result['release']} in {counted(result['steps'], 'step')}; with all measuring it took "
-        f"{progress_view.duration(result['seconds'])} on {result['device']}. It now answers "
-        f"{train_view.outcome(run).removeprefix('it answers ')}"
+        f"{result['release']} in {counted(result['steps'], 'step')}. With evaluation, this took "
+        f"{progress_view.duration(result['seconds'])} on {result['device']}. "
+        f"{train_view.outcome(run)}"
         if result["after"]
-        else f"Finetuned on {counted(pairs['train'], 'question pair')}; {train_view.outcome(run)}"
+        else f"Finetuned on {counted(pairs['train'], 'question pair')}. {train_view.outcome(run)}"
     )
     if result["after"]:
         st.dataframe(
             [
                 {
-                    "Figure": said[0].upper() + said[1:],
+                    "Metric": said[0].upper() + said[1:],
                     "Before": shown(name, result["before"][name]),
                     "After": shown(name, result["after"][name]),
                 }
@@ -66,30 +70,30 @@ def _outcome(run: Run) -> None:
 
 
 def _model(run: Run) -> None:
-    """Where the adapter is, and what it was made by."""
+    """The adapter's folder and recipe."""
     folder = open_project.settings().data_folder
     if run.state == RunState.DONE:
         st.header("The model", anchor=False)
-        st.text("The adapter:")
+        st.text("Adapter:")
         st.code(str(folder / run.result["model"]), language=None)
         if run.result["merged"]:
-            st.text("The model merged with it:")
+            st.text("Merged model:")
             st.code(str(folder / run.result["merged"]), language=None)
     with st.expander("Recipe", icon=":material/tune:"):
         st.code(request_of(run).recipe.to_yaml(), language="yaml")
 
 
 def _all(done: Sequence[Run]) -> None:
-    """Every finished run, the newest first."""
+    """Every finished run, newest first."""
     if len(done) < 2:
         return
-    st.header("All of them", anchor=False)
+    st.header("All runs", anchor=False)
     share = st.column_config.NumberColumn(format="percent")
     st.dataframe(
         [_line(run) for run in done],
         hide_index=True,
         key="llm-runs",
-        column_config={"Right before": share, "Right after": share},
+        column_config={"Correct before": share, "Correct after": share},
     )
 
 

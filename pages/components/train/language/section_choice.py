@@ -1,4 +1,4 @@
-"""The names of the sections of a language model, and the way to one of them with a run."""
+"""The names of the sections for language models, and links to the results of a run."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.components.train.section_choice import remember
 from training.llm.request import request_of
 
 SECTION = "part"
-"""Key of the choice of a section, and its name in the address."""
+"""Key of the section choice, and its name in the URL."""
 
 TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Arms", "At a provider")
 
@@ -22,12 +22,12 @@ def show_run(run_id: int) -> None:
 
 
 def title(run: Run) -> str:
-    """What a run finetunes; it holds the name of a model."""
+    """What a run finetunes; contains the name of a model."""
     request = request_of(run)
     return f"{request.base} on release {request.release}, {LABELS[request.recipe.arm]}"
 
 
 def named(run: Run) -> str:
-    """A run with its number, what it finetunes, when, and how it stands."""
+    """A run's number, what it finetunes, when, and its state."""
     when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"

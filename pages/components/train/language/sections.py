@@ -1,4 +1,4 @@
-"""The sections of a language model: the next finetuning, what came out, and the arms compared."""
+"""The sections for language models: the next run, the results, and the comparison of arms."""
 
 from pages.components.shared.shell import frame
 from pages.components.train.language import (
@@ -17,7 +17,7 @@ from pages.components.train.language.section_choice import (
 
 
 def show() -> str:
-    """Draw the chosen section; its name."""
+    """Draw the chosen section and return its name."""
     section = frame.section(SECTIONS, key=SECTION)
     if section == RESULTS:
         results_view.show()

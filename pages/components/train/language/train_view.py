@@ -1,4 +1,4 @@
-"""The next finetuning of a language model, what is under way, and what has just ended."""
+"""The next run for a language model, the runs in progress, and the latest one."""
 
 import streamlit as st
 
@@ -15,14 +15,14 @@ from training.llm.study import list_language_studies
 _PROBLEM = "llm_again_problem"
 
 _IDEA = (
-    "A release becomes questions: a sentence and its negation have opposite meanings, a sentence "
-    "and its hedge do not. A causal language model learns the answers with LoRA, as in section 5.2 "
-    "of the paper."
+    "Hedgerow turns a release into questions: do two sentences have opposite meanings? For a "
+    "sentence and its negation the answer is Yes, for a sentence and its hedge No. A causal "
+    "language model learns the answers with LoRA, as in section 5.2 of the paper."
 )
 
 
 def show() -> None:
-    """All of the section."""
+    """Draw the section."""
     st.text(_IDEA)
     runs = open_project.ask(list_language_finetunings)
     studies = [run for run in open_project.ask(list_language_studies) if run.state in UNFINISHED]
@@ -32,7 +32,7 @@ def show() -> None:
         if run.state == RunState.RUNNING or (run.state in UNFINISHED and not run.group)
     ]
     for study in studies:
-        st.text(f"Run {study.id} compares the arms: its trainings take turns with others.")
+        st.text(f"Run {study.id} compares the arms. Its training runs take turns with others.")
     for run in active:
         progress_view.follow(run, title=section_choice.title(run), more=curves_view.live)
     if not active and runs and runs[0].state not in UNFINISHED:
@@ -41,21 +41,21 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         form.box(numbers, busy=bool(active or studies))
     else:
-        st.text("The questions are made from a release, and there is none yet.")
-        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+        st.text("The questions are made from a release. There is none yet.")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
 
 
 def _ended(run: Run) -> None:
-    """What the newest run came to, and the way to its results, or on."""
+    """The outcome of the newest run, with a button to its results or to continue it."""
     if run.state in STOPPED and not run.group:
         stopped(run)
         return
     if run.state != RunState.DONE:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="llm-ended"):
-        st.text(f"Run {run.id} is done: {outcome(run)}", width="stretch")
+        st.text(f"Run {run.id} is done. {outcome(run)}", width="stretch")
         st.button(
-            "Show its results",
+            "Show results",
             key=f"llm-show-{run.id}",
             on_click=section_choice.show_run,
             args=(run.id,),
@@ -63,20 +63,20 @@ def _ended(run: Run) -> None:
 
 
 def outcome(run: Run) -> str:
-    """What a finished run answers right."""
+    """How many questions a finished run answers correctly."""
     before, after = run.result["before"], run.result["after"]
     if not after:
-        return "nothing was measured, since its release has no validation split."
+        return "It was not evaluated, because its release has no validation split."
     return (
-        f"it answers {after['right']:.1%} of the validation questions right; its base model "
-        f"{before['right']:.1%}."
+        f"It answers {after['right']:.1%} of the validation questions correctly; its base model "
+        f"answered {before['right']:.1%}."
     )
 
 
 def stopped(run: Run) -> None:
-    """A run that stopped before its end: why, and how it goes on."""
+    """A run that stopped early: the reason, and a button to continue it."""
     reached = checkpoints.step_reached(open_project.settings().data_folder / run.folder)
-    label = f"Continue from step {reached:,}" if reached else "Start it again"
+    label = f"Continue from step {reached:,}" if reached else "Start again"
     again = None if run.group else lambda: _again(run)
     progress_view.stopped(run, again=again, label=label)
 

@@ -1,1 +1,1 @@
-"""Finetuning on NevIR's pairs: asking for it, following it, comparing what came out."""
+"""Finetuning on NevIR's pairs: starting it, following it, comparing the results."""

@@ -1,4 +1,4 @@
-"""NevIR's Figures 5 and 8, as pure functions of what was measured after each epoch."""
+"""NevIR's Figures 5 and 8, as pure functions of the evaluations after each epoch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,17 +12,17 @@ from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, quantile
 from training.runs.curves import CurvePoint
 
 MOST = len(DASHES)
-"""Runs in a chart."""
+"""Maximum number of runs in a chart."""
 
 _BOX = {0: "lowest", 25: "lower", 50: "median", 75: "upper", 100: "highest"}
 
 
 def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool) -> alt.LayerChart:
-    """A figure by epoch, a line a run (Figure 5).
+    """A figure by epoch, one line per run (Figure 5).
 
     Args:
-        runs: the epochs of at most `MOST` runs, by what each is called.
-        name: of a figure in [0, 1].
+        runs: the epochs of at most `MOST` runs, by the run's name.
+        name: the name of a figure in [0, 1].
     """
     colours = palette(dark=dark)
     points = [
@@ -47,7 +47,7 @@ def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool)
 
 
 def _intervals(runs: Mapping[str, Sequence[EpochFigures]]) -> alt.Chart:
-    """The 95% intervals of the accuracy, a band a run."""
+    """The 95% intervals of the accuracy, one band per run."""
     rows = [
         {
             "epoch": epoch.epoch,
@@ -68,15 +68,15 @@ def _intervals(runs: Mapping[str, Sequence[EpochFigures]]) -> alt.Chart:
 
 
 def has_documents(epochs: Sequence[EpochFigures]) -> bool:
-    """Whether there is something to draw in `documents`: an encoder was measured."""
+    """Whether `documents` has something to draw: an encoder was evaluated."""
     return any(DOCUMENTS in epoch.figures for epoch in epochs)
 
 
 def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
-    """The cosines of the two documents of each held-out pair by epoch, as boxes (Figure 8).
+    """The cosines between the documents of each held-out pair by epoch, as boxes (Figure 8).
 
-    A box goes from the lower to the upper quartile and has a line at the median and a point at the
-    mean; the line through it goes from the lowest to the highest.
+    A box spans the quartiles, with a line at the median and a point at the mean. The line through
+    it goes from the minimum to the maximum.
     """
     colours = palette(dark=dark)
     rows = [

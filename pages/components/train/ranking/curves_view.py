@@ -1,4 +1,4 @@
-"""What was measured after each epoch: Figures 5 and 8 of NevIR's paper, and the numbers."""
+"""Evaluations after each epoch: Figures 5 and 8 of the NevIR paper, and the numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,24 +23,25 @@ from training.ranking.figures import NEVIR
 from training.ranking.reranking import RERANKING, WHAT_IT_IS
 
 Panel = Callable[[Callable[..., Any], str, str], None]
-"""Draws a chart: how, under which name, and what is in it."""
+"""How to draw a chart, its file name, and its alternative text."""
 
 _NEVIR = (
-    "Share of the held-out pairs of which both queries rank their own document first; by chance "
-    "it is 25%. The band is the 95% interval. Epoch 0 is the base model."
+    "Share of held-out pairs in which both queries rank their own document first. Chance is "
+    "25%. The band is the 95% confidence interval. Epoch 0 is the base model."
 )
 
 _DOCUMENTS = (
-    "Cosine of the two documents of each held-out pair: quartiles and median, the mean as a point, "
-    "and the lowest and highest. They should move apart."
+    "Cosine between the two documents of each held-out pair. The box shows the quartiles and "
+    "the median, the point the mean, the line the minimum and maximum. The documents should "
+    "move apart."
 )
 
 
 def live(run: Run) -> None:
-    """The charts so far of a run under way."""
+    """The charts of a run in progress."""
     epochs = open_project.ask(epochs_of, run)
     if not epochs:
-        st.caption("The base model is measured first, then the model after each epoch.")
+        st.caption("The base model is evaluated first, then the model after each epoch.")
         return
 
     def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
@@ -51,10 +52,10 @@ def live(run: Run) -> None:
 
 
 def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
-    """The charts of some runs together, to be saved, and their numbers.
+    """The charts of several runs together, with save buttons, and their numbers.
 
     Args:
-        labels: what each run is called, by its number.
+        labels: the name of each run, by its id.
     """
 
     def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
@@ -62,7 +63,7 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
 
     _draw({labels[run.id]: epochs for run, epochs in found}, panel)
     header, lines = as_table(found)
-    with st.expander("As numbers", icon=":material/table:", key="nevir-numbers"):
+    with st.expander("Show the numbers", icon=":material/table:", key="nevir-numbers"):
         percent = st.column_config.NumberColumn(format="percent")
         st.dataframe(
             [dict(zip(header, line, strict=True)) for line in lines],
@@ -70,7 +71,7 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
             column_config={NAMES[name]: percent for name in SHARES},
         )
         st.download_button(
-            "Save the numbers as CSV",
+            "Download CSV",
             lambda: csv_bytes(header, lines),
             "hedgerow-nevir-epochs.csv",
             "text/csv",
@@ -97,6 +98,6 @@ def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel) -> None:
             panel(
                 partial(charts.documents, epochs),
                 f"documents-{number}",
-                "Cosine of the two documents of a held-out pair by epoch, as boxes",
+                "Cosine between the two documents of a held-out pair, by epoch, as boxes",
             )
             st.caption(_DOCUMENTS)

@@ -1,4 +1,4 @@
-"""Asking for a finetuning on NevIR's pairs."""
+"""The form that starts finetuning on NevIR's pairs."""
 
 from pathlib import Path
 from typing import Any
@@ -23,23 +23,23 @@ from training.ranking.request import (
 from training.ranking.time_needed import estimate
 from training.recipe.time_estimate import TimeEstimate
 
-AS_ITS_FILES_SAY = "as its files say"
+AS_ITS_FILES_SAY = "as in its files"
 
 PLANNED_SECONDS = 60.0
-"""How long an estimate is kept: thousands of pairs take a second to read."""
+"""Seconds for which an estimate is cached: reading thousands of pairs takes one second."""
 
 _PROBLEM = "nevir_problem"
 
 _DEFAULT = RankingRequest(data="-")
 
 _MODEL_HELP = (
-    "A model of this project, or any other: type the folder of a sentence-transformers model, or "
-    "its name on the model hub, and press Enter."
+    "Choose a model of this project. For any other, type the folder of a sentence-transformers "
+    "model or its name on the model hub and press Enter."
 )
 
 _ARCHITECTURE_HELP = (
-    "An encoder can be trained as a cross-encoder or for late interaction, too: its new layer "
-    "begins with random weights."
+    "An encoder can also become a cross-encoder or a late-interaction model; its new layer "
+    "starts with random weights."
 )
 
 
@@ -47,7 +47,7 @@ def box(*, busy: bool) -> None:
     """The pairs, the model, the settings and the button.
 
     Args:
-        busy: whether a finetuning is under way, for which another one waits.
+        busy: whether another finetuning is in progress; the next one waits for it.
     """
     with st.container(border=True, key="nevir-start-box"):
         files, obstacle = pairs_choice.choose()
@@ -79,12 +79,11 @@ def _promise(files: dict[str, Any], *, busy: bool) -> str:
         )
     except HedgerowError as error:
         return str(error)
-    pace = f"at the pace of run {guess.by_run}" if guess.by_run else "on two free cores"
-    wait = " It waits until the one under way has ended." if busy else ""
+    pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
+    wait = " It starts when the current run has ended." if busy else ""
     return (
-        f"{counts.told}. Takes {progress_view.duration(guess.seconds)}, {pace}. Measures NevIR and "
-        "retrieval before the training and after each epoch; you can close the browser "
-        f"meanwhile.{wait}"
+        f"{counts.told}. Takes {progress_view.duration(guess.seconds)}, {pace}. Evaluates NevIR "
+        f"and retrieval before training and after each epoch. You can close the browser.{wait}"
     )
 
 
@@ -117,7 +116,7 @@ def _model() -> None:
 
 def _settings() -> None:
     with st.container(horizontal=True):
-        _number("Epochs", "epochs", 1, 200, "The paper takes 20.")
+        _number("Epochs", "epochs", 1, 200, "The paper uses 20.")
         st.number_input(
             "Learning rate",
             1e-7,
@@ -127,26 +126,39 @@ def _settings() -> None:
             format="%.1e",
             key=_key("learning_rate"),
             persist_state="session",
-            help="Its peak: it rises in the first tenth of the steps and then falls in a line.",
+            help="The peak value. The rate rises over the first tenth of the steps, then falls "
+            "linearly.",
         )
         _number(
             "Batch size",
             "batch_size",
             1,
             1024,
-            "Triples a step; for a cross-encoder, queries with a document.",
+            "Triples per step; for a cross-encoder, pairs of query and document.",
         )
     with st.container(horizontal=True):
-        _number("Longest text (tokens)", "max_length", 8, 8192, "In training.")
-        _number("Seed", "seed", 0, LARGEST_SEED, "Decides order, dropout and new weights.")
+        _number(
+            "Maximum length (tokens)",
+            "max_length",
+            8,
+            8192,
+            "Longer texts are cut off during training.",
+        )
+        _number(
+            "Seed",
+            "seed",
+            0,
+            LARGEST_SEED,
+            "Determines the order of the data, the dropout and new weights.",
+        )
         st.number_input(
-            "Pairs at most",
+            "Maximum pairs",
             min_value=1,
             value=None,
             placeholder="all",
             key=_key("max_pairs"),
             persist_state="session",
-            help="Draws so many of the pairs to train on.",
+            help="Trains on a random sample of this many pairs.",
         )
 
 
@@ -156,12 +168,12 @@ def _number(label: str, field: str, least: int, most: int, said: str) -> None:
 
 
 def _key(field: str) -> str:
-    """Of the box for a field of the request."""
+    """Widget key for a field of the request."""
     return f"nevir-{field}"
 
 
 def _chosen() -> dict[str, Any]:
-    """What the boxes hold now: the page may not have been drawn since the last was changed."""
+    """The current values of the boxes; the page may not have been redrawn since the last change."""
     fields = ("base", "architecture", "epochs", "learning_rate", "batch_size", "max_length")
     found = {name: st.session_state[_key(name)] for name in (*fields, "seed", "max_pairs")}
     found["base"] = found["base"] or DEFAULT_ENCODER
@@ -171,7 +183,7 @@ def _chosen() -> dict[str, Any]:
 
 
 def _start(files: dict[str, Any]) -> None:
-    """Store the run and start its process; a problem is told beside the button."""
+    """Store the run and start its process; a problem is shown next to the button."""
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_finetuning,

@@ -1,4 +1,4 @@
-"""Choosing the pairs that a model is trained on, and those that it is measured on."""
+"""Choosing the pairs for training and the pairs for evaluation."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,30 +26,31 @@ from training.ranking.request import RankingRequest, files_of, parts_asked
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
-A_FIFTH = "a fifth of the passages"
+A_FIFTH = "a fifth of the passages, held out"
 
 _PROBLEM, _TOLD = "nevir_file_problem", "nevir_file_told"
 _ADDED, _NAMED = "nevir_files_added", "nevir_files_named"
 
 
 def choose() -> tuple[dict[str, Any], str]:
-    """Draw the choice: the values of a `RankingRequest`, none of them without a file; and why they
-    can't be used, '' where they can."""
+    """Draw the choice: values of a `RankingRequest` ({} without a file), and what is wrong with
+    them.
+    """
     kept = kept_pairs(open_project.settings().data_folder)
     names = _names(kept)
     chosen: dict[str, Any] = {}
     obstacle = ""
     if names:
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            # A new widget where a file was named, which then comes first.
+            # A new widget after a file was added, so that this file comes first.
             number = f"{len(kept)}-{st.session_state.get(_NAMED, 0)}"
-            train = st.selectbox("Pairs to train on", list(names), key=f"nevir-data-{number}")
+            train = st.selectbox("Training pairs", list(names), key=f"nevir-data-{number}")
             others = [name for name in names if name != train]
             measured = st.selectbox(
-                "Measured on",
+                "Evaluated on",
                 [A_FIFTH, *others],
                 key=f"nevir-validation-{number}-{train}",
-                help="No passage is both trained on and measured.",
+                help="No passage is used for both training and evaluation.",
             )
         chosen = {"data": names[train].file, "data_name": names[train].name}
         if measured in names:
@@ -67,7 +68,7 @@ def choose() -> tuple[dict[str, Any], str]:
 
 
 def _obstacle(request: RankingRequest) -> str:
-    """Say why these pairs can't be trained on, if they can't, and offer a way on."""
+    """Say why these pairs can't be used for training, if so, and offer a solution."""
     folder = open_project.settings().data_folder
     tests = tuple(kept.file for kept in kept_data(folder, NevIR.id))
     tested, other = _problems(str(folder), request.model_dump_json(), tests)
@@ -75,22 +76,22 @@ def _obstacle(request: RankingRequest) -> str:
         error_messages.show(tested or other, key="nevir-pairs")
     if tested:
         st.button(
-            "Leave those pairs out",
+            "Leave these pairs out",
             key="nevir-untested",
             icon=":material/filter_alt:",
             on_click=_leave_out,
             args=(request,),
-            help="Adds a file with the other pairs to the project and chooses it.",
+            help="Adds a file with the remaining pairs to the project and selects it.",
         )
     return tested or other
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
 def _problems(data_folder: str, request: str, tests: tuple[str, ...]) -> tuple[str, str]:
-    """What is wrong with pairs: that a test has them, and anything else.
+    """What is wrong with the pairs: a test contains them, or anything else.
 
     Args:
-        tests: the data of the benchmark that there are; a file of either never changes.
+        tests: the benchmark's data in the project; none of these files ever changes.
     """
     asked, folder = RankingRequest.model_validate_json(request), Path(data_folder)
     try:
@@ -102,7 +103,7 @@ def _problems(data_folder: str, request: str, tests: tuple[str, ...]) -> tuple[s
 
 
 def _said(check: Callable[[], object]) -> str:
-    """What is wrong by a check; '' where nothing is."""
+    """The problem that a check found; '' for none."""
     try:
         check()
     except HedgerowError as error:
@@ -117,7 +118,7 @@ def _leave_out(request: RankingRequest) -> None:
 
 
 def _show(request: RankingRequest) -> None:
-    """Every pair, and whether it is trained on or measured."""
+    """Every pair, and whether it is used for training or evaluation."""
     try:
         rows = _rows(str(open_project.settings().data_folder), request.model_dump_json())
     except HedgerowError as error:
@@ -128,18 +129,18 @@ def _show(request: RankingRequest) -> None:
 
 @st.cache_data(show_spinner=False, max_entries=4)
 def _rows(data_folder: str, request: str) -> list[dict[str, str]]:
-    """A line a pair. A file is known by its name, which holds its hash, and never changes."""
+    """One row per pair. A file's name contains its hash, so it never changes."""
     parts = parts_asked(Path(data_folder), RankingRequest.model_validate_json(request))
     return [
         {"Part": part, "Id": pair.key}
         | dict(zip(("q1", "q2", "doc1", "doc2"), pair.queries + pair.documents, strict=True))
-        for part, pairs in (("trained on", parts.train), ("measured", parts.held_out))
+        for part, pairs in (("training", parts.train), ("measured", parts.held_out))
         for pair in pairs
     ]
 
 
 def _names(kept: Sequence[KeptData]) -> dict[str, KeptData]:
-    """By name; of files that are called alike, each with a part of its hash."""
+    """The files by name; files with equal names get part of their hash."""
     found: dict[str, KeptData] = {}
     for entry in kept:
         name = entry.name
@@ -158,7 +159,7 @@ def _add() -> None:
         on_change=_keep,
         args=(key,),
         max_upload_size=LARGEST_FILE >> 20,
-        help=f"Expected: {NevIR.expects}; CSV and Parquet with these columns, too.",
+        help=f"Expected: {NevIR.expects}; CSV and Parquet files with these columns work, too.",
     )
     st.button(
         "Get NevIR's train split",
@@ -170,14 +171,14 @@ def _add() -> None:
 
 
 def _keep(key: str) -> None:
-    """Store what was uploaded; a wrong file is refused and nothing is kept of it."""
+    """Store an uploaded file; an invalid one is refused and nothing is stored."""
     uploaded = st.session_state.get(key)
     if uploaded is None:
         return
     with error_messages.kept_for(_PROBLEM):
         folder = open_project.settings().data_folder
         _told_of(lambda: keep_pairs(folder, uploaded.name, uploaded.getvalue()))
-    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # an empty box again
+    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # empties the box
 
 
 def _download() -> None:
@@ -186,11 +187,11 @@ def _download() -> None:
 
 
 def _told_of(keep: Callable[[], KeptData]) -> None:
-    """Keep a file, choose it, and say whether it is new here."""
+    """Store a file, select it, and say whether it is new."""
     folder = open_project.settings().data_folder
     before = {kept.file for kept in kept_pairs(folder)}
     kept = keep()
     pairs = counted(len(read_pairs(folder, kept.file).pairs), "pair")
-    done = "was here already" if kept.file in before else "is added"
-    st.session_state[_TOLD] = f"{kept.name} {done}: {pairs}. It is chosen above."
+    done = "was already there" if kept.file in before else "was added"
+    st.session_state[_TOLD] = f"{kept.name} {done}: {pairs}. It is selected above."
     st.session_state[_NAMED] = st.session_state.get(_NAMED, 0) + 1

@@ -1,4 +1,4 @@
-"""The section NevIR: the next finetuning, what is under way, and what came out."""
+"""The NevIR section: the next run, those in progress, and the results."""
 
 from collections.abc import Sequence
 
@@ -17,15 +17,15 @@ from training.ranking.request import list_finetunings, pair_counts, request_of
 _PROBLEM = "nevir_again_problem"
 
 _IDEA = (
-    "NevIR's pairs are two passages that differ in a negation, each with a query that only it "
-    "answers. Here a bi-encoder, a cross-encoder or a late-interaction model learns from such "
-    "pairs, as in section 6 of the paper. After each epoch you see what it gains on NevIR and "
-    "what that costs in retrieval."
+    "A NevIR pair has two passages that differ in a negation. Each comes with a query that "
+    "only this passage answers. Train a bi-encoder, a cross-encoder or a late-interaction "
+    "model on such pairs, as in section 6 of the paper. After each epoch, the charts show what "
+    "it gains on NevIR and what it loses in retrieval."
 )
 
 
 def show() -> None:
-    """All of the section."""
+    """Draw the section."""
     st.text(_IDEA)
     runs = open_project.ask(list_finetunings)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
@@ -39,7 +39,7 @@ def show() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run trains; it holds names of a model and a file."""
+    """What a run trains; contains the names of a model and a file."""
     request = request_of(run)
     architecture = run.result.get("architecture") or request.architecture
     kind = f" ({architecture})" if architecture else ""
@@ -54,7 +54,7 @@ def _with_pairs(run: Run) -> str:
 
 def _stopped(run: Run) -> None:
     reached = checkpoints.step_reached(open_project.settings().data_folder / run.folder)
-    label = f"Continue from step {reached:,}" if reached else "Start it again"
+    label = f"Continue from step {reached:,}" if reached else "Start again"
     progress_view.stopped(run, again=lambda: _again(run), label=label)
 
 
@@ -64,11 +64,11 @@ def _again(run: Run) -> None:
 
 
 def _results(ended: Sequence[Run]) -> None:
-    """Some runs together: what each was taught, and its figures by epoch."""
+    """Several runs together: their settings, and their figures by epoch."""
     found = [one for one in open_project.ask(with_epochs, ended) if one.epochs]
     if not found:
         return
-    st.header("What came out", anchor=False)
+    st.header("Results", anchor=False)
     by_id = {one.run.id: one for one in found}
     newest = next((one.run for one in found if one.run.state == RunState.DONE), found[0].run)
     chosen = st.multiselect(
@@ -76,11 +76,11 @@ def _results(ended: Sequence[Run]) -> None:
         list(by_id),
         default=[newest.id],
         format_func=lambda key: _named(by_id[key].run),
-        key=f"nevir-runs-{max(by_id)}",  # a new widget where there are others to choose from
+        key=f"nevir-runs-{max(by_id)}",  # a new widget when the choices change
         max_selections=charts.MOST,
     )
     if not chosen:
-        st.text("Choose a run.")
+        st.text("Choose at least one run.")
         return
     picked = [by_id[key] for key in chosen]
     labels = {one.run.id: _label(one.run) for one in picked}
@@ -94,20 +94,20 @@ def _named(run: Run) -> str:
 
 
 def _label(run: Run) -> str:
-    """What a run is called in charts."""
+    """A run's name in charts."""
     architecture = run.result.get("architecture") or request_of(run).architecture
     return f"run {run.id}: {architecture}" if architecture else f"run {run.id}"
 
 
 def _taught(runs: Sequence[Run]) -> None:
-    """What each model was trained on and measured on, and where it is."""
+    """The training and evaluation data of each model, and its folder."""
     if not runs:
         return
-    st.markdown("**What each model was taught**")
+    st.markdown("**Models and their training data**")
     st.dataframe([_facts(run) for run in runs], hide_index=True, key="nevir-taught")
     st.page_link(
         "pages/benchmarks.py",
-        label="Compare them with other models in the benchmarks",
+        label="Compare with other models on the Benchmarks page",
         icon=":material/leaderboard:",
     )
 
@@ -118,11 +118,11 @@ def _facts(run: Run) -> dict[str, object]:
     return {
         "Model": result["name"],
         "Architecture": result["architecture"],
-        "Trained on": data["name"],
+        "Training data": data["name"],
         "SHA-256": data["hash"],
         "Pairs": data["trained_on"],
         "Passages": data["passages"],
-        "Measured on": validation.get("name") or "pairs held out",
+        "Evaluated on": validation.get("name") or "held-out pairs",
         "Held-out pairs": data["held_out"],
         "Loss": result["loss"],
         "Epochs": request.epochs,

@@ -1,1 +1,1 @@
-"""What came out of trainings."""
+"""Results of training runs."""

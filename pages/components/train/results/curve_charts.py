@@ -1,7 +1,7 @@
-"""The charts of what was measured while a training went on, as pure functions of tidy rows.
+"""The charts of evaluations during training, as pure functions of tidy rows.
 
-Their specifications depend on nothing but the colours and the names of series, so that a page that
-draws them anew every other second only exchanges their data.
+Their specifications depend only on the colours and the names of series, so that a page that redraws
+them every two seconds only replaces their data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,20 @@ from training.runs.curves import ROLES, SHARES, Band, CurvePoint, PairShare
 from training.runs.figures import LossPoint
 
 HEIGHT, LEGEND = 230, 75
-"""Pixels of a chart with its axis, and of a legend of three lines above it."""
+"""Height in pixels of a chart with its axis, and of a legend of three lines above it."""
 
 CELL, HEADS = 44, 110
-"""Pixels a row of the heat map, and for its heads."""
+"""Pixels per row of the heat map, and for its column headers."""
 
 SLOPE = -30
-"""Degrees by which the heads of the heat map slope."""
+"""Angle in degrees of the heat map's column headers."""
 
 DASHES = ([1, 0], [6, 3], [2, 2])
-"""Line styles that say the same as the colours."""
+"""Line styles that repeat the colours."""
 
 
 def _data(rows: Sequence[LossPoint | CurvePoint | Band]) -> alt.Data:
-    """Values beside the specification: a data frame's name in it would change with them."""
+    """Data next to the specification: a data frame's name in it would change with the data."""
     return alt.Data(values=[row._asdict() for row in rows])
 
 
@@ -49,7 +49,7 @@ def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
 
 
 def shares(points: Sequence[CurvePoint], *, dark: bool) -> alt.LayerChart:
-    """What was got right of the held-out part, by epoch."""
+    """Accuracies on the validation split, by epoch."""
     colours = palette(dark=dark)
     ranges = [colours.after, colours.before, colours.good]
     return lines(
@@ -62,10 +62,10 @@ def shares(points: Sequence[CurvePoint], *, dark: bool) -> alt.LayerChart:
 
 
 def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.LayerChart:
-    """A single figure by epoch.
+    """A single metric by epoch.
 
     Args:
-        zero: whether its axis begins at 0.
+        zero: whether the axis starts at 0.
     """
     return lines(
         points,
@@ -79,7 +79,7 @@ def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.Layer
 def lines(
     points: Sequence[CurvePoint], *, names: list[str], colours: list[str], y: alt.Y, format_: str
 ) -> alt.LayerChart:
-    """Lines by epoch, with a legend where they have names."""
+    """Lines by epoch, with a legend if they have names."""
     base = alt.Chart(_data(points)).encode(
         x=_epochs(),
         y=y,
@@ -124,19 +124,18 @@ def _told_apart(names: list[str], colours: list[str]) -> dict[str, Any]:
 
 
 def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
-    """Anchors with their variants of each role by epoch: mean, and a standard deviation
-    around it (NevIR's Figure 8)."""
+    """Cosine by role and epoch: mean and standard deviation (NevIR's Figure 8)."""
     roles = palette(dark=dark).roles
     shown = {band.series for band in bands}
     series = {name: roles[role.name.lower()] for role, name in ROLES.items() if name in shown}
     base = alt.Chart(_data(bands)).encode(
         x=_epochs(),
         tooltip=[
-            alt.Tooltip("series:N", title="Anchors with their"),
+            alt.Tooltip("series:N", title="Role"),
             alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
             alt.Tooltip("mean:Q", title="Mean cosine", format=".3f"),
-            alt.Tooltip("lower:Q", title="One standard deviation below", format=".3f"),
-            alt.Tooltip("upper:Q", title="Above", format=".3f"),
+            alt.Tooltip("lower:Q", title="Mean − 1 SD", format=".3f"),
+            alt.Tooltip("upper:Q", title="Mean + 1 SD", format=".3f"),
         ],
         **_told_apart(list(series), list(series.values())),
     )
@@ -153,10 +152,10 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
 
 
 def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -> alt.LayerChart:
-    """The share of triples ranked right by the types of the positive and the negative.
+    """The share of triples ranked correctly by the types of positive and negative.
 
     Args:
-        labels: the types in their order, and what they are called.
+        labels: the types in order, and their labels.
     """
     colours = palette(dark=dark)
     table = [
@@ -198,8 +197,8 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
         tooltip=[
             alt.Tooltip("positive:N", title="Positive"),
             alt.Tooltip("negative:N", title="Negative"),
-            alt.Tooltip("before:Q", title="Ranked right before", format=".1%"),
-            alt.Tooltip("share:Q", title="At the newest look", format=".1%"),
+            alt.Tooltip("before:Q", title="Ranked correctly before", format=".1%"),
+            alt.Tooltip("share:Q", title="Latest evaluation", format=".1%"),
         ],
     )
     scale = alt.Scale(domain=[0, 1], range=list(colours.sequential))
@@ -207,7 +206,7 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
     words = base.mark_text(color=colours.ink).encode(text=alt.Text("share:Q", format=".0%"))
     chart: Any = alt.layer(cells, words).properties(
         height=len(down) * CELL + HEADS,
-        # Room for the last head, which slopes beyond its column.
+        # Space for the last column header, which is slanted.
         padding={"left": 5, "top": 5, "right": 60, "bottom": 5},
     )
     return chart

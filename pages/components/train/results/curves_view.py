@@ -1,4 +1,4 @@
-"""What was measured while a training goes on, or went on: its curves."""
+"""Curves of the evaluations during training."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,28 +15,28 @@ from training.runs import curves
 from training.runs.curves import Looks
 
 FEW = 2
-"""Points that make a curve."""
+"""Fewest points of a curve."""
 
 SAID = {
-    "shares": "On anchors held out from the training. A triple is ranked right if its positive is "
-    "nearer to the anchor than its negative.",
-    "cosines": "Mean cosine, and one standard deviation to both sides. Negations should sink, the "
-    "others stay.",
-    "pairs": "Triples ranked right at the newest look, by the types of their positive (down) and "
-    "negative (across).",
-    "drift": "How far cosines of unrelated sentences have moved from the base encoder's; 0 is "
-    "nothing forgotten.",
-    "sts": "Spearman's correlation with people's scores in the STS file; it should stay.",
+    "shares": "On held-out anchors. A triple is ranked correctly if its positive is closer to "
+    "the anchor than its negative.",
+    "cosines": "Mean cosine ± one standard deviation. Negations should fall; the others should "
+    "stay.",
+    "pairs": "Triples ranked correctly at the latest evaluation, by type of positive (rows) and "
+    "negative (columns).",
+    "drift": "Change of the cosines between unrelated sentences from the base encoder's (root mean "
+    "square). 0: nothing was forgotten.",
+    "sts": "Spearman's correlation with human scores in the STS file. It should stay.",
 }
 
 
 def live(run: Run) -> None:
-    """The curves so far of a run under way; each chart appears with its first figures."""
+    """The curves of a run in progress; each chart appears with its first values."""
     _draw(run, saved=False)
 
 
 def show(run: Run) -> None:
-    """The curves of a run that has ended, to be saved, too."""
+    """The curves of a run that has ended, with save buttons."""
     _draw(run, saved=True)
 
 
@@ -49,22 +49,19 @@ def _draw(run: Run, *, saved: bool) -> None:
         if looks is not None and looks.last:
             _held_out(looks, panel)
     if saved and len(losses) < FEW and looks is None:
-        st.caption("It ended before anything was measured.")
+        st.caption("The run ended before its first evaluation.")
     if not saved and run.step and (looks is None or not looks.last):
-        st.caption(
-            "The held-out part is first evaluated after an epoch, or after a tenth of a long "
-            "training."
-        )
+        st.caption("The first evaluation comes after one epoch, or after a tenth of a long run.")
 
 
 def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
     labels = open_project.type_names()
     if points := curves.shares(looks):
         panel(
-            "Got right",
+            "Accuracy",
             partial(curve_charts.shares, points),
             "held-out",
-            "Shares of held-out triples, anchors and questions that are right, by epoch",
+            "Shares of held-out triples, anchors and questions that are correct, by epoch",
             SAID["shares"],
         )
     if bands := curves.cosines(looks):
@@ -77,10 +74,10 @@ def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
         )
     if rows := curves.pair_shares(looks):
         panel(
-            "Got right, by types",
+            "Accuracy by type",
             partial(curve_charts.pairs, rows, labels=labels),
             "pairs",
-            "Share of held-out triples ranked right by positive and negative type",
+            "Share of held-out triples ranked correctly, by type of positive and negative",
             SAID["pairs"],
         )
     for name, title in ((DRIFT, "Drift"), (STS, "General ability (STS)")):
@@ -99,7 +96,7 @@ def _panel(
     run_id: int,
     saved: bool,
 ) -> None:
-    """A chart with its title above and a sentence below."""
+    """A chart with a title above and a sentence below."""
     with st.container():
         st.markdown(f"**{title}**")
         if saved:

@@ -1,4 +1,4 @@
-"""The figures of the held-out part before and after a training, as a table that explains itself."""
+"""The metrics on the validation split before and after training, as a table with explanations."""
 
 from collections.abc import Mapping
 
@@ -13,40 +13,40 @@ SHARE, COSINES = "{:.1%}", "{:.3f}"
 
 FIGURES: Mapping[str, tuple[str, str, str, str]] = {
     RANKED: (
-        "Triples ranked right",
+        "Triples ranked correctly",
         SHARE,
         "triples",
-        "The positive is nearer to the anchor than the negative.",
+        "The positive is closer to the anchor than the negative.",
     ),
     FAMILIES: (
-        "Anchors ranked right as a whole",
+        "Anchors ranked correctly",
         SHARE,
         "anchors",
-        "Every positive is nearer than every negative.",
+        "All positives of the anchor are closer to it than all its negatives.",
     ),
     QUESTIONS: (
-        "Questions answered right",
+        "Questions answered correctly",
         SHARE,
         "questions",
-        "As in SemAntoNeg: of three candidates, the paraphrase is nearest; one in three by chance.",
+        "As in SemAntoNeg: of three candidates, the paraphrase is closest. Chance: 33%.",
     ),
     COSINE[Role.NEGATION]: (
         "Mean cosine, negations",
         COSINES,
         "variants",
-        "Should sink: they say the opposite.",
+        "Should fall: they say the opposite.",
     ),
     COSINE[Role.UNSUPPORTED]: (
         "Mean cosine, unsupported",
         COSINES,
         "variants",
-        "Should lie between hedges and negations: they leave the claim open.",
+        "Should be between hedges and negations: they leave the claim open.",
     ),
     COSINE[Role.HEDGE]: (
         "Mean cosine, hedges",
         COSINES,
         "variants",
-        "Should stay: they say the same, weakened.",
+        "Should stay: they make the same claim with less certainty.",
     ),
     COSINE[Role.PARAPHRASE]: (
         "Mean cosine, paraphrases",
@@ -58,30 +58,33 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "STS, Spearman",
         COSINES,
         "pairs",
-        "General ability: how well cosines follow people's scores. Should stay.",
+        "General ability: correlation of cosines with human scores. Should stay.",
     ),
     RETRIEVAL: ("Retrieval, MRR@10", COSINES, "questions", f"Should stay. {WHAT_IT_IS}"),
     DRIFT: (
         "Drift",
         COSINES,
         "sentences",
-        "How far cosines of unrelated sentences have moved; 0 is nothing forgotten.",
+        "Change of the cosines between unrelated sentences (root mean square). 0: nothing "
+        "was forgotten.",
     ),
 }
-"""Name of a figure → what it is called, how it is written, what it rests on, what it means."""
+"""Name of a metric → its label, its format, what it counts, and what it means."""
 
 
 def show(run: Run) -> None:
-    """The table; a run of an older version may not have measured any of it."""
-    st.header("On the held-out part", anchor=False)
+    """The table; runs of older versions may lack some or all metrics."""
+    st.header("On the validation split", anchor=False)
     held_out = run.result.get("held_out") or {}
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     rows = _rows(before, after, held_out.get("of") or {})
     if not rows:
-        st.text("This training measured nothing on held-out anchors, or there were none.")
+        st.text("This run has no evaluation on held-out anchors. The release may have none.")
         return
     general = " General ability is measured on other texts." if RETRIEVAL in after else ""
-    st.text("Anchors of the release's validation split, which the training has not seen." + general)
+    st.text(
+        "Anchors of the release's validation split, which were not used for training." + general
+    )
     st.table(rows, hide_index=True)
 
 
@@ -90,10 +93,10 @@ def _rows(
 ) -> list[dict[str, str]]:
     return [
         {
-            "Figure": name,
+            "Metric": name,
             "Before": form.format(before[key]),
             "After": form.format(after[key]),
-            "Of": f"{of[key]:,} {things}" if key in of else "",
+            "Items": f"{of[key]:,} {things}" if key in of else "",
             "What it means": meaning,
         }
         for key, (name, form, things, meaning) in FIGURES.items()

@@ -1,4 +1,4 @@
-"""A finished training's model card, and the way to publish the model on the Hub."""
+"""A finished run's model card, and the form to publish the model on the Hub."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from training.hub.push_run import Subject, card_to_publish
 
 
 def show(run: Run) -> None:
-    """The card and the push of a run's model; nothing where its folder is gone."""
+    """The card and the push form of a run's model; nothing if its folder is gone."""
     folder = open_project.settings().data_folder / run.result["model"]
     if not folder.is_dir():
         return
@@ -17,7 +17,8 @@ def show(run: Run) -> None:
     st.header("Publish", anchor=False)
     with st.expander("Model card", icon=":material/description:"):
         st.text(
-            "README.md in the model's folder, published with it. Change it there before you push."
+            "This is README.md in the model's folder. It is published with the model. Edit "
+            "it before you push."
         )
         st.code(card, language=None, wrap_lines=True, height=420)
     push_box.show(Subject(run=run.id), what="the model")

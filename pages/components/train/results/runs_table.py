@@ -1,4 +1,4 @@
-"""All finished trainings as one table, and a few of them side by side."""
+"""A table of all finished runs, and a side-by-side comparison of a few."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,9 +28,9 @@ from training.runs.comparison_table import (
 )
 
 MOST_COMPARED = 8
-"""Columns that can be read side by side."""
+"""Largest number of runs side by side."""
 
-PRESET, FIRST = "the nearest preset", "the first one chosen"
+PRESET, FIRST = "the nearest preset", "the first chosen run"
 
 _COMPARED, _AGAINST = "runs", "runs-against"
 
@@ -39,19 +39,19 @@ def show() -> None:
     """The table, the choice, and the comparison."""
     rows = open_project.ask(finished)
     if not rows:
-        st.text("No training has come to its end yet; start one under Train.")
+        st.text("No training run has finished yet. Start one under Train.")
         return
     _overview(rows)
     _compare(rows)
 
 
 def _overview(rows: Sequence[TrainingRow]) -> None:
-    """Every training, the newest first; a click on a header sorts."""
+    """Every run, newest first; a click on a header sorts."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         number = f"The newest {MOST:,}" if len(rows) == MOST else f"{len(rows):,}"
-        st.text(f"{number} finished training{'' if len(rows) == 1 else 's'}.", width="content")
+        st.text(f"{number} finished run{'' if len(rows) == 1 else 's'}.", width="content")
         st.download_button(
             "CSV",
             lambda: csv_bytes(*as_table(rows)),
@@ -61,7 +61,7 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
             type="tertiary",
             icon=":material/download:",
             on_click="ignore",
-            help="All of them, with every key of their recipes and every figure.",
+            help="All runs, with every recipe key and every metric.",
         )
     st.dataframe(
         [_line(row) for row in rows],
@@ -72,10 +72,10 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
         height="auto" if len(rows) < 11 else 400,
     )
     st.caption(
-        "Measured on the validation split of the release: ranked, of the triples those ranked "
-        "right; questions, in SemAntoNeg's manner; drift of the cosines of unrelated sentences, "
-        "best low. "
-        f"{WHAT_IT_IS} The last three: Figure 1 after the training."
+        "Evaluated on the validation split of the release. Ranked: triples ranked correctly. "
+        "Questions: SemAntoNeg-style questions answered correctly. Drift: change of the "
+        f"cosines between unrelated sentences; lower is better. {WHAT_IT_IS} The last three "
+        "columns: Figure 1 after training."
     )
 
 
@@ -104,7 +104,7 @@ def _line(row: TrainingRow) -> dict[str, Any]:
 
 
 def _recipe(row: TrainingRow) -> str:
-    """The preset that is nearest, and what the training has otherwise."""
+    """The closest preset, and how the recipe differs from it."""
     preset = nearest([row.recipe])
     only = {"variants by": writers(row)} if row.providers else {}
     other = in_words(changes(row.recipe, preset) | only)
@@ -129,11 +129,11 @@ def _columns() -> dict[str, Any]:
             display_text=r"run=0*(\d+)",
             pinned=True,
             width=60,
-            help="Its results, in another tab.",
+            help="Opens its results in another tab.",
         ),
         "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         "Recipe": st.column_config.TextColumn(
-            width=260, help="The nearest preset, and what the training has otherwise."
+            width=260, help="The closest preset, and how the recipe differs from it."
         ),
         **{
             name: st.column_config.NumberColumn(format="localized") for name in ("Triples", "Steps")
@@ -144,7 +144,7 @@ def _columns() -> dict[str, Any]:
 
 
 def _compare(rows: Sequence[TrainingRow]) -> None:
-    """The chosen trainings: what differs in them, and what came out, side by side."""
+    """The chosen runs side by side: their differences and results."""
     st.header("Side by side", anchor=False)
     by_run = {row.run: row for row in rows}
     chosen = st.multiselect(
@@ -154,14 +154,14 @@ def _compare(rows: Sequence[TrainingRow]) -> None:
         format_func=lambda run: f"Run {run}",
         key=f"{_COMPARED}-{rows[0].run}",
         max_selections=MOST_COMPARED,
-        placeholder="Choose trainings to compare",
+        placeholder="Choose runs to compare",
     )
     if not chosen:
-        st.text("Choose the trainings to compare.")
+        st.text("Choose the runs to compare.")
         return
     found = [by_run[run] for run in chosen]
     against = st.segmented_control(
-        "Marked where they differ from",
+        "Highlight differences from",
         [PRESET, FIRST],
         default=PRESET,
         required=True,
@@ -178,7 +178,7 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
     found = differing(rows, reference)
     common = alike(rows, preset)
     if not found:
-        st.text("Their recipes, releases and seeds are the same.")
+        st.text("Their recipes, releases and seeds are equal.")
     else:
         names = [f"Run {row.run}" for row in rows]
         lines = [
@@ -192,11 +192,11 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
         ]
         st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
     if common:
-        st.text(f"Alike, but not as in the preset {preset.id}: {in_words(common)}.")
+        st.text(f"Shared by all, but different from the preset {preset.id}: {in_words(common)}.")
 
 
 def _marked(lines: list[dict[str, str]]) -> Any:
-    """The table with the cells in colour that differ; the sign says the same."""
+    """The table with differing cells in colour, and a sign that repeats the colour."""
     colour = palette(dark=st.context.theme.type == "dark")
     mark = f"background-color: {colour.add}; color: {colour.ink}"
     return pd.DataFrame(lines).style.map(lambda value: mark if str(value).startswith("≠ ") else "")

@@ -1,4 +1,4 @@
-"""What came out of a training: figures before and after, curves, the model, the recipe."""
+"""Results of a training run: metrics before and after, curves, the model, the recipe."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -42,12 +42,12 @@ PARTS = {
 
 
 def draw(runs: Sequence[Run]) -> None:
-    """What came out of the chosen one of the runs that have ended."""
+    """The results of the chosen run."""
     if not runs:
-        st.text("No training has ended yet; start one under Train.")
+        st.text("No training run has ended yet. Start one under Train.")
         st.page_link(
             "pages/compare.py",
-            label="See what a trained encoder changes",
+            label="See what training changes",
             icon=":material/compare_arrows:",
             query_params={"a": DEFAULT_ENCODER, "b": TRAINED_ENCODER},
         )
@@ -55,7 +55,7 @@ def draw(runs: Sequence[Run]) -> None:
     run = section_choice.choose_run({run.id: run for run in runs})
     if run.state != RunState.DONE:
         live.stopped(run)
-        st.header("How far it came", anchor=False)
+        st.header("Progress before it stopped", anchor=False)
         curves_view.show(run)
         _recipe(run)
         return
@@ -63,13 +63,13 @@ def draw(runs: Sequence[Run]) -> None:
 
 
 def show(run: Run) -> None:
-    """All of a finished training."""
+    """Everything about a finished run."""
     st.text(_summary(run))
     figures_table.show(run)
     _figure_1(run)
     _distributions(run)
     tradeoff_section.show(run)
-    st.header("While it trained", anchor=False)
+    st.header("Training curves", anchor=False)
     curves_view.show(run)
     _model(run)
     publish_model.show(run)
@@ -82,16 +82,15 @@ def _summary(run: Run) -> str:
     result = run.result
     kept = result.get("kept_step", result["steps"])
     by = run.parameters.get("providers")
-    only = f" (variants by {', '.join(by)} alone)" if by else ""
-    best = "" if kept == result["steps"] else f", of which step {kept:,} was the best and is kept"
+    only = f" (only variants by {', '.join(by)})" if by else ""
+    best = "" if kept == result["steps"] else f", keeping step {kept:,} as the best"
     named = run.parameters.get("preset")
-    preset = f" by the preset {named}" if named else ""
+    preset = f" with the preset {named}" if named else ""
     return (
-        f"Trained{preset} in {result['steps']:,} steps{best}, "
-        f"with {recipe['batch_size']} {rows_of(recipe['loss'])} each, "
-        f"on {result['triples']:,} triples of release {result['release']}{only} with seed "
-        f"{run.parameters['seed']}; training and measuring took "
-        f"{progress_view.duration(result['seconds'])}."
+        f"Trained{preset} for {result['steps']:,} steps{best}, with {recipe['batch_size']} "
+        f"{rows_of(recipe['loss'])} each, on {result['triples']:,} triples of release "
+        f"{result['release']}{only} with seed {run.parameters['seed']}. Training and evaluation "
+        f"took {progress_view.duration(result['seconds'])}."
     )
 
 
@@ -99,12 +98,14 @@ def _figure_1(run: Run) -> None:
     paper, own, added_since = open_project.ask(probe_figures, run)
     st.header("Figure 1", anchor=False)
     if not paper:
-        st.text("This run's figures are no longer in the database; train again to measure anew.")
+        st.text(
+            "The results of this run are no longer in the database. Train again to measure them."
+        )
         return
     st.text(
-        f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away, “no "
-        "doubt” should stay close. Filled: measured here. Hollow: what the paper published for "
-        "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
+        f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away; “no "
+        "doubt” should stay close. Filled bars: measured here. Hollow bars: published in the "
+        "paper for all-mpnet-base-v2 (before) and HedgeMPNet (after)."
     )
     save.chart(
         partial(similarity_bars.figure_1, paper),
@@ -113,14 +114,16 @@ def _figure_1(run: Run) -> None:
         "before and after training",
     )
     if own:
-        st.markdown("**Your own pairs**")
+        st.markdown("**Your sentence pairs**")
         save.chart(
             partial(similarity_bars.own_probes, own),
             name="own-pairs",
-            alt_text="Cosine similarity of your own pairs before and after training",
+            alt_text="Cosine similarity of your sentence pairs before and after training",
         )
     if added_since:
-        st.caption(f"{added_since} of your pairs came later; Compare measures them.")
+        st.caption(
+            f"You added {added_since} of your pairs later. Measure them on the Compare page."
+        )
     _compare(run)
 
 
@@ -130,7 +133,7 @@ def _compare(run: Run) -> None:
     if before is not None and after is not None:
         st.page_link(
             "pages/compare.py",
-            label="Compare the two on sixty groups, or on your own sentences",
+            label="Compare the two encoders on sixty groups, or on your own sentences",
             icon=":material/compare_arrows:",
             query_params={"a": before, "b": after},
         )
@@ -138,7 +141,7 @@ def _compare(run: Run) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow]:
-    """The parts that the release holds; of many, they take most of a second."""
+    """The parts of the data; with many variants, this takes most of a second."""
     return open_project.ask(distributions, _run, (Part.TRAINED, Part.HELD_OUT))
 
 
@@ -149,8 +152,8 @@ def _distributions(run: Run) -> None:
     rows = _of_the_release(version, run) + unseen
     st.header("Anchor and variant, by type", anchor=False)
     st.text(
-        "Negations should move to the left, away from their anchors; hedges and paraphrases should "
-        "stay on the right."
+        "Negations should move to the left, away from their anchors. Hedges and paraphrases "
+        "should stay on the right."
     )
     by_part = {part: [row for row in rows if row.part == part] for part in Part}
     parts = [part for part in Part if by_part[part]]
@@ -174,10 +177,10 @@ def _distributions(run: Run) -> None:
         alt_text="Cosine of anchor and variant by type, before and after training",
     )
     st.caption(
-        f"Bar: the middle half. Line: the middle four fifths. Tick: the median. "
+        "Bar: 25th to 75th percentile. Line: 10th to 90th percentile. Tick: median. "
         f"{_measured(run, part or parts[0])}"
     )
-    with st.expander("As numbers", icon=":material/table:"):
+    with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(_numbers(rows, known), hide_index=True)
 
 
@@ -185,7 +188,7 @@ def _measured(run: Run, part: Part) -> str:
     counts = run.result.get("sampled", {}).get(part.value)
     if not counts or counts["of"] <= SAMPLE:
         return ""
-    return f"A random {counts['measured']:,} of this part's {counts['of']:,} variants."
+    return f"A random sample of {counts['measured']:,} of {counts['of']:,} variants."
 
 
 def _numbers(rows: list[DistributionRow], labels: dict[str, str]) -> list[dict[str, object]]:
@@ -211,7 +214,7 @@ def _model(run: Run) -> None:
     st.header("The model", anchor=False)
     path = open_project.settings().data_folder / run.result["model"]
     if not path.is_dir():
-        st.text(f"The model is not at {path} any more.")
+        st.text(f"The model is no longer at {path}.")
     st.code(
         "from sentence_transformers import SentenceTransformer\n"
         f"model = SentenceTransformer({str(path)!r})",
@@ -225,12 +228,12 @@ def _recipe(run: Run) -> None:
     st.header("The recipe", anchor=False)
     preset = nearest([recipe])
     other = changes(recipe, preset)
-    st.text(f"Other than the preset {preset.id}:" if other else f"The preset {preset.id}.")
+    st.text(f"Differs from the preset {preset.id}:" if other else f"The preset {preset.id}.")
     if other:
         st.code(_yaml(other), language="yaml")
-    with st.expander("All of it, inputs and versions", icon=":material/receipt_long:"):
+    with st.expander("Full recipe, inputs and versions", icon=":material/receipt_long:"):
         st.code(_yaml(recipe), language="yaml")
-        st.caption("Content hashes of the inputs, and the versions of the programs:")
+        st.caption("Content hashes of the inputs, and software versions:")
         record = {"seed": run.parameters["seed"], "inputs": run.inputs, "versions": run.versions}
         st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
     try:
@@ -239,7 +242,7 @@ def _recipe(run: Run) -> None:
         st.text(str(error))
         return
     st.button(
-        "Use this recipe for the next training",
+        "Use this recipe for the next run",
         key=f"train-reuse-{run.id}",
         on_click=_reuse,
         args=(text,),

@@ -1,6 +1,6 @@
-"""Negation against general ability with every share of finetuned weights, as a curve.
+"""Negation against general ability for every share of finetuned weights, as a curve.
 
-A pure function of what was measured; there is nobody's text in it.
+A pure function of the measurements; contains no user text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ ROOM = 28
 """Pixels between the points and the frame, for labels."""
 
 NEAR = (0.09, 0.07)
-"""How near two labels may come, across and up, as parts of the curve's own width and height."""
+"""Smallest distance between two labels, as shares of the curve's width and height."""
 
 GENERAL_NAMES: Mapping[str, str] = {
     RETRIEVAL: "Retrieval (MRR@10)",
@@ -41,13 +41,13 @@ def curve(
     """The curve, with the point of a share marked.
 
     Args:
-        general, negation: figures that are measured at every point; the latter in [0, 1].
-        negation_name: what the latter is called.
-        share: of one of the points.
+        general, negation: metrics that are measured at every point; the latter in [0, 1].
+        negation_name: label of the negation metric.
+        share: the share of the marked point.
     """
     colours = palette(dark=dark)
     ability = [point.value(general) for point in measured.points]
-    middle = (min(ability) + max(ability)) / 2  # on whose right a long label begins at its end
+    middle = (min(ability) + max(ability)) / 2  # a long label on its right would leave the chart
     rows = [
         {
             "share": point.share,
@@ -100,7 +100,7 @@ def curve(
 
 
 def _labels(measured: Curve, places: Sequence[tuple[float, float]], *, share: float) -> list[str]:
-    """A label for each point; "" where it would lie on that of a weightier one."""
+    """A label for each point; "" where it would cover the label of a more important one."""
     spans = [max(values) - min(values) or 1.0 for values in zip(*places, strict=True)]
     order = sorted(
         range(len(places)), key=lambda at: (-_weight(measured, measured.points[at], share), at)

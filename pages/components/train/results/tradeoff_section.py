@@ -1,4 +1,4 @@
-"""The trade-off of a finished training: measured by a button, chosen by a slider, saved."""
+"""The trade-off of a finished run: measured with a button, chosen with a slider, saved."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -25,23 +25,23 @@ from training.runs.figures import encoder_names
 _PROBLEM = "tradeoff_problem"
 
 _IDEA = (
-    "What a training gains on negation, it pays for elsewhere. Mixing its weights with those of "
-    "the encoder it started from often keeps most of the gain and gets most of the loss back, "
-    "without another training."
+    "Training for negation costs some general ability. Averaging the finetuned weights with "
+    "those of the base encoder often keeps most of the gain and recovers most of the loss, "
+    "without training again."
 )
 
 _READING = (
-    "Every point is the same training, with another share of its weights. Higher up is better on "
-    "negation, further right is closer to what the encoder could do before. Take the highest point "
-    "whose general ability you can live with; the one that is marked at first lies farthest above "
-    "the straight line between the ends."
+    "Each point is the same model with a different share of the finetuned weights. Higher is "
+    "better on negation; further right keeps more general ability. Take the highest point "
+    "whose general ability you can accept. The initial choice is the point farthest above the "
+    "straight line between the ends."
 )
 
 
 def show(run: Run) -> None:
-    """The trade-off of a finished training."""
+    """The trade-off of a finished run."""
     key = run.id
-    st.header("The trade-off", anchor=False)
+    st.header("Trade-off between negation and general ability", anchor=False)
     curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), key)
     if curve is None:
         st.text(_IDEA)
@@ -54,7 +54,7 @@ def show(run: Run) -> None:
 
 
 def _under_way(run: Run | None, title: str) -> bool:
-    """Follow a run; say why the newest one failed. Whether one is under way."""
+    """Follow a run; say why the newest one failed. Whether one is in progress."""
     if run is not None and run.state in UNFINISHED:
         progress_view.follow(run, title=title)
         return True
@@ -69,7 +69,7 @@ def _again(run: Run) -> None:
 
 
 def _offer(run: Run, curve: Curve | None) -> None:
-    """The button that measures, unless nothing can be measured."""
+    """The button that starts measuring, unless nothing can be measured."""
     try:
         seconds = open_project.ask(seconds_to_measure, open_project.settings(), run)
     except HedgerowError as error:
@@ -79,7 +79,7 @@ def _offer(run: Run, curve: Curve | None) -> None:
         with st.container(border=True, key=f"tradeoff-start-{run.id}"):
             _form(run, seconds, label="Measure the trade-off", sts_now="")
         return
-    with st.expander("Measure it again", icon=":material/replay:", key=f"tradeoff-more-{run.id}"):
+    with st.expander("Measure again", icon=":material/replay:", key=f"tradeoff-more-{run.id}"):
         _form(run, seconds, label="Measure again", sts_now=curve.sts)
 
 
@@ -94,15 +94,15 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
             type="secondary" if sts_now else "primary",
         )
         st.text(
-            "Measures eleven mixtures on the release's validation split and for retrieval, from "
-            f"the base encoder to the finetuned one. Takes {progress_view.duration(seconds)}; "
-            "nothing is trained.",
+            "Evaluates eleven mixtures, from the base encoder to the finetuned one, on the "
+            "release's validation split and on retrieval. Takes "
+            f"{progress_view.duration(seconds)}. Nothing is trained.",
             width="stretch",
         )
     file = training_sts(run)
     used = sts_now or (file.name if file else "")
     st.text(
-        f"General ability is measured by retrieval, by the drift of unrelated sentences and by "
+        "General ability is measured by retrieval, by the drift of unrelated sentences and by "
         f"{used}. {WHAT_IT_IS}"
         if used
         else "General ability is measured by retrieval, by the drift of unrelated sentences, and "
@@ -113,8 +113,8 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         key=_file_key(run.id),
         type=["tsv", "txt", "csv"],
         max_upload_size=sts.LARGEST_FILE >> 20,
-        help="UTF-8; a score and two sentences a line, separated by tabs. Spearman's correlation "
-        "of the cosines with the scores is measured at every point.",
+        help="UTF-8 text. Each line has a score and two sentences, separated by tabs. Every point "
+        "then also shows Spearman's correlation of the cosines with the scores.",
     )
 
 
@@ -148,7 +148,7 @@ def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
     st.text(_READING)
     general, negation = axes(curve)
     if not general or not negation:
-        st.text("Too little was held out to measure a curve.")
+        st.text("Too few anchors are held out to measure a curve.")
         return
     x, y = _axes(curve, general, negation)
     shares = [point.share for point in curve.points]
@@ -174,7 +174,7 @@ def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
 
 
 def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, str]:
-    """Which figures are drawn, where there are several."""
+    """The choice of metrics, if there are several."""
     with st.container(horizontal=True):
         y = st.segmented_control(
             "Negation",
@@ -198,7 +198,7 @@ def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, s
 
 
 def _figures(curve: Curve, share: float) -> list[dict[str, str]]:
-    """The chosen point's figures between those of the ends."""
+    """The chosen point's metrics between those of the ends."""
     point = curve.at(share) or curve.points[-1]
     columns = {
         "Base encoder (0)": curve.points[0].figures,
@@ -206,9 +206,9 @@ def _figures(curve: Curve, share: float) -> list[dict[str, str]]:
         "Finetuned (1)": curve.points[-1].figures,
     }
     return [
-        {"Figure": name}
+        {"Metric": name}
         | {title: form.format(figures[key]) for title, figures in columns.items()}
-        | {"Of": f"{curve.counts[key]:,} {things}" if key in curve.counts else ""}
+        | {"Items": f"{curve.counts[key]:,} {things}" if key in curve.counts else ""}
         for key, (name, form, things, _) in FIGURES.items()
         if all(key in figures for figures in columns.values())
     ]
@@ -226,8 +226,8 @@ def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
         )
         st.text(
             reason
-            or f"Stores the mixture at {share:g} as a model of its own, which Compare and "
-            "Diagnostics can then choose.",
+            or f"Saves the mixture at {share:g} as a new model, which you can choose on Compare "
+            "and Diagnostics.",
             width="stretch",
         )
     if clicked:
@@ -251,7 +251,7 @@ def _start_saving(training: int, share: float) -> None:
 
 
 def _place(run: Run, model: Saved) -> None:
-    """Where a saved model lies, and the way to compare it with the base encoder."""
+    """The folder of a saved model, and a link to compare it with the base encoder."""
     st.code(
         "from sentence_transformers import SentenceTransformer\n"
         f"model = SentenceTransformer({str(model.folder)!r})",
@@ -263,17 +263,19 @@ def _place(run: Run, model: Saved) -> None:
     if base is not None:
         st.page_link(
             "pages/compare.py",
-            label="Compare it with the base encoder",
+            label="Compare with the base encoder",
             icon=":material/compare_arrows:",
             query_params={"a": base, "b": model.name},
         )
 
 
 def _numbers(curve: Curve) -> None:
-    """Every figure at every share, to look at and to take away."""
+    """Every metric at every share, as a table and a download."""
     names = list(dict.fromkeys(name for point in curve.points for name in point.figures))
     rows = [[point.share, *(point.figures.get(name) for name in names)] for point in curve.points]
-    with st.expander("As numbers", icon=":material/table:", key=f"tradeoff-numbers-{curve.run}"):
+    with st.expander(
+        "Show the numbers", icon=":material/table:", key=f"tradeoff-numbers-{curve.run}"
+    ):
         told = f" STS file: {curve.sts}." if curve.sts else ""
         st.text(f"Measured by run {curve.run}.{told}")
         st.dataframe(
@@ -281,7 +283,7 @@ def _numbers(curve: Curve) -> None:
             hide_index=True,
         )
         st.download_button(
-            "Save the numbers as CSV",
+            "Download CSV",
             lambda: csv_bytes(["share", *names], rows),
             f"hedgerow-trade-off-run-{curve.training}.csv",
             "text/csv",

@@ -1,1 +1,1 @@
-"""Starting a training."""
+"""Starting a training run."""

@@ -1,4 +1,4 @@
-"""The bundled texts that hold the encoder in place: all of them, to be read and searched."""
+"""The bundled retention texts, as a searchable table."""
 
 import pandas as pd
 import streamlit as st
@@ -11,13 +11,13 @@ from training.retention.topics import topics
 _COLUMNS = ("Part of", "Kind", "Text")
 
 HEIGHT, ROW_HEIGHT = 420, 66
-"""Pixels of the table, which draws only the rows that are in sight, and of a row with two lines."""
+"""Height in pixels of the table, which draws only visible rows, and of a row with two lines."""
 
 
 def draw() -> None:
-    """The expander; the texts are sent to the browser once it is opened."""
+    """The expander; the texts are sent to the browser when it is opened."""
     box = st.expander(
-        "Texts that hold the encoder in place",
+        "Retention texts",
         icon=":material/anchor:",
         key="train-bundled-texts",
         on_change="rerun",
@@ -30,16 +30,16 @@ def draw() -> None:
 
 def _texts() -> None:
     st.text(
-        "An encoder that is trained on negation alone forgets other things. To prevent that, the "
-        "training keeps the embeddings of other texts, and the similarities among them, where the "
-        "base encoder has them. Nothing about negation is taught by these texts: they have no "
-        "negated variants, and nothing pushes them apart."
+        "An encoder that is trained on negation alone forgets other things. To prevent that, "
+        "training keeps the embeddings of unrelated texts, and their similarities, close to "
+        "the base encoder's. These texts teach nothing about negation: they have no negated "
+        "variants, and nothing pushes them apart."
     )
     st.text(
-        f"{len(bundled_texts()):,} texts come with Hedgerow, in English, written by a language "
-        f"model: sentences on {len(topics()):,} topics, and {len(documents()):,} documents, each "
-        "with a title, a passage, two questions, a query and a described need. The anchors of the "
-        "release are held in place in the same way."
+        f"Hedgerow comes with {len(bundled_texts()):,} English texts, written by a language "
+        f"model: sentences on {len(topics()):,} topics, and {len(documents()):,} documents, "
+        "each with a title, a passage, two questions, a query and a description of what a "
+        "reader is looking for. The anchors of the release are used in the same way."
     )
     st.dataframe(
         _table(),
@@ -54,7 +54,8 @@ def _texts() -> None:
         },
     )
     st.caption(
-        "Search with the magnifying glass above the table. Double-click a cell to read all of it."
+        "To search, use the magnifying glass above the table. To read a whole cell, "
+        "double-click it."
     )
     st.download_button(
         "CSV",
@@ -65,7 +66,7 @@ def _texts() -> None:
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",
-        help="All of these texts.",
+        help="Download all texts.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a training's release and the bundled texts share with benchmarks, before it starts."""
+"""The text that the release and the bundled texts share with benchmarks, before training."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ MOST_LINES = 4
 
 
 def draw(number: int | None, *, held: bool) -> None:
-    """The lines for a release; nothing before there is one, or where no benchmark is known.
+    """The lines for a release; nothing without a release or a benchmark file.
 
     Args:
-        held: whether the training holds the encoder in place with the bundled texts.
+        held: whether the recipe uses retention with the bundled texts.
     """
     if number is None:
         return
@@ -34,18 +34,18 @@ def draw(number: int | None, *, held: bool) -> None:
         if said := bundled_texts_told([entry.facts for entry in bundled]):
             st.text(said)
     if any(entry.overlap.examples for entry in found):
-        with st.expander("Texts of benchmarks that the release shares", icon=":material/join:"):
+        with st.expander("Benchmark texts that the release shares", icon=":material/join:"):
             overlap_found.examples(found, key="train")
 
 
 def lines(found: Sequence[OverlapWithTest]) -> list[str]:
-    """A sentence each, those that overlap most first; the rest in one."""
+    """One sentence for each, the largest overlap first; one more for the rest."""
     shared = [entry for entry in found if entry.problem or entry.shares]
     shared.sort(key=lambda entry: -entry.overlap.share)
     said = [told(entry.facts) for entry in shared]
     if len(said) > MOST_LINES:
         rest = len(said) - MOST_LINES
-        said = [*said[:MOST_LINES], f"{rest} more of them overlap; see Benchmarks."]
+        said = [*said[:MOST_LINES], f"{rest} more overlap. See Benchmarks · Overlap."]
     clean = [entry for entry in found if entry not in shared]
     if len(clean) == 1:
         said.append(told(clean[0].facts))

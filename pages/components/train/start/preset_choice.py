@@ -1,4 +1,4 @@
-"""Which preset the next training takes: the one that fits, until somebody chooses another."""
+"""The preset for the next run: the one that fits the release unless the user chooses another."""
 
 import streamlit as st
 
@@ -20,10 +20,10 @@ def default_text(wanted: TrainingPlan) -> str:
 
 
 def draw(wanted: TrainingPlan, text: str) -> None:
-    """The choice, and what the recipe is and why.
+    """The choice of a preset, and why this one is selected.
 
     Args:
-        text: the recipe's, as it is now.
+        text: the current YAML text of the recipe.
     """
     current = _preset_of(text, wanted)
     own = recipe_editor.own_text() if current else text
@@ -45,7 +45,7 @@ def draw(wanted: TrainingPlan, text: str) -> None:
 
 
 def _preset_of(text: str, wanted: TrainingPlan) -> Preset | None:
-    """The preset that a text is; None where it is another recipe, or none."""
+    """The preset that equals the text; None for any other text."""
     try:
         return preset_of(parse_recipe(text), wanted)
     except HedgerowError:
@@ -54,7 +54,7 @@ def _preset_of(text: str, wanted: TrainingPlan) -> Preset | None:
 
 def _said(current: Preset | None, wanted: TrainingPlan) -> str:
     if current is None:
-        return "Your own recipe: it differs from every preset."
+        return "Your own recipe. It differs from every preset."
     if current == fitting(wanted):
-        return f"Preset: {current.id}, since {reason(wanted)} to train on. {current.purpose}"
+        return f"Preset: {current.id}, because {reason(wanted)} to train on. {current.purpose}"
     return f"Preset: {current.id}. {current.purpose}"

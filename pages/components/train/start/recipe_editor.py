@@ -1,11 +1,11 @@
-"""The recipe of the next training: fields for what people change most, and all of it as YAML.
+"""The recipe of the next run: fields for what users change most, and the whole recipe as YAML.
 
-The YAML text is the one truth. A field that is changed writes it, and shows what it says; while it
-is no recipe, the fields rest. What was edited outlives its widgets, which forget it as soon as they
-are not drawn.
+The YAML text is the single source of truth. Fields show its values and write to it. While the text
+is not a valid recipe, the fields have no effect. Edits outlive the widgets, which forget their
+values when they are not drawn.
 
-A widget that shall show another value is a new one, under another key: a browser that has not been
-told yet still sends what the old one showed, with a click for instance, and nobody has typed that.
+To show another value, a widget gets a new key. A browser that has not received the update yet still
+sends the value of the old widget, for instance with a click, although nobody typed it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
 _CHOSEN, _OWN_TEXT = "train_preset", "train_own_recipe"
 _BOX, _UPLOAD, _FIELD = "train-yaml", "train-upload", "train-field-"
 PRESET = "train-preset"
-"""The name of the widget that shows which preset the recipe is."""
+"""Name of the widget that shows the recipe's preset."""
 
 OWN = "own"
-"""What it shows of a recipe that is no preset."""
+"""Its value for a recipe that is not a preset."""
 
 _SHARE = "source:"
-"""Begins the names of the fields that show a source's share."""
+"""Prefix of the fields that show a source's share."""
 
 
 class _Shown(NamedTuple):
-    """The key of the widget that shows a field or the text now, and what it was given to show."""
+    """Key of the widget that currently shows a field or the text, and its initial value."""
 
     key: str
     value: object
@@ -43,42 +43,42 @@ class _Shown(NamedTuple):
 
 
 LABELS = {
-    "symmetric": "symmetric: negations, too",
-    "family": "family: all variants at once",
-    "triples": "triples: the paper's",
+    "symmetric": "symmetric: negations as anchors, too",
+    "family": "family: all variants of an anchor",
+    "triples": "triples: as in the paper",
     "paper": "paper: four negations, two hedges",
-    "negation": "only negation",
-    "hedging": "only hedging",
-    "ranked": "triples ranked right",
-    "families": "anchors ranked right",
-    "questions": "questions answered right",
+    "negation": "negation only",
+    "hedging": "hedging only",
+    "ranked": "triples ranked correctly",
+    "families": "anchors ranked correctly",
+    "questions": "questions answered correctly",
     "sts": "general ability (STS)",
 }
-"""What values are called where their names don't say it."""
+"""Labels of values whose names are not clear enough."""
 
 
 def text(default: str) -> str:
-    """The recipe's text as it was edited, or the chosen preset's."""
+    """The edited text of the recipe, or that of the chosen preset."""
     return st.session_state.get(_TEXT) or default
 
 
 def use(edited: str) -> None:
-    """Take another recipe; an empty one means the chosen preset's."""
+    """Use another recipe; an empty text means the chosen preset."""
     st.session_state[_TEXT] = edited
 
 
 def chosen_preset() -> str:
-    """The id of the preset that was chosen; "" if none was."""
+    """The id of the chosen preset; "" for none."""
     return st.session_state.get(_CHOSEN, "")
 
 
 def own_text() -> str:
-    """The edited text that a preset took the place of, if there was one."""
+    """The edited text that a preset replaced, if any."""
     return st.session_state.get(_OWN_TEXT, "")
 
 
 def choose(preset: str) -> None:
-    """Take a preset's recipe; what was edited stays at hand, as the one's own."""
+    """Use a preset's recipe; the edited text stays available as the user's own."""
     state = st.session_state
     if preset == OWN:
         use(own_text())
@@ -89,10 +89,10 @@ def choose(preset: str) -> None:
 
 
 def take_up() -> None:
-    """Bring what was changed in the box, in a field or in the choice of a preset into the recipe.
+    """Write changes in the box, a field or the preset choice into the recipe.
 
-    Doing so twice changes nothing more, so that each widget's callback, and a click on the
-    button that starts a training, may do it in any order.
+    This is idempotent, so that each widget's callback and the start button may call it in any
+    order.
     """
     state = st.session_state
     typed = {
@@ -117,7 +117,7 @@ def _shown() -> dict[str, _Shown]:
 
 
 def change(current: str, changes: Mapping[str, Any]) -> None:
-    """Write other values into a recipe's text; those that are refused change nothing."""
+    """Write other values into a recipe's text; invalid values change nothing."""
     with error_messages.kept_for(_PROBLEM):
         values = parse_recipe(current).model_dump()
         for name, value in changes.items():
@@ -131,12 +131,12 @@ def change(current: str, changes: Mapping[str, Any]) -> None:
 def draw(
     default: str, sources: Collection[str], files: Callable[[Recipe, str, bool], None]
 ) -> None:
-    """The fields, the box, and the ways in and out.
+    """The fields, the text box, and the buttons to load and save a recipe.
 
     Args:
-        sources: names of the sources that the data is from.
-        files: draws what stores the files that a recipe names; is given the recipe, its text, and
-            whether the text is a recipe.
+        sources: names of the data's sources.
+        files: draws the upload boxes for a recipe's files; receives the recipe, its text, and
+            whether the text is valid.
     """
     shown = text(default)
     recipe, wrong = _parsed(shown, default)
@@ -146,22 +146,21 @@ def draw(
     files(recipe, shown, not wrong)
     error_messages.show_kept(_PROBLEM)
     if wrong:
-        st.text(f"The fields above have no effect until the text below is a recipe. {wrong}")
+        st.text(f"The fields above have no effect until the text below is a valid recipe. {wrong}")
     st.text_area(
         "Recipe (YAML)",
         height=340,
         max_chars=LARGEST,
         key=widget_key(_BOX, shown),
         on_change=take_up,
-        help="All of it; the fields above write into it. Keys that are left out have their "
-        "defaults.",
+        help="The whole recipe. The fields above write into it. Missing keys take their defaults.",
     )
     _in_and_out(shown, default)
     _meanings(recipe)
 
 
 def _parsed(shown: str, default: str) -> tuple[Recipe, str]:
-    """The recipe, and what is wrong with the text; then the preset's recipe stands in for it."""
+    """The recipe, and what is wrong with the text; if something is, the preset's recipe."""
     try:
         return parse_recipe(shown), ""
     except HedgerowError as error:
@@ -169,7 +168,7 @@ def _parsed(shown: str, default: str) -> tuple[Recipe, str]:
 
 
 def widget_key(name: str, value: object) -> str:
-    """The key of a widget that shows a value; where it does, it stays: somebody may type in it."""
+    """Key of a widget that shows a value; kept if it does, because the user may be typing in it."""
     state = st.session_state
     number = 0
     if shown := _shown().get(name):
@@ -188,7 +187,7 @@ def _label(value: str) -> str:
 
 
 def meaning(name: str) -> str:
-    """What a key of the recipe means."""
+    """The meaning of a recipe key."""
     return (Recipe.model_fields[name].description or "").replace("\n", " ")
 
 
@@ -208,7 +207,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             1,
             value=None,
             step=10,
-            placeholder="as many as the epochs have",
+            placeholder="all steps of the epochs",
             **shared("max_steps"),
         )
         st.number_input("Batch size", 2, 8192, step=2, **shared("batch_size"))
@@ -216,11 +215,11 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")
         )
         st.selectbox(
-            "Stop early by",
+            "Early stopping metric",
             get_args(Watched),
             index=None,
             format_func=_label,
-            placeholder="no: keep the last state",
+            placeholder="none: keep the final weights",
             **shared("early_stopping"),
         )
     with st.container(horizontal=True, key="train-fields-keep"):
@@ -240,16 +239,16 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
 
 
 def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None:
-    """How much of each source an epoch goes through."""
+    """How much of each source an epoch uses."""
     st.text(
-        "Share of each source's families in an epoch (0 leaves a source out)",
+        "Share of each source's families per epoch (0 excludes a source)",
         help=meaning("sources"),
     )
     for number, source in enumerate(sources, start=1):
         share = recipe.sources.get(source, 1.0)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.number_input(
-                f"Share of source {number}",  # a label is Markdown, which makes links of addresses
+                f"Share of source {number}",  # a label is Markdown
                 0.0,
                 1.0,
                 step=0.01,
@@ -268,7 +267,7 @@ def _in_and_out(shown: str, default: str) -> None:
         st.download_button("Download", shown, "recipe.yaml", "text/yaml", on_click="ignore")
         st.button("Back to the preset", on_click=use, args=("",), disabled=shown == default)
     st.file_uploader(
-        "Use a recipe file",
+        "Upload a recipe file",
         type=["yaml", "yml"],
         key=_UPLOAD,
         on_change=_upload,
@@ -281,7 +280,7 @@ def _upload() -> None:
     if file is None:
         return
     if file.size > LARGEST:
-        error_messages.keep(_PROBLEM, f"{file.name} is too large for a recipe.")
+        error_messages.keep(_PROBLEM, f"{file.name} is too large for a recipe file.")
         return
     try:
         use(file.getvalue().decode("utf-8-sig"))
@@ -290,7 +289,7 @@ def _upload() -> None:
 
 
 def _meanings(recipe: Recipe) -> None:
-    """All keys, as a table that can be searched."""
+    """All keys, as a searchable table."""
     with st.expander("What each key means", icon=":material/help:"):
         st.dataframe(
             [

@@ -1,4 +1,4 @@
-"""Files that the next training's recipe names: an STS file, and retention text."""
+"""Files for the next run's recipe: an STS file and retention text."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _PROBLEM = "train_file_problem"
 
 
 class FileField(NamedTuple):
-    """A key of the recipe that names a file."""
+    """A recipe key that names a file."""
 
     field: str
     label: str
@@ -38,7 +38,7 @@ KINDS = (
 
 
 def draw(recipe: Recipe, current: str, usable: bool) -> None:
-    """For each kind: what is named now, and a place to put another one."""
+    """For each kind: the current file, and a box to upload another."""
     with st.container(horizontal=True, key="train-fields-files"):
         for kind in KINDS:
             with st.container():
@@ -63,7 +63,7 @@ def _one(kind: FileField, recipe: Recipe, current: str, usable: bool) -> None:
         return
     st.text(f"{kind.label}: {_told(kind, path)}")
     st.button(
-        "Leave it out",
+        "Remove the file",
         key=f"train-file-drop-{kind.field}",
         disabled=not usable,
         on_click=recipe_editor.change,
@@ -75,13 +75,13 @@ def _told(kind: FileField, path: str) -> str:
     try:
         modified = Path(path).stat().st_mtime
     except OSError:
-        return f"{path} is not there."
+        return f"{path} does not exist."
     return _counted(kind.field, path, modified)
 
 
 @st.cache_data(show_spinner=False, max_entries=20)
 def _counted(field: str, path: str, _modified: float) -> str:
-    """What is in a file; reading one of some megabytes takes a moment."""
+    """The contents of a file; reading several megabytes takes a moment."""
     kind = next(kind for kind in KINDS if kind.field == field)
     try:
         return f"{len(READERS[kind.field](Path(path))):,} {kind.things} ({Path(path).name})"

@@ -1,4 +1,4 @@
-"""What a release holds for trainings, kept between the views: a release never changes."""
+"""What a release contains for training, cached: a release never changes."""
 
 import streamlit as st
 
@@ -9,11 +9,11 @@ from training.recipe.plan import TrainingPlan, plan
 
 @st.cache_data(show_spinner=False)
 def plan_of(number: int) -> TrainingPlan:
-    """What a training on this release works on; counting a large one takes a second."""
+    """The data for training on this release; counting a large one takes a second."""
     return open_project.ask(plan, number)
 
 
-@st.cache_data(show_spinner="Looking through the release.", max_entries=5)
+@st.cache_data(show_spinner="Reading the release …", max_entries=5)
 def composition_of(number: int) -> Composition:
-    """What the train split of this release consists of."""
+    """The composition of this release's train split."""
     return open_project.ask(composition, number)

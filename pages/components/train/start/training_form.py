@@ -1,4 +1,4 @@
-"""Starting a training: the one click, what it will do, and what can be changed about it."""
+"""Starting a training run: the button, what it will do, and the advanced settings."""
 
 import streamlit as st
 
@@ -26,7 +26,7 @@ from training.recipe.time_estimate import estimate
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED, request_training
 
-# What was edited outlives the widgets, which forget it as soon as they are not drawn.
+# Edits outlive the widgets, which forget their values when they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
 _SEED_BOX = "train-seed-box"
 
@@ -39,17 +39,17 @@ def _plan(numbers: list[int]) -> TrainingPlan:
 
 
 def _composition(wanted: TrainingPlan) -> Composition:
-    """What the train split consists of."""
+    """The composition of the train split."""
     if wanted.release is None:
         return open_project.ask(composition_now)
     return release_facts.composition_of(wanted.release)
 
 
 def box(*, busy: bool) -> None:
-    """The button, what it will do in one sentence, and what can be changed.
+    """The button, one sentence about what it will do, and the advanced settings.
 
     Args:
-        busy: whether a training is under way, for which another one waits.
+        busy: whether another training is in progress; the next one waits for it.
     """
     numbers = open_project.ask(release_numbers)
     wanted = _plan(numbers)
@@ -83,7 +83,7 @@ def box(*, busy: bool) -> None:
 
 
 def _holds(text: str) -> bool:
-    """Whether a recipe holds the encoder in place; one that can't be read may."""
+    """Whether a recipe uses retention; True for one that can't be read."""
     try:
         return bool(parse_recipe(text).retention)
     except HedgerowError:
@@ -93,33 +93,32 @@ def _holds(text: str) -> bool:
 def _nothing_to_train_on(wanted: TrainingPlan) -> None:
     with st.container(border=True, key="train-empty"):
         if not wanted.variants:
-            st.text("Nothing is accepted yet, so there is nothing to train on.")
+            st.text("No variant has been accepted yet, so there is nothing to train on.")
         else:
             st.text(
-                f"{wanted.variants:,} variants are accepted, but no anchor of the training part "
-                "has both sides yet."
+                f"{wanted.variants:,} variants are accepted, but no anchor in the train split "
+                "has both a positive and a negative yet."
             )
         st.text(
-            "A training needs anchors of which you accepted both a negation and a hedge (or a "
-            "paraphrase)."
+            "Training needs anchors with an accepted negation and an accepted hedge or paraphrase."
         )
         st.page_link("pages/review.py", label="Review variants")
 
 
 def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
-    """What the click will do and about how long it takes, or why it can't; and whether it can."""
+    """What the button will do and how long that takes, or why it can't; and whether it can."""
     try:
         recipe = parse_recipe(text)
         left = left_by(recipe, wanted, composed=lambda: _composition(wanted))
     except HedgerowError as error:
-        return f"The recipe under Advanced can't be used yet. {error}", False
+        return f"The recipe under Advanced is not valid yet. {error}", False
     guess = open_project.ask(estimate, left, recipe)
-    judged = f"at the pace of run {guess.by_run}" if guess.by_run else "on two free cores"
-    wait = " It waits until the training under way has ended." if busy else ""
+    judged = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
+    wait = " It starts when the current training has ended." if busy else ""
     promised = (
         f"Trains {recipe.base_encoder} on {_source(wanted)}: {_amount(wanted, left, recipe)}. "
-        f"Takes {progress_view.duration(guess.seconds)}, {judged}; you can close the browser "
-        f"meanwhile.{wait}"
+        f"Takes {progress_view.duration(guess.seconds)}, {judged}. You can close the "
+        f"browser.{wait}"
     )
     return " ".join([promised, *cautions(recipe)]), True
 
@@ -130,7 +129,7 @@ def _source(wanted: TrainingPlan) -> str:
             " of all sources" if _has_several_sources() else ""
         )
     if sources := wanted.selection.sources:
-        return f"release {wanted.release}, which takes only {', '.join(sources)}"
+        return f"release {wanted.release}, which contains only {', '.join(sources)}"
     return f"release {wanted.release}"
 
 
@@ -139,36 +138,35 @@ def _has_several_sources() -> bool:
 
 
 def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
-    """Steps and rows, and what the recipe leaves out of them."""
+    """Steps and rows, and what the recipe excludes."""
     rows = left.rows(recipe)
     steps = f"{recipe.steps(rows):,} steps"
     if recipe.trainings > 1:
         steps = f"{recipe.trainings} trainings of {steps}"
     said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     if left.families(recipe) < left.anchors:
-        said += f", the part of {left.anchors:,} families that an epoch takes"
+        said += f", the part of {left.anchors:,} families that one epoch uses"
     triples = f"{left.triples:,} triples in the training split"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"
         count = left.anchors if recipe.data == "hedging" else left.triples
         triples = f"{count:,} {what}, from {wanted.triples:,} triples in the training split"
     if recipe.max_triples is not None and recipe.max_triples < left.triples:
-        triples = f"about {recipe.max_triples:,} drawn of {triples}"
+        triples = f"a sample of about {recipe.max_triples:,} of {triples}"
     return f"{said} ({triples})"
 
 
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
-    """Lead to the releases: to choose sources for the first one, or where the newest no longer
-    holds what is accepted."""
+    """Link to the Release page: to choose sources, or when the newest release is out of date."""
     if not numbers and _has_several_sources():
         st.page_link(
-            "pages/release.py", label="To train on some sources only, make a release of them."
+            "pages/release.py", label="To train on some sources only, create a release of them."
         )
     if not numbers or wanted.release != numbers[0]:
         return
     accepted = open_project.ask(count_accepted, wanted.selection)
     if accepted != wanted.variants:
-        whose = " of these sources" if wanted.selection.sources else ""
+        whose = " with these sources" if wanted.selection.sources else ""
         st.page_link(
             "pages/release.py",
             label=f"A new release{whose} would hold {counted(accepted, 'variant')}; release "
@@ -193,8 +191,8 @@ def _advanced(numbers: list[int], wanted: TrainingPlan) -> None:
             LARGEST_SEED,
             st.session_state.get(_SEED, DEFAULT_SEED),
             key=_SEED_BOX,
-            help="Decides the draw and order of the data and the dropout: the same "
-            "release, recipe and seed give the same model.",
+            help="Determines the sample and order of the data and the dropout. The same release, "
+            "recipe and seed give the same model.",
         )
 
 
@@ -203,9 +201,10 @@ def _release_key(numbers: list[int]) -> str:
 
 
 def _start(wanted: TrainingPlan, release_key: str) -> None:
-    """Store the run and start its process; a problem is told beside the button, nothing is lost.
+    """Store the run and start its process; a problem is shown next to the button.
 
-    What was typed last is read from its boxes: the page may not have been drawn since.
+    Reads the current values of the boxes, since the page may not have been redrawn since the last
+    change.
     """
     state = st.session_state
     recipe_editor.take_up()

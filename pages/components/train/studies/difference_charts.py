@@ -1,6 +1,6 @@
 """The charts of a study: differences by training (Figure 3), growth by triples (Figure 2).
 
-What a training is called reaches Vega as data, never as an expression.
+Names of runs reach Vega as data, never as expressions.
 """
 
 import textwrap
@@ -22,25 +22,25 @@ from pages.components.shared.charts.similarity_bars import (
 from training.studies.outcomes import NAMES, DifferenceRow, FigureRow, TradeOffRow
 
 ROOM = 0.22
-"""Share of the longest bar that is left beside it for its number."""
+"""Space for its number next to the longest bar, as a share of that bar."""
 
 LEAST_REACH = 0.5
-"""Of the axis, where all differences are tiny."""
+"""Smallest range of the axis, for tiny differences."""
 
 LONGEST = 260
-"""Pixels of a training's name in the legend."""
+"""Width in pixels of a run's name in the legend."""
 
 LEGEND_LINE = LEGEND_ROW - 7
 """Pixels for each row of a legend of one column."""
 
 LABEL_WIDTH = 22
-"""Characters a line of a figure's name beside its bars."""
+"""Characters per line of a metric's name next to its bars."""
 
 HEIGHT = 320
 """Pixels of the charts by number of triples."""
 
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-"""Say the same as the colours of the figures."""
+"""Shapes that repeat the colours of the metrics."""
 
 
 def differences(
@@ -51,8 +51,8 @@ def differences(
     Args:
         rows: at least one.
         arms: all trainings of the study, the one on all data first.
-        relative: whether the differences are percentages, else points.
-        against: what the differences are to.
+        relative: whether the differences are percentages or points.
+        against: the baseline of the differences.
     """
     colours = palette(dark=dark)
     paints = dict(zip(arms, _paints(len(arms), colours), strict=True))
@@ -75,7 +75,7 @@ def differences(
         yOffset=side_by_side(there),
         x=alt.X(
             "difference:Q",
-            title=f"difference to the {against} ({unit})",
+            title=f"difference from the {against} ({unit})",
             scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
         ),
         tooltip=[
@@ -108,7 +108,7 @@ def differences(
 
 
 def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
-    """The numbers at the ends of the bars, on the side that the bar points to."""
+    """The numbers at the ends of the bars."""
     sides: tuple[tuple[str, Literal["left", "right"], int], ...] = (
         ("datum.difference >= 0", "left", 5),
         ("datum.difference < 0", "right", -5),
@@ -127,8 +127,7 @@ def _label(row: DifferenceRow) -> str:
 
 
 def _paints(count: int, colours: Palette) -> list[str]:
-    """So many colours; of more than a few, the first is plain, the others are those of the types,
-    which are as many as can be told apart."""
+    """The given number of colours: many are a neutral one followed by the colours of the types."""
     few = [colours.after, colours.before, colours.quiet, colours.ink]
     others = cycle(colours.types.values())
     many = [colours.ink, *(next(others) for _ in range(count - 1))]
@@ -136,14 +135,14 @@ def _paints(count: int, colours: Palette) -> list[str]:
 
 
 def _reach(values: Sequence[float]) -> list[float]:
-    """Where the axis begins and ends: at 0 or beyond the longest bars, with room for numbers."""
+    """The range of the axis: 0 or beyond the longest bars, with space for numbers."""
     low, high = min([0.0, *values]), max([0.0, *values])
     room = ROOM * max(high - low, LEAST_REACH)
     return [low - room if low < 0 else 0.0, high + room if high > 0 or low == high else 0.0]
 
 
 def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
-    """Every figure by the number of triples, as a line with its points; the base encoder dashed.
+    """Every metric by the number of triples, as a line with points; the base encoder is dashed.
 
     Args:
         rows: of a study of the number of triples; at least one.
@@ -153,11 +152,11 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
     paint = alt.Scale(domain=names, range=_paints(len(names), colours))
     table = [{**row._asdict(), "series": NAMES[row.figure]} for row in rows]
     numbers = sorted({row.triples or 0 for row in rows})
-    y = alt.Y("value:Q", title="figure of the held-out part", scale=alt.Scale(zero=False))
+    y = alt.Y("value:Q", title="score on the validation split", scale=alt.Scale(zero=False))
     base = alt.Chart(alt.Data(values=table)).encode(
         x=alt.X(
             "triples:Q",
-            title="triples (logarithmic)",
+            title="triples (log scale)",
             scale=alt.Scale(type="log", nice=False, padding=20),
             axis=alt.Axis(values=numbers, format=",d", labelOverlap=True),
         ),
@@ -182,11 +181,11 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
 def trade_off(
     rows: Sequence[TradeOffRow], *, negation: str, general: str, dark: bool
 ) -> alt.LayerChart:
-    """Negation against general score; each point with its number of triples, 0 is hollow.
+    """Negation against general ability; each point shows its number of triples, 0 is hollow.
 
     Args:
         rows: the base encoder first, then by number of triples.
-        negation, general: what the two are called.
+        negation, general: names of the two metrics.
     """
     colours = palette(dark=dark)
     table = [
@@ -215,7 +214,7 @@ def trade_off(
 
 
 def _legend(ink: str) -> alt.Legend:
-    """One below the other, which fits into a narrow window."""
+    """Legend entries in one column, which fits a narrow window."""
     above = legend(ink)
     above.columns, above.labelLimit = 1, LONGEST
     return above

@@ -1,4 +1,4 @@
-"""What came out of a study: a chart in the manner of the paper's, and its trainings as a table."""
+"""The results of a study: a chart like the paper's, and a table of its runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,22 +38,22 @@ from training.studies.study_run import benchmark_run, trained_names
 RELATIVE, POINTS = "percent", "points"
 
 _PAPER = (
-    "Hollow: what the paper published for all-mpnet-base-v2 on its own tests, data and triples. "
-    "Compare the direction, not the size."
+    "Hollow bars: the paper's results for all-mpnet-base-v2 on its own tests, data and "
+    "triples. Compare the direction, not the size."
 )
 _OF_FIGURE_2 = (
-    "In the paper, 10,000 to 200,000 triples were tried; about 150,000 balanced negation and "
-    "general ability best."
+    "The paper tried 10,000 to 200,000 triples. About 150,000 balanced negation and general "
+    "ability best."
 )
 
 
 def draw(run: Run) -> None:
-    """The chart and the table of a study, as far as its trainings are done."""
+    """The chart and the table of a study's finished runs."""
     found = open_project.ask(trials, run)
     rows = figure_rows(found)
     study = Study(run.parameters["study"])
     if not rows:
-        st.text("None of its trainings has measured the held-out part yet.")
+        st.text("No run of this study has finished its evaluation yet.")
     elif study is Study.TRIPLES:
         _growth(rows, run)
     else:
@@ -70,7 +70,7 @@ def draw(run: Run) -> None:
 def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str], run: Run) -> None:
     with st.container(horizontal=True):
         against = st.segmented_control(
-            "Compared with",
+            "Baseline",
             list(Against),
             format_func=lambda to: f"the {to}",
             default=Against.BASE if study is Study.DATA else Against.FULL,
@@ -78,13 +78,13 @@ def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str]
             key=f"study-against-{study}",
         )
         unit = st.segmented_control(
-            "Difference in",
+            "Unit",
             [POINTS, RELATIVE],
             default=POINTS,
             required=True,
             key="study-unit",
-            help="Points are hundredths of the figure itself. Percent of what is compared with, as "
-            "in the paper's Figure 3, say little where that is near 0.",
+            help="Points are absolute differences times 100. Percentages of the baseline, as in "
+            "the paper's Figure 3, say little when the baseline is near 0.",
         )
     relative = unit == RELATIVE
     shown = [*rows, *published_rows(study)]
@@ -97,11 +97,11 @@ def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str]
             difference_charts.differences, found, arms=arms, relative=relative, against=str(against)
         ),
         name=f"study-{run.id}",
-        alt_text="Difference of each figure of the held-out part, by training",
+        alt_text="Difference of each metric on the validation split, by run",
     )
-    notes = ["Higher is better; of the drift, lower is."]
+    notes = ["Higher is better, except for drift."]
     if relative and against is Against.BASE:
-        notes.append("The drift has no relative difference to the base encoder, whose own is 0.")
+        notes.append("Drift has no relative difference from the base encoder, whose drift is 0.")
     if any(row.published for row in found):
         notes.append(_PAPER)
     st.caption(" ".join(notes))
@@ -112,11 +112,11 @@ def _growth(rows: Sequence[FigureRow], run: Run) -> None:
     save.chart(
         partial(difference_charts.growth, rows),
         name=f"study-{run.id}-growth",
-        alt_text="Each figure of the held-out part by the number of triples trained on",
+        alt_text="Each metric on the validation split, by number of training triples",
     )
-    st.caption("Dashed: the base encoder. " + _OF_FIGURE_2)
+    st.caption("Dashed line: the base encoder. " + _OF_FIGURE_2)
     negation = st.segmented_control(
-        "Negation measured as",
+        "Negation metric",
         [name for name in SHARES if name in there],
         format_func=lambda name: SHARES[name],
         default=next(n for n in SHARES if n in there),
@@ -133,11 +133,13 @@ def _growth(rows: Sequence[FigureRow], run: Run) -> None:
         name=f"study-{run.id}-trade-off",
         alt_text="Negation against general ability as the number of triples grows",
     )
-    st.caption("Each point is an encoder with its number of triples; up and to the right is best.")
+    st.caption(
+        "Each point is an encoder, labelled with its number of triples. The upper right is best."
+    )
 
 
 def _table(run: Run, found: Sequence[Trial]) -> None:
-    """The trainings, the base encoder above them."""
+    """The runs, with the base encoder above them."""
     rows = figure_rows(found)
     values = {(row.run, row.figure): row.value for row in rows}
     there = [figure for figure in NAMES if any(row.figure == figure for row in rows)]
@@ -174,7 +176,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
                 "Run",
                 display_text=r"run=(\d+)",
                 width=50,
-                help="The results of the run, in another tab.",
+                help="Opens the results of the run in another tab.",
             ),
             **{
                 name: st.column_config.NumberColumn(format="localized")
@@ -193,7 +195,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
 
 
 def _benchmarks(study: Study, run: Run, found: Sequence[Trial]) -> None:
-    """What benchmarks came to, and below it what the paper published for the same comparison."""
+    """Benchmark scores, and below them the paper's for the same comparison."""
     number = benchmark_run(run)
     rows = [] if number is None else open_project.ask(of_run, number)
     if not rows:
@@ -210,9 +212,9 @@ def _benchmarks(study: Study, run: Run, found: Sequence[Trial]) -> None:
 
 
 def _state(study: Run, run: Run) -> str:
-    """How a training stands; one whose study has stopped waits for nothing."""
+    """The state of a run; after its study stopped, a run is no longer waiting."""
     if run.state == RunState.QUEUED and study.state not in UNFINISHED:
-        return "not begun"
+        return "not started"
     return progress_view.STATES[run.state]
 
 
@@ -222,14 +224,14 @@ def _minutes(run: Run) -> float | None:
 
 
 def _rests_on(rows: Sequence[FigureRow]) -> None:
-    """How much the figures rest on; the held-out part is the same for all trainings."""
+    """The number of items behind the metrics; the validation split is the same for all runs."""
     counts = {NAMES[row.figure]: row.n for row in rows if row.n}
     if counts:
         told = ", ".join(f"{name}: n = {count:,}" for name, count in counts.items())
         retrieval = f" {WHAT_IT_IS}" if NAMES[RETRIEVAL] in counts else ""
         st.caption(
-            f"Measured on the validation split of the release. {told[0].upper()}{told[1:]}."
-            f"{retrieval}"
+            "Evaluated on the validation split of the release. "
+            f"{told[0].upper()}{told[1:]}.{retrieval}"
         )
 
 
@@ -243,5 +245,5 @@ def _download(run: Run, rows: Sequence[FigureRow]) -> None:
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",
-        help="Every figure of every training, one a row.",
+        help="Every metric of every run, one per row.",
     )

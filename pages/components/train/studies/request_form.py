@@ -1,4 +1,4 @@
-"""Studies: several trainings that differ in one thing, asked for with one click, and compared."""
+"""Studies: groups of training runs that differ in one thing and are compared."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -43,19 +43,19 @@ HEADINGS: Mapping[Study, str] = MappingProxyType(
         Study.SOURCES: "Triples of others",
     }
 )
-"""What the studies are called."""
+"""Titles of the studies."""
 
 PLANNED_SECONDS = 60.0
-"""How long an estimate is kept: in a large project, 20 of them take a second."""
+"""Seconds for which an estimate is cached: in a large project, 20 of them take a second."""
 
-FITTING, OWN = "the preset that fits each study", "your own, from the section Train"
+FITTING, OWN = "the preset that suits each study", "your own recipe, from the Train section"
 
 _RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
 _BENCHMARKS, _SUITES = "study-benchmarks", "study-suites"
 
 
 def show() -> None:
-    """The study under way, those that can be asked for, and what came out of them."""
+    """The study in progress, the studies that can be started, and their results."""
     runs = open_project.ask(list_studies)
     numbers = open_project.ask(release_numbers)
     active = next((run for run in runs if run.state in UNFINISHED), None)
@@ -64,26 +64,26 @@ def show() -> None:
     if numbers:
         _ask(numbers, active)
     else:
-        st.text("A study compares trainings on one release; make a release first.")
-        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+        st.text("A study compares training runs on one release. Create a release first.")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
     error_messages.show_kept(_PROBLEM)
     if runs:
         _results(runs)
 
 
 def mention() -> bool:
-    """Where trainings are started: a line about the study under way; whether there is one."""
+    """Draw a line about the study in progress; whether there is one."""
     active = [run for run in open_project.ask(list_studies, limit=5) if run.state in UNFINISHED]
     for run in active:
         with st.container(
             horizontal=True, vertical_alignment="center", border=True, key="train-study"
         ):
             st.text(
-                f"Run {run.id}, the {_title(run)}, is under way; other trainings take turns with "
-                "its own.",
+                f"Run {run.id}, the {_title(run)}, is in progress. Other training runs take "
+                "turns with its own.",
                 width="stretch",
             )
-            st.button("Show it", key="train-show-study", on_click=_show_studies)
+            st.button("Show details", key="train-show-study", on_click=_show_studies)
     return bool(active)
 
 
@@ -100,7 +100,7 @@ def _release(run: Run) -> int:
 
 
 def _trainings(run: Run) -> None:
-    """How each training of a study under way stands."""
+    """The state of each run of a study in progress."""
     found = open_project.ask(trials, run)
     st.text(
         "\n".join(
@@ -111,14 +111,14 @@ def _trainings(run: Run) -> None:
 
 
 def _ask(numbers: list[int], active: Run | None) -> None:
-    """The studies, each with its button, and about how long it takes.
+    """The studies, each with its button and estimated time.
 
     Args:
-        active: the study under way, whose end the next one has to wait for.
+        active: the study in progress, which must end before the next one can start.
     """
     st.text(
-        "A study is a group of full trainings that differ in one thing. They run one after "
-        "another; you can close the browser meanwhile."
+        "A study is a group of full training runs that differ in one thing. They run one after "
+        "another. You can close the browser."
     )
     if active is not None:
         st.text(f"You can start the next study when run {active.id} has ended.")
@@ -129,7 +129,7 @@ def _ask(numbers: list[int], active: Run | None) -> None:
         bases = {study: _base(study, data.release or 0, chosen) for study in Study}
     except HedgerowError as error:
         error_messages.show(
-            f"The recipe of the section Train can't be used yet. {error}", key="base"
+            f"The recipe in the Train section is not valid yet. {error}", key="base"
         )
         return
     for study, (base, called) in bases.items():
@@ -139,8 +139,8 @@ def _ask(numbers: list[int], active: Run | None) -> None:
 
 
 def _recipe() -> str:
-    """Choose what all trainings go by: `FITTING`, the id of a preset, or `OWN`."""
-    own = [OWN] if recipe_editor.text("") else []  # whoever has edited one wants it
+    """Choose the recipe of all runs: `FITTING`, the id of a preset, or `OWN`."""
+    own = [OWN] if recipe_editor.text("") else []  # a user who edited a recipe wants it
     chosen: str = st.selectbox(
         "Recipe",
         [*own, FITTING, *PRESETS],
@@ -148,19 +148,19 @@ def _recipe() -> str:
         key=f"study-recipe-{len(own)}",
         persist_state="session",
         width=400,
-        help="What a study varies is changed in it. You can edit a recipe in the section Train.",
+        help="The study changes only what it varies. You can edit the recipe in the Train section.",
     )
     return chosen
 
 
 def _base(study: Study, number: int, chosen: str) -> tuple[Recipe, str]:
-    """The recipe that a study of a release goes by, and what it is.
+    """The recipe for a study of a release, and its name.
 
     Args:
-        chosen: as `_recipe` gives it.
+        chosen: what `_recipe` returns.
     """
     if chosen == OWN:
-        return parse_recipe(recipe_editor.text("")), "the recipe as you edited it"
+        return parse_recipe(recipe_editor.text("")), "your edited recipe"
     wanted = release_facts.plan_of(number)
     preset = PRESETS.get(chosen) or preset_for(study, wanted)
     return recipe_for(preset, wanted), f"the preset {preset.id}"
@@ -179,7 +179,7 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
         with st.container(horizontal=True, vertical_alignment="center"):
             st.header(HEADINGS[study], anchor=False, width="stretch")
             if possible:
-                with st.popover("How it is done", icon=":material/help:"):
+                with st.popover("How it works", icon=":material/help:"):
                     for sentence in planned.design.told:
                         st.text(sentence)
             st.button(
@@ -190,18 +190,18 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
                 on_click=_start,
                 args=(study, data, base),
             )
-        told = f"Not possible here. {planned.design.obstacle}"
+        told = f"Not possible with this release. {planned.design.obstacle}"
         if possible:
-            told = f"{_promise(planned)} By {called}, except for what the study varies."
+            told = f"{_promise(planned)} Uses {called}, except for what the study varies."
         st.text("\n".join(filter(None, [QUESTIONS[study], told, planned.design.caution])))
 
 
 def _promise(planned: Planned) -> str:
-    """How many trainings a study has, which, and about how long they take together."""
+    """The runs of a study, and about how long they take together."""
     labels = ", ".join(arm.label for arm in planned.design.arms)
     return (
-        f"{len(planned.design.arms)} trainings, {progress_view.duration(sum(planned.seconds))} "
-        f"together: {labels}."
+        f"{len(planned.design.arms)} runs, {progress_view.duration(sum(planned.seconds))} in "
+        f"total: {labels}."
     )
 
 
@@ -215,7 +215,7 @@ def _advanced(numbers: list[int]) -> None:
             DEFAULT_SEED,
             key=_SEED,
             persist_state="session",
-            help="Of all trainings of a study.",
+            help="All runs of a study use it.",
         )
     with st.container(horizontal=True):
         st.multiselect(
@@ -224,22 +224,22 @@ def _advanced(numbers: list[int]) -> None:
             key=_BENCHMARKS,
             placeholder="None",
             persist_state="session",
-            help="Measured with the base encoder and every model once all are trained. Add files "
+            help="The base encoder and all models are evaluated on these after training. Add files "
             "on the Benchmarks page.",
         )
         st.multiselect(
-            "Tasks of general ability",
+            "General tasks",
             list(SUITES),
             key=_SUITES,
             placeholder="None",
             persist_state="session",
-            help="Suites of mteb's tasks; 'lite' is that of the paper's Table 2, which takes hours "
+            help="Suites of mteb tasks. 'lite' is the one in the paper's Table 2; it takes hours "
             "for each model.",
         )
 
 
 def _measured() -> Measured:
-    """What is measured after the trainings."""
+    """The benchmarks to run after training."""
     state, known = st.session_state, known_data()
     data = tuple(known[name] for name in state.get(_BENCHMARKS, ()) if name in known)
     return Measured(data, tuple(state.get(_SUITES, ())))
@@ -262,14 +262,14 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
 
 
 def _results(runs: list[Run]) -> None:
-    """What came out of a study; the newest, unless another one is chosen."""
+    """The results of a study: the newest, unless another one is chosen."""
     by_id = {run.id: run for run in runs}
-    st.header("What came out", anchor=False)
+    st.header("Results", anchor=False)
     chosen = st.selectbox(
         "Study",
         list(by_id),
         format_func=lambda key: _named(by_id[key]),
-        key=f"study-chosen-{max(by_id)}",  # a new widget where there are others to choose from
+        key=f"study-chosen-{max(by_id)}",  # a new widget when the choices change
     )
     run = by_id[chosen]
     if run.state not in (*UNFINISHED, RunState.DONE):
@@ -286,6 +286,6 @@ def _named(run: Run) -> str:
 
 
 def _again(run: Run) -> None:
-    """Go on with a study that stopped; its trainings that are done stay."""
+    """Continue a study that stopped; its finished runs are kept."""
     with error_messages.kept_for(_PROBLEM):
         background.start_again(run)

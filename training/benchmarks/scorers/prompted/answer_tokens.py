@@ -56,8 +56,8 @@ class AnswerTokens:
         known = model.get_input_embeddings().weight.shape[0]
         if len(tokenizer) > known:
             raise HedgerowError(
-                f"Expected a tokenizer of at most {known:,} tokens, as many as the model has, "
-                f"found {len(tokenizer):,}; choose the model's own tokenizer."
+                f"Expected a tokenizer of at most {known:,} tokens, the size of the model's "
+                f"vocabulary, found {len(tokenizer):,}. Use the model's own tokenizer."
             )
 
     def asked(self, prompts: Sequence[str], answers: Sequence[str]) -> list[AskedPrompt]:
@@ -68,7 +68,7 @@ class AnswerTokens:
         """
         texts = self._templated(prompts)
         templated = bool(self._tokenizer.chat_template)
-        # A template has its own beginning of a text.
+        # A template adds its own start token.
         split = self._tokenizer(list(texts), add_special_tokens=not templated, verbose=False)
         end = self._tokenizer.eos_token_id
         found = []
@@ -89,12 +89,12 @@ class AnswerTokens:
                 [[{"role": "user", "content": prompt}] for prompt in prompts],
                 tokenize=False,
                 add_generation_prompt=True,
-                enable_thinking=False,  # an answer at once; templates that don't know it ignore it
+                enable_thinking=False,  # no reasoning before the answer; other templates ignore it
             )
-        except Exception as error:  # a template is a foreign program
+        except Exception as error:  # a template is foreign code
             raise HedgerowError(
-                f"Could not use the model's chat template: {first_line(error)}; repair it, or "
-                "remove it to send prompts as they are."
+                f"Could not use the model's chat template ({first_line(error)}). Fix it, or "
+                "remove it to send prompts without one."
             ) from error
         return found
 

@@ -121,7 +121,7 @@ class Chat(Prompted):
         known = self._remembered()
         done = 0
         self._at_once = min(self.at_once, len(prompts))
-        self._gate.until = 0.0  # by the clock of an event loop that has ended
+        self._gate.until = 0.0  # measured with the clock of a finished event loop
         if self.account:
             self.account.begin()
 
@@ -186,11 +186,14 @@ class Chat(Prompted):
         what = ", ".join(f"{len(lines.waiting):,} {kind}" for kind, lines in kinds)
         try:
             kept = [str(path) for lines in self._files if (path := lines.rescue())]
-            where = f"is kept in {' and '.join(kept)}, and stored when the run goes on"
+            where = f"is kept in {' and '.join(kept)} and will be stored when the run continues"
             said = f" What could not be stored ({what}) {where}." if kept else ""
         except OSError:
-            said = f" What could not be stored ({what}) is lost: no folder has room for it either."
-        raise RunPaused(f"Paused: {problem.strerror} ({problem.filename}).{said} Make room.")
+            said = f" What could not be stored ({what}) is lost, because no folder has enough "
+            "space for it."
+        raise RunPaused(
+            f"Paused: {problem.strerror} ({problem.filename}).{said} Free some disk space."
+        )
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
         """One prompt, asked again where that may help."""
@@ -252,8 +255,8 @@ class Chat(Prompted):
         if self._refusals >= IN_A_ROW:
             raise HedgerowError(
                 f"{self.model.where} refused {IN_A_ROW} prompts in a row "
-                f"({self.model.without_key(str(error))[:200]}); check it, and run the benchmark "
-                "again."
+                f"({self.model.without_key(str(error))[:200]}). Check the model and run the "
+                "benchmark again."
             )
 
 

@@ -47,7 +47,7 @@ class Account:
         self.ledger, self.lines = Ledger(self.budget), Lines(self.file)
         for line in self.lines.read():
             kind, number, is_estimate, measured, *_ = [*line.split("\t"), "", "", ""]
-            with suppress(ValueError):  # a line cut off by a crash is passed over
+            with suppress(ValueError):  # a line cut off by a crash is skipped
                 self._read(kind, float(number), is_estimate == "1", measured)
         self.begin()
 

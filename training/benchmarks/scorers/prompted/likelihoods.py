@@ -25,7 +25,8 @@ class Likelihoods:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        # All logits of long prompts would fill the memory: some vocabularies have 200,000 tokens.
+        # All logits of long prompts would not fit into memory: some vocabularies have 200,000
+        # tokens.
         takes = inspect.signature(model.forward).parameters
         self._last_alone = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
 
@@ -61,7 +62,7 @@ class Likelihoods:
             )
             first = read.logits[:, -1:].float().log_softmax(-1)
             after = self._after(read, paths, len(prompts)) if paths else None
-        # For each answer, where each of its tokens is foreseen.
+        # For each answer, the positions that predict its tokens.
         columns = []
         for ids in answers.spelled:
             total = first[:, 0, ids[0]].double()
@@ -75,12 +76,12 @@ class Likelihoods:
     def _after(self, read: Any, paths: Sequence[Ids], prompts: int) -> Any:
         """Logarithms after each token of each path, shape (prompts, paths, tokens, vocabulary)."""
         longest = max(map(len, paths))
-        filled = [path + (0,) * (longest - len(path)) for path in paths]  # what follows is ignored
+        filled = [path + (0,) * (longest - len(path)) for path in paths]  # later tokens are ignored
         memory = getattr(read, "past_key_values", None)
         if memory is None or not hasattr(memory, "batch_repeat_interleave"):
             raise HedgerowError(
-                "Expected a transformer that remembers a prompt in a cache, found a "
-                f"{type(self._model).__name__}, which does not; choose another model."
+                "Expected a transformer that caches prompts, found a "
+                f"{type(self._model).__name__}, which does not. Choose another model."
             )
         memory.batch_repeat_interleave(len(paths))
         logits = self._model(
