@@ -14,12 +14,12 @@ from tests.browser.support.walk import PAGES, go, go_on, misfits
 from tests.support.databases import Copies, opened
 
 NEXT = {
-    "overview": ("Load the starter corpus", "Or add anchors of your own"),
+    "overview": ("Load the starter corpus", "Add your own anchors"),
     "anchors": ("Add takes your own; the Overview loads the starter corpus.",),
     "review": ("Load the starter corpus on the overview", "To the overview"),
     "adjudicate": ("Load the starter corpus on the overview", "To the overview"),
     "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
-    "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
+    "release": ("No variant is accepted yet. Accept some to freeze a release.", "Review"),
     "team": ("Load the starter corpus on the overview", "To the overview"),
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("Train a model of your own to compare",),

@@ -171,7 +171,7 @@ KINDS = (
     ),
     RunKind(
         id="reorder",
-        title="Put the queues in order",
+        title="Update the queues",
         work="curation.diagnostics.queue_order:work",
         address=lambda run: "settings",
         summary=summaries.reordered,
@@ -268,7 +268,7 @@ KINDS = (
     ),
     RunKind(
         id="backup",
-        title="Make a backup",
+        title="Back up the project",
         work="curation.upkeep.backup_run:work",
         address=lambda run: "settings",
         summary=summaries.backed_up,
