@@ -15,7 +15,7 @@ from tests.support.databases import Copies, opened
 
 NEXT = {
     "overview": ("Load the starter corpus", "Add your own anchors"),
-    "anchors": ("Add takes your own; the Overview loads the starter corpus.",),
+    "anchors": ("Use Add for your own, or load the starter corpus on the Overview.",),
     "review": ("Load the starter corpus on the overview", "To the overview"),
     "adjudicate": ("Load the starter corpus on the overview", "To the overview"),
     "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
