@@ -24,7 +24,7 @@ NEXT = {
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("Train a model of your own to compare",),
     "benchmarks": ("Tick at least one benchmark, or choose a suite or a task.",),
-    "generate": ("There are no anchors yet", "Add anchors of your own"),
+    "generate": ("There are no anchors yet", "Add your own anchors"),
     "taxonomy": ("Show the type", "Add a type"),
     "settings": ("No model has reviewed yet.",),
 }

@@ -270,7 +270,7 @@ def test_entailments_and_contradictions_come_beside_their_anchors(
     assert app.session_state["show"] == "In use" and "2 anchors." in texts(app)
     app.session_state["part"] = "Add"
     app = upload(app.run(), NLI, "nli.csv")
-    assert "Beside them: 0 entailments and 1 contradiction. Left out: 2 there already." in texts(
+    assert "Paired texts: 0 entailments and 1 contradiction. Left out: 2 there already." in texts(
         app
     )
     assert app.button(key="anchors-add").label == "Add 0 anchors and 1 variant"

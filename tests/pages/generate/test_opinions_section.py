@@ -47,7 +47,7 @@ def test_a_trial_then_the_run_then_the_agreement(
     address, _ = serve_chat()
     app = section(open_page, address)
     assert "14 variants of 2 anchors, one call for each." in told(app)
-    assert "not known yet" in told(app)
+    assert "unknown until you try" in told(app)
     app.number_input("opinion-concurrency").set_value(4).run()
     app.button("opinion-try").click().run()
     assert "opinions by gpt-4o-mini, 10 variants" in told(app)
