@@ -159,7 +159,7 @@ KINDS = (
     ),
     RunKind(
         id="giveaways",
-        title="Look for giveaways",
+        title="Search for giveaways",
         work="curation.diagnostics.giveaways:work",
         address=lambda run: _page(
             "diagnostics",

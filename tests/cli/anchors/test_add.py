@@ -68,7 +68,7 @@ def test_again_nothing_is_added_and_the_file_is_known(file: Path) -> None:
     again = ask("anchors", "add", str(file), "--source", "other")
     assert (again["added"], again["duplicates"], again["run"]) == (0, 3, None)
     assert again["added_before"] == first["run"]
-    assert "The same file was added before: 2 anchors of the source 'mine'." in said(
+    assert "This file has already been added: 2 anchors from the source 'mine'." in said(
         "anchors", "add", str(file)
     )
 

@@ -283,5 +283,5 @@ def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
     assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
     assert "Missing types: absolute in 6 answers." in sentence
     again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]
-    assert f"'hedgerow generate {' '.join(again)}' asks for the rest" in sentence
+    assert f"'hedgerow generate {' '.join(again)}' repeats the missing calls" in sentence
     assert ask("generate", *again)["done"] == 6

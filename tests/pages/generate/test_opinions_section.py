@@ -54,7 +54,7 @@ def test_a_trial_then_the_run_then_the_agreement(
     carry_out(started[0], with_source)
     app.run()
     assert "10 variants judged, 0 calls failed." in told(app)
-    assert "4 variants of" in told(app) and "going by 10 answered calls" in told(app)
+    assert "4 variants of" in told(app) and "based on 10 answered calls" in told(app)
     app.number_input("generate-calls").set_value(1).run()
     app.button("opinion-start").click().run()
     carry_out(started[1], with_source)
