@@ -97,7 +97,7 @@ def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
             ["runs", "list", "--limit", "0"],
             "Invalid value for '--limit': it should be greater than or equal to 1.",
         ),
-        (["runs", "show", "abc"], "Invalid value for 'ID': it should be a whole number."),
+        (["runs", "show", "abc"], "Invalid value for 'ID': it must be a whole number."),
         (
             ["types", "add", "X"],
             "Missing option '--role'. Choose from: negation, unsupported, hedge, paraphrase",

@@ -128,7 +128,7 @@ def test_the_check_is_tried_on_any_pair(form: AppTest) -> None:
     form.text_input(key="try-text-new-0").set_value("They whisper that it is open.").run()
     assert "Its cue: they whisper." in "\n".join(h.value for h in form.get("html"))
     form.text_input(key="try-text-new-0").set_value("It is perhaps open.").run()
-    assert "uses none of the cues" in "\n".join(h.value for h in form.get("html"))
+    assert "has none of the cues" in "\n".join(h.value for h in form.get("html"))
 
 
 def test_a_change_is_the_next_version_and_is_measured(

@@ -206,7 +206,7 @@ def test_a_source_with_another_licence_is_told_and_nothing_added(
         session.add(Source(name="mine", licence="CC0"))
     app = upload(page, CSV)
     widget(app.text_input, "anchors-licence").set_value("MIT").run()
-    assert "give the same licence" in texts(app)
+    assert "enter the same licence" in texts(app)
     assert "anchors-add" not in [button.key for button in app.button]
 
 
