@@ -10,7 +10,7 @@ from curation.anchors.importing.nli_texts import FAULTS, Originals, guess_column
 from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 
-ORIGINALS = {ENTAILMENT: "Entailments in", CONTRADICTION: "Contradictions in"}
+ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
 
 def questions(name: str, *, key: str, has_genres: bool) -> About | None:
