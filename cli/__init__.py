@@ -1,7 +1,7 @@
-"""The command line: the steps of the pages, for the terminal and for scripts.
+"""The command line: the pages' steps for the terminal and for scripts.
 
 Every command prints sentences and tables for people or, with ``--json``, exactly one JSON object,
-also when it fails. Errors are one sentence on standard error: exit code 1, or 2 for wrong usage.
+even if it fails. Errors are one sentence on standard error, with exit code 1, or 2 for wrong usage.
 """
 
 import importlib
@@ -17,10 +17,10 @@ from cli.shared.terminal import Commands
 
 
 class Group(NamedTuple):
-    """Commands that go together.
+    """A group of commands.
 
     Attributes:
-        callback: module and function of what the group does without one of its commands.
+        callback: module and function to run when no command of the group is named.
     """
 
     help: str
@@ -33,7 +33,7 @@ COMMANDS: dict[str, str | Group] = {
     "status": "cli.project_counts:status",
     "run": "cli.runs.carry_out:carry_out",
     "runs": Group(
-        "See the runs, and cancel or delete one.",
+        "List, show, cancel and delete runs.",
         {
             "list": "cli.runs.listing:list_newest",
             "show": "cli.runs.show:show_run",
@@ -52,7 +52,7 @@ COMMANDS: dict[str, str | Group] = {
     "study": "cli.models.study:study",
     "tradeoff": "cli.models.tradeoff_commands:tradeoff",
     "nevir": Group(
-        "Finetune models on NevIR's pairs, and see what each epoch changed.",
+        "Finetune models on NevIR's pairs, and show what each epoch changed.",
         {
             "train": "cli.nevir.training:train_on_pairs",
             "show": "cli.nevir.figures:show_finetuning",
@@ -72,7 +72,7 @@ COMMANDS: dict[str, str | Group] = {
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",
     "benchmarks": Group(
-        "List the results, see what they have in common, or build a suite of your own sentences.",
+        "List and compare results, or build a suite from your own sentences.",
         {
             "suite": "cli.models.own_suite:make_suite",
             "errors": "cli.models.shared_errors:errors",
@@ -82,11 +82,11 @@ COMMANDS: dict[str, str | Group] = {
     ),
     "app": "cli.serve:open_app",
     "corpora": Group(
-        "See the corpora that come with Hedgerow, and load one.",
+        "List and load the bundled corpora.",
         {"list": "cli.anchors.corpora:list_corpora", "add": "cli.anchors.corpora:add_corpus"},
     ),
     "anchors": Group(
-        "Add anchors of your own and look after them.",
+        "Add, list, correct, describe, retire and restore anchors.",
         {
             "add": "cli.anchors.add:anchors_add",
             "list": "cli.anchors.find:list_anchors",
@@ -97,14 +97,14 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "variants": Group(
-        "Import variants that were made elsewhere, or find similar ones.",
+        "Import variants that were written elsewhere, or find similar ones.",
         {
             "add": "cli.variants.add:variants_add",
             "similar": "cli.variants.similar:similar",
         },
     ),
     "prices": Group(
-        "See what models charge, and set it for this project.",
+        "Show model prices, and set prices for this project.",
         {
             "list": "cli.generation.price_table:prices_list",
             "set": "cli.generation.price_table:prices_set",
@@ -112,7 +112,7 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "types": Group(
-        "See the variant types, and add your own.",
+        "List the variant types, and add your own.",
         {
             "list": "cli.generation.variant_types:list_all",
             "add": "cli.generation.variant_types:add",
@@ -122,7 +122,7 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "prompts": Group(
-        "See the prompts, and add versions of them.",
+        "Show the prompts, and add new versions.",
         {
             "list": "cli.generation.prompt_versions:prompts_list",
             "show": "cli.generation.prompt_versions:prompts_show",
@@ -145,7 +145,7 @@ COMMANDS: dict[str, str | Group] = {
             "judge": "cli.review.judge:judge",
             "agreement": "cli.review.agreement:show_agreement",
             "calibration": Group(
-                "Measure judges on a blind random sample, and use those that can be trusted.",
+                "Measure judges on a blind random sample, and accept variants by reliable ones.",
                 {
                     "draw": "cli.review.calibration:draw",
                     "show": "cli.review.calibration_figures:show_calibration",
@@ -165,7 +165,7 @@ COMMANDS: dict[str, str | Group] = {
     ),
     "audit": "cli.review.audit:audit",
     "release": Group(
-        "Freeze what is accepted, and describe it for a paper.",
+        "Freeze the accepted variants, list releases, and describe one for a paper.",
         {
             "create": "cli.release:release_create",
             "list": "cli.release:release_list",
@@ -173,7 +173,7 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "db": Group(
-        "Move the project to another database, back it up, restore it, or check it.",
+        "Copy, back up, restore and check the project's database.",
         {
             "copy": "cli.upkeep.copy:copy",
             "backup": "cli.upkeep.backup:backup",
@@ -183,16 +183,16 @@ COMMANDS: dict[str, str | Group] = {
     ),
     "plugins": "cli.plug_ins:plug_ins",
     "settings": Group(
-        "Show the settings, or change one of the project's.",
+        "Show the settings, or change a project setting.",
         {"show": "cli.settings:show_settings", "set": "cli.settings:set_setting"},
         callback="cli.settings:settings",
     ),
 }
-"""Module and function of each command, in the order of the help. A command is here or nowhere."""
+"""Module and function of each command, in the order of the help. All commands are listed here."""
 
 
 VALUE_NAMES = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
-"""What the help calls the value of an option of a type."""
+"""Parameter type → the metavar in the help."""
 
 OPTION_NAMES = {
     **dict.fromkeys(
@@ -204,11 +204,11 @@ OPTION_NAMES = {
     "--type": "TYPE",
     "--types": "TYPES",
 }
-"""The same of single options."""
+"""Exceptions for single options."""
 
 
 class _FromTable(TyperGroup):
-    """Commands of a table, each imported when it is used: none waits for another one's imports."""
+    """Commands of a table, each imported on use, so that none waits for another's imports."""
 
     table: ClassVar[Mapping[str, str | Group]]
 
@@ -226,7 +226,7 @@ class _Hedgerow(_FromTable, Commands):
 
 
 def _command(name: str, entry: str | Group) -> Any:
-    """The command, or the group of commands, of an entry of a table."""
+    """The command or group for an entry of a table."""
     alone = typer.Typer(callback=hedgerow, add_completion=False, rich_markup_mode=None)
     if isinstance(entry, str):
         alone.command(name)(_imported(entry))
@@ -256,7 +256,7 @@ def _imported(place: str) -> Any:
 
 
 def _name_values(command: Any) -> None:
-    """Have the help name what a parameter takes in one spelling: FILE, not <path> or {file}."""
+    """Use one metavar spelling in the help: FILE, not <path> or {file}."""
     for parameter in command.params:
         if parameter.metavar is not None:
             continue
@@ -272,7 +272,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    pretty_exceptions_enable=False,  # its tracebacks print local variables, keys included
+    pretty_exceptions_enable=False,  # its tracebacks print local variables, including keys
 )
 
 
@@ -292,7 +292,7 @@ def hedgerow(
     ] = False,
 ) -> None:
     """Review negation and hedging variants, and finetune an encoder that understands 'not'.
-    HEDGEROW_HOME names the working directory (otherwise the current one).
+    HEDGEROW_HOME sets the working directory (default: the current one).
     """
 
 

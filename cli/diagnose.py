@@ -1,4 +1,4 @@
-"""Measuring what is not measured yet."""
+"""Measure variants that have not been measured yet."""
 
 from typing import Annotated
 
@@ -22,6 +22,6 @@ def diagnose(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Measure every variant that is not measured yet."""
+    """Measure every variant that has not been measured yet."""
     result = this_project().diagnose(encoder=encoder)
     show(result, as_json, *sentences(KIND, result))

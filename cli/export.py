@@ -1,4 +1,4 @@
-"""Writing a release to a folder."""
+"""Write a release to a folder."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,9 @@ from hedgerow.data.releases import export
 
 
 def export_release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New, or an earlier export.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A new folder, or an earlier export.")
+    ],
     number: ReleaseNumber = None,
     form: Annotated[
         str,
@@ -22,8 +24,8 @@ def export_release(
             "--format",
             metavar="NAME",
             callback=one_of(format_names),
-            help=f"Hugging Face data set, JSON lines, CSV of pairs, question pairs for language "
-            f"models (as 'hedgerow llm pairs' writes them), or a plug-in's: "
+            help="Hugging Face data set, JSON lines, CSV of pairs, question pairs for language "
+            "models (same as 'hedgerow llm pairs'), or a format from a plug-in: "
             f"{', '.join(format_names())}.",
         ),
     ] = "hf",

@@ -1,4 +1,4 @@
-"""Whether the variants alone betray their side."""
+"""Whether the class of a variant can be predicted without its anchor."""
 
 from typing import Annotated, Any
 
@@ -21,18 +21,18 @@ from db.runs import ensure_run, get_run
 GUESSES = ("polarity", "type")
 
 WORDS = 5
-"""Telling n-grams shown for each class; --json has all."""
+"""Number of predictive n-grams per class; --json includes all."""
 
 
 def show_giveaways(
     again: Annotated[
-        bool, typer.Option("--again", help="Look again, even if the data has not changed.")
+        bool, typer.Option("--again", help="Search again even if the data has not changed.")
     ] = False,
-    source: Annotated[str, typer.Option(help="Only variants of this source.")] = "",
+    source: Annotated[str, typer.Option(help="Only include variants of this source.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Guess polarity and type from the variants without their anchors. Shows the newest result,
-    or looks again if the data has changed since.
+    """Predict polarity and type from variants without their anchors. Shows the newest result, or
+    searches again if the data has changed since then.
     """
     settings, engine = open_home()
     with reading(engine) as session:
@@ -43,8 +43,8 @@ def show_giveaways(
             asked = ensure_run(session, kind=KIND, parameters=parameters(source_id)).run
         if asked.state == RunState.RUNNING:
             raise HedgerowError(
-                f"Run {asked.id} is looking for giveaways at present (process {asked.pid} on "
-                f"{asked.host}); wait for it, or cancel it with 'hedgerow runs cancel {asked.id}'."
+                f"Run {asked.id} is already searching for giveaways (process {asked.pid} on "
+                f"{asked.host}). Wait for it, or cancel it with 'hedgerow runs cancel {asked.id}'."
             )
         carry_out_run(settings, engine, asked.id)
         with reading(engine) as session:
@@ -72,8 +72,8 @@ def _tables(result: dict[str, Any]) -> list[str | Table]:
     for what in GUESSES:
         guess = guess_of(result, what)
         found += [
-            f"The {what} is guessed right in {guess.total.accuracy:.1%}; naming the most frequent "
-            f"one every time is right in {guess.total.chance:.1%}.",
+            f"Accuracy for the {what}: {guess.total.accuracy:.1%}. Always predicting the most "
+            f"frequent one gives {guess.total.chance:.1%}.",
             _scores(guess),
             _telling(guess),
         ]
@@ -95,4 +95,4 @@ def _telling(guess: Guess) -> Table:
         for name, ngrams in guess.telling.items()
         for ngram in ngrams[:WORDS]
     ]
-    return table_of("class", "words that tell it", "variants", "of the class", rows=rows)
+    return table_of("class", "predictive words", "variants", "share in class", rows=rows)

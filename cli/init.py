@@ -1,4 +1,4 @@
-"""Making the project, or upgrading its database."""
+"""Create the project or upgrade its database."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from hedgerow.data.corpora import load_starter
 
 
 def init(
-    empty: Annotated[bool, typer.Option("--empty", help="Load no corpus.")] = False,
+    empty: Annotated[bool, typer.Option("--empty", help="Do not load any corpus.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Create or upgrade the database and load the starter corpus, passages and exclusions.
@@ -30,5 +30,5 @@ def init(
         f"The database is {database}.",
         f"Added {counted(added['anchors'], 'anchor')}, {counted(added['variants'], 'variant')} and "
         f"{counted(added['decisions'], 'decision')}.",
-        "Next: 'hedgerow app' opens the browser app; 'hedgerow status' counts what there is.",
+        "Next: run 'hedgerow app' to open the browser app, or 'hedgerow status' to see the counts.",
     )

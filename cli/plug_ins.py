@@ -1,14 +1,14 @@
-"""What other packages add."""
+"""Plug-ins from other packages."""
 
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from training.plug_ins import list_plug_ins
 
-NONE = "No package adds anything to Hedgerow here; docs/plug_ins.md shows how to write one."
+NONE = "No installed package adds a plug-in. docs/plug_ins.md shows how to write one."
 
 
 def plug_ins(as_json: AsJson = False) -> None:
-    """List what installed packages add, and what is wrong with it."""
+    """List the plug-ins of installed packages, with any problems."""
     found = list_plug_ins()
     result = {"plug_ins": [one._asdict() for one in found]}
     if not found:

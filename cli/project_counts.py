@@ -1,4 +1,4 @@
-"""Counting what the project holds."""
+"""Count what the project contains."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from training.runs.kinds import kind_of
 
 
 def status(as_json: AsJson = False) -> None:
-    """Count anchors, variants and releases, and name the last runs."""
+    """Count anchors, variants and releases, and list the latest runs."""
     settings, engine = open_home()
     with reading(engine) as session:
         result = project_counts(session, settings)
@@ -25,7 +25,8 @@ def status(as_json: AsJson = False) -> None:
         result,
         as_json,
         f"The database is {result['database']}.",
-        f"It holds {counted(result['anchors'], 'anchor')} and {counted(len(releases), 'release')}.",
+        f"It contains {counted(result['anchors'], 'anchor')} and "
+        f"{counted(len(releases), 'release')}.",
         *([f"Measured with {', '.join(e['name'] for e in encoders)}."] if encoders else []),
         *([table_of("type", *Status, rows=there)] if there else []),
         *([_run_table(runs)] if runs else []),

@@ -1,4 +1,4 @@
-"""Releases: made, listed, and described for a paper."""
+"""Create, list and describe releases."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,30 +17,30 @@ from db.named_files import resolved
 
 
 def release_create(
-    name: Annotated[str, typer.Option(help="A name for people.")] = "",
+    name: Annotated[str, typer.Option(help="A name for the release.")] = "",
     source: Annotated[
-        list[str], typer.Option(help="Take this source only; repeat it for several.")
-    ] = [],  # noqa: B006 - typer reads it and hands over a list of its own
+        list[str], typer.Option(help="Only include this source. Repeat for several.")
+    ] = [],  # noqa: B006 - typer reads it and passes its own list
     any_distance: Annotated[
         bool,
         typer.Option(
-            "--any-distance", help="Also take variants over the project's Levenshtein threshold."
+            "--any-distance", help="Include variants above the project's Levenshtein threshold."
         ),
     ] = False,
     complete: Annotated[
         bool,
         typer.Option(
-            "--complete", help="Take only anchors with all six types of the HedgeTriple paper."
+            "--complete", help="Only include anchors with all six types of the HedgeTriple paper."
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Freeze the accepted variants under the next number."""
+    """Freeze the accepted variants as the next release."""
     release = this_project().release(
         name, sources=source, any_distance=any_distance, complete=complete
     )
     result = {**release.facts, "created": release.created}
-    said = "is new" if release.created else "holds the same already"
+    said = "is new" if release.created else "already has the same content"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
     left_out = release.summary.get("left_out")
     out = f" Left out: {counted(left_out, 'accepted variant')}." if left_out else ""
@@ -48,7 +48,7 @@ def release_create(
 
 
 def release_list(as_json: AsJson = False) -> None:
-    """Name all releases, the newest first."""
+    """List all releases, the newest first."""
     releases = [release.facts for release in this_project().releases()]
     rows = ([r["release"], r["created_at"][:10], r["hash"][:12], r["name"]] for r in releases)
     table = table_of("release", "made", "hash", "name", rows=rows)
@@ -57,9 +57,9 @@ def release_list(as_json: AsJson = False) -> None:
 
 def release_report(
     number: ReleaseNumber = None,
-    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.LATEX,
+    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.LATEX,
     output: Annotated[
-        Path | None, typer.Option(help="Write to this file, otherwise to the terminal.")
+        Path | None, typer.Option(help="Write to this file instead of the terminal.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Looking for words in anchors, variants and notes."""
+"""Search anchors, variants and notes."""
 
 from typing import Annotated, Any
 
@@ -13,15 +13,17 @@ from db.engine import reading
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="Words in a row, part of a word, or a uid.")],
+    text: Annotated[str, typer.Argument(help="Consecutive words, part of a word, or a uid.")],
     kinds: Annotated[
         list[SearchKind] | None,
-        typer.Option("--in", help="Only in these; repeat it for several.", show_default=False),
+        typer.Option("--in", help="Only search these. Repeat for several.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=RANKED, help="At most so many of each.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=RANKED, help="Maximum results of each kind.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Look for words in anchors, variants and notes; upper and lower case are alike."""
+    """Search anchors, variants and notes, ignoring case."""
     _, engine = open_home()
     with reading(engine) as session:
         found = {
@@ -66,7 +68,7 @@ def _lines(kind: SearchKind, found: SearchResult) -> list[str | Table]:
         )
     if total == "1":
         return [table, f"1 {kind.value.removesuffix('s')} contains it."]
-    first = f" Here are the first {len(found.hits)}." if len(found.hits) < len(found.rows) else ""
+    first = f" Showing the first {len(found.hits)}." if len(found.hits) < len(found.rows) else ""
     return [table, f"{total[0].upper()}{total[1:]} {kind} contain it.{first}"]
 
 

@@ -1,4 +1,4 @@
-"""The browser app: its port and its server. Light: what it imports, the server waits for."""
+"""Start the browser app: its port and its server. Keep imports few, since they delay the server."""
 
 import errno
 import gc
@@ -40,26 +40,27 @@ def open_app(
             min=1,
             max=65535,
             envvar="STREAMLIT_SERVER_PORT",
-            help=f"The port; otherwise the first free one from {FIRST_PORT} on.",
+            help=f"The port. Default: the first free port from {FIRST_PORT}.",
         ),
     ] = None,
     address: Annotated[
         str,
         typer.Option(
             envvar="STREAMLIT_SERVER_ADDRESS",
-            help="This machine's address to listen on; the default admits nobody else.",
+            help="The address to listen on. The default only allows connections from this machine.",
         ),
     ] = "127.0.0.1",
     with_http: Annotated[
         bool,
         typer.Option(
             "--http",
-            help="Also answer other tools, under /api; they need the token in HEDGEROW_HTTP_TOKEN.",
+            help="Also serve the HTTP interface for other tools under /api. They need the token "
+            "in HEDGEROW_HTTP_TOKEN.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Open the browser app; Ctrl-C ends it."""
+    """Open the browser app. Press Ctrl-C to stop it."""
     if with_http:
         importlib.import_module("db.settings").load_settings().require_http_token()
     asked = port
@@ -80,32 +81,33 @@ def open_app(
         script = APP_WITH_HTTP if with_http else APP
         _serve(script, address=address, port=port, announce=announce)
     except _NeverAnsweredError:
-        if asked is None and not _is_free(address, port):  # another app was quicker to take it
+        if asked is None and not _is_free(address, port):  # another app took the port first
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
         raise
 
 
 class _NeverAnsweredError(HedgerowError):
-    """The server ended before it answered anybody."""
+    """The server ended before it accepted a connection."""
 
 
 def _serve(
     script: Path, *, address: str, port: int, announce: Callable[[int | None], None]
 ) -> None:
-    """Be the server of a script until Ctrl-C or SIGTERM.
+    """Serve a script until Ctrl-C or SIGTERM.
 
     Streamlit runs in this process, and the project is opened while the browser loads Streamlit's
-    scripts. Once it is open, ``announce`` is called with the run that measures, if there is one.
+    scripts. Then ``announce`` is called with the measuring run, if there is one.
 
     Raises:
         HedgerowError: the project cannot be opened, or the server does not start.
     """
     if address not in THIS_MACHINE:
-        err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
+        err.print(text_of(f"Anybody who can reach {address} can review, under any name."))
     for name, value in _streamlit_options(address).items():
         os.environ.setdefault(name, value)
     for number in (signal.SIGINT, signal.SIGTERM):
-        # Until the server has its own; with the HTTP interface, it hands them back at its end.
+        # Until the server installs its own handlers; with the HTTP interface, it restores these at
+        # its end.
         signal.signal(number, lambda *_: sys.exit())
     output = sys.stdout
     answers, ended = threading.Event(), threading.Event()
@@ -123,12 +125,12 @@ def _serve(
             gc.enable()
         except Exception as error:
             failures.append(error)
-            with redirect_stdout(io.StringIO()):  # Streamlit says that it ends
+            with redirect_stdout(io.StringIO()):  # Streamlit reports its own end
                 os.kill(os.getpid(), signal.SIGINT)
                 ended.wait()
 
-    # While modules are imported, the garbage collector goes through all of their objects again and
-    # again, in vain: they stay. With it, the first page takes 1.72 s of CPU time, without it 1.48.
+    # During imports, the garbage collector repeatedly scans objects that will stay alive. The first
+    # page takes 1.72 s of CPU time with it and 1.48 s without.
     gc.disable()
     threading.Thread(target=open_meanwhile, daemon=True).start()
     sys.argv = [
@@ -137,12 +139,12 @@ def _serve(
         *(f"--server.address={address}", f"--server.port={port}"),
     ]
     try:
-        with redirect_stdout(sys.stderr):  # standard output is for what is announced
+        with redirect_stdout(sys.stderr):  # standard output is for the announcements
             runpy.run_module("streamlit", run_name="__main__")
     except SystemExit as end:
         if end.code and not answers.is_set():
             raise _NeverAnsweredError(
-                "The app ended while it was starting; what it said stands above."
+                "The app ended during startup. Its messages are above."
             ) from end
         if end.code:
             raise
@@ -153,9 +155,9 @@ def _serve(
 
 
 def _streamlit_options(address: str) -> dict[str, str]:
-    """Environment variables that give Streamlit the app's options.
+    """Environment variables that pass the app's options to Streamlit.
 
-    The address is one of the allowed hosts, which Streamlit reads as names with spaces between.
+    The address is one of the allowed hosts, which Streamlit reads as a space-separated list.
     """
     hosts = dict.fromkeys([*THIS_MACHINE, address])
     options = _variables("STREAMLIT", tomllib.loads(OPTIONS.read_text(encoding="utf-8")))
@@ -163,7 +165,7 @@ def _streamlit_options(address: str) -> dict[str, str]:
 
 
 def _variables(prefix: str, table: Mapping[str, Any]) -> dict[str, str]:
-    """The values of a TOML table and its subtables, by the names of their variables."""
+    """The values of a TOML table and its subtables, by environment variable name."""
     found: dict[str, str] = {}
     for key, value in table.items():
         name = f"{prefix}_{re.sub('(?<=[a-z])(?=[A-Z])', '_', key).upper()}"
@@ -179,19 +181,21 @@ def _url(address: str, port: int) -> str:
 
 
 def _free_port(address: str, asked: int | None) -> int:
-    """The port asked for, if it is free; without one, the first free from ``FIRST_PORT`` on."""
+    """The requested port if it is free, or else the first free one from ``FIRST_PORT``."""
     for port in [asked] if asked else range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         if _is_free(address, port):
             return port
     taken = f"Port {asked} is" if asked else f"{PORTS_TRIED} ports from {FIRST_PORT} on are"
-    raise HedgerowError(f"{taken} in use; end what uses it, or name another with --port.")
+    raise HedgerowError(
+        f"{taken} in use. Stop the program that uses it, or choose another port with --port."
+    )
 
 
 def _is_free(address: str, port: int) -> bool:
-    """Whether nothing listens there.
+    """Whether no program listens on the port.
 
     Raises:
-        HedgerowError: this machine has no such address, or it may not be used.
+        HedgerowError: this machine has no such address, or it must not be used.
     """
     try:
         kind, _, _, _, end = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
@@ -208,13 +212,13 @@ def _is_free(address: str, port: int) -> bool:
 
 
 def _wait_until_it_answers(ended: threading.Event) -> bool:
-    """Whether the server of this process does: False where it has ended before.
+    """Whether this process's server listens; False if it has already ended.
 
-    It is not asked through its port, where another one might answer that was quicker to take it.
+    The check does not use the port, where another server that took it first might answer.
     """
     while not ended.wait(POLL_SECONDS):
-        # The server's thread imports it; to import it here, too, at the same time could end in one
-        # that is half made.
+        # The server's thread imports it; importing it here at the same time could yield a partially
+        # initialised module.
         runtime = getattr(sys.modules.get("streamlit.runtime.runtime"), "Runtime", None)
         if runtime and runtime.exists() and runtime.instance().state.value != "INITIAL":
             return True

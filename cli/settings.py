@@ -1,4 +1,4 @@
-"""The project's settings, this machine's, and what the project consists of."""
+"""Settings of the project and of this machine, and what the project contains."""
 
 from typing import Annotated, Any
 
@@ -34,13 +34,16 @@ KEYS = f"'{THRESHOLD}', '{ACTIVE_ENCODER}' or '{COUNTS}NAME' (a model reviewer: 
 
 
 def settings(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show the settings, or change one of the project's."""
+    """Show the settings, or change a project setting."""
     if context.invoked_subcommand is None:
         show_settings(as_json)
 
 
 def show_settings(as_json: AsJson = False) -> None:
-    """Show all settings and what the project consists of; of a secret, whether it is set."""
+    """Show all settings and what the project contains.
+
+    For secrets, show only whether they are set.
+    """
     machine, engine = open_home()
     with reading(engine) as session:
         own = _project(session)
@@ -102,11 +105,11 @@ def _lines(database: DatabaseFacts, folder: FolderFacts) -> list[str]:
     )
     return [
         f"The database is {database.engine}, {database.journal}{size}, schema "
-        f"{database.schema[0]}. It holds {rows or 'nothing yet'}.",
+        f"{database.schema[0]}. It contains {rows or 'nothing yet'}.",
         *(f"A backup is in {copy.path} ({size_text(copy.size)})." for copy in database.backups),
-        f"The data folder {folder.path} takes {size_text(folder.size)}; "
-        f"{size_text(folder.free)} are free.",
-        "The versions are " + ", ".join(f"{k} {v}" for k, v in package_versions().items()) + ".",
+        f"The data folder {folder.path} takes {size_text(folder.size)}; {size_text(folder.free)} "
+        "free on the disk.",
+        "Versions: " + ", ".join(f"{k} {v}" for k, v in package_versions().items()) + ".",
     ]
 
 
@@ -115,19 +118,19 @@ def set_setting(
     value: Annotated[str, typer.Argument(help="The new value.")],
     as_json: AsJson = False,
 ) -> None:
-    """Change a setting of the project, and what follows from it."""
+    """Change a project setting and update everything that depends on it."""
     machine, engine = open_home()
     with writing(engine) as session:
         changed = _change(session, machine, key, value)
     result: dict[str, Any] = {"setting": key, "changed": changed}
-    lines = [f"{key} is changed." if changed else f"{key} was that already."]
+    lines = [f"{key} has been changed." if changed else f"{key} already had this value."]
     if changed and not key.startswith(COUNTS):
         result |= _follow(machine, engine)
-        lines.append(f"Variants put in order by it: {result['variants']}.")
+        lines.append(f"Variants updated in the queues: {result['variants']}.")
     if missing := _unmeasured(engine) if key == ACTIVE_ENCODER else 0:
         lines.append(
-            f"{missing} {'variant has' if missing == 1 else 'variants have'} no cosine under it; "
-            "run 'hedgerow diagnose' to measure."
+            f"{missing} {'variant has' if missing == 1 else 'variants have'} no cosine similarity "
+            "from it. Run 'hedgerow diagnose' to measure."
         )
     show(result, as_json, *lines)
 

@@ -111,7 +111,7 @@ def _uid(data: str) -> str:
 def _canonical_nonempty(text: str) -> str:
     folded = canonical(text)
     if not folded:
-        raise HedgerowError("Expected a sentence, but the text is empty; write one.")
+        raise HedgerowError("Expected a sentence, found an empty text.")
     return folded
 
 

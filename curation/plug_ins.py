@@ -149,9 +149,9 @@ class PlugInGroup(Generic[Kind]):
         try:
             loaded = found.load()
         except (Exception, SystemExit) as error:  # a foreign package can fail in any way
-            raise _refusal(found, f"can't be loaded ({_said(error)})") from error
+            raise _refusal(found, f"cannot be loaded ({_said(error)})") from error
         if not (inspect.isclass(loaded) and issubclass(loaded, self.base)):
-            raise _refusal(found, f"is no subclass of {self.base.__name__}")
+            raise _refusal(found, f"is not a subclass of {self.base.__name__}")
         if inspect.isabstract(loaded):
             lacking = ", ".join(sorted(getattr(loaded, "__abstractmethods__", ())))
             raise _refusal(found, f"does not define {lacking}")
@@ -177,7 +177,7 @@ def failures_of(name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:  # a foreign package can fail in any way
         logger.error("the plug-in %s failed", name, exc_info=error)
         raise HedgerowError(
-            f"The plug-in {name!r} failed ({_said(error)}); repair its package, or do without it."
+            f"The plug-in {name!r} failed ({_said(error)}); repair or uninstall its package."
         ) from error
 
 

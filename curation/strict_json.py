@@ -31,7 +31,7 @@ class RepeatedKey(JsonError):
     """
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key[:80]!r} stands twice in one object")
+        super().__init__(f"the key {key[:80]!r} occurs twice in one object")
         self.key = key
 
 
@@ -39,7 +39,7 @@ def read_json(text: str) -> Any:
     """The value of a JSON text.
 
     Raises:
-        JsonError: it is no JSON, repeats a key, is nested too deep, or holds too long a number.
+        JsonError: it is no JSON, repeats a key, is nested too deeply, or holds too long a number.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)
@@ -48,9 +48,9 @@ def read_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise JsonError(_why(error), error.lineno) from error
     except RecursionError as error:
-        raise JsonError("nested too deep") from error
+        raise JsonError("nested too deeply") from error
     except ValueError as error:  # Python's limit for the digits of a whole number
-        raise JsonError("a number of too many digits") from error
+        raise JsonError("a number with too many digits") from error
 
 
 def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
@@ -69,7 +69,9 @@ def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
     rest.place += 1
     while (begin := rest.next()) != "]":
         if begin != "{":
-            raise JsonError("no object in the list" if begin else "the list does not end")
+            raise JsonError(
+                "an element of the list is not an object" if begin else "the list does not end"
+            )
         try:
             value, rest.place = decoder.raw_decode(rest.text, rest.place)
         except JsonError:
@@ -78,9 +80,9 @@ def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
             if len(rest.text) - rest.place > LONGEST_ITEM or not rest.add():
                 raise JsonError(_why(error)) from error
         except RecursionError as error:
-            raise JsonError("nested too deep") from error
+            raise JsonError("nested too deeply") from error
         except ValueError as error:
-            raise JsonError("a number of too many digits") from error
+            raise JsonError("a number with too many digits") from error
         else:
             yield value
 

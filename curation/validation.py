@@ -16,9 +16,9 @@ Request = TypeVar("Request", bound=BaseModel)
 
 _IN_WORDS = {
     "base_url": "server's address",
-    "budget.money": "cap in money",
-    "budget.calls": "cap in calls",
-    "max_tokens": "limit of tokens",
+    "budget.money": "spending cap",
+    "budget.calls": "cap on calls",
+    "max_tokens": "token limit",
     "roles": "kind of variant",
     "selection.which": "choice of anchors",
     "selection.run": "earlier run",
@@ -27,10 +27,10 @@ _IN_WORDS = {
 }
 
 _IN_PLAIN_WORDS = {
-    "extra_forbidden": "there is no such setting",
-    "int_parsing": "it should be a whole number",
-    "int_from_float": "it should be a whole number",
-    "float_parsing": "it should be a number",
+    "extra_forbidden": "unknown setting",
+    "int_parsing": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+    "float_parsing": "it must be a number",
 }
 """What to say for some of pydantic's types of errors."""
 
@@ -75,7 +75,7 @@ def checked(
 
 
 def complaint(error: ValidationError) -> str:
-    """What is wrong with the first value that pydantic refuses: 'it should be a whole number'."""
+    """What is wrong with the first value that pydantic refuses: 'it must be a whole number'."""
     first = error.errors(include_url=False)[0]
     if said := _IN_PLAIN_WORDS.get(first["type"]):
         return said

@@ -73,7 +73,7 @@ def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
         if (seen or not create) and identity() is None:
             where = shown_address(engine.url)
             raise HedgerowError(
-                f"The database {where} is no longer there; put it back, or start Hedgerow anew."
+                f"The database {where} no longer exists; restore it, or restart Hedgerow."
             )
 
     def opened(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:

@@ -29,7 +29,7 @@ HEARTBEAT_SECONDS = 1.0
 DONE = "Done."
 """The message of a run that brought all it was asked for."""
 
-WAITING = "Waiting for other work on this machine to end."
+WAITING = "Waiting for other work on this machine to finish."
 """The message of a run that waits for others, or a part of it."""
 
 logger = logging.getLogger(__name__)
@@ -188,7 +188,9 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
     with _heartbeat(context), _signals(context):
         try:
             if run.kind not in work:
-                raise HedgerowError(f"This program knows no work of the kind '{run.kind}'.")
+                raise HedgerowError(
+                    f"This version of Hedgerow does not know runs of the kind '{run.kind}'."
+                )
             logger.info("run %s, attempt %s", run.id, run.attempt)
             result = work[run.kind](context)
             is_whole = result.get("complete", True)
@@ -230,7 +232,7 @@ def _ended(context: RunContext, state: RunState, message: str, sentence: str) ->
 
 
 def _how_to_resume(run: Run) -> str:
-    return f"'hedgerow run {run.id}' resumes it."
+    return f"Run 'hedgerow run {run.id}' to resume it."
 
 
 def _sentence(error: Exception) -> str:

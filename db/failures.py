@@ -39,28 +39,30 @@ _BY_POSTGRESQL_CLASS = {
 _BY_POSTGRESQL_CODE = {"42501": "forbidden", "42P01": "incomplete", "42703": "incomplete"}
 
 _SENTENCES = {
-    "busy": "The database was busy for {seconds} seconds; nothing was changed, please retry.",
-    "full": "The disk is full: the database {where} cannot grow ({reason}); make room, then retry.",
-    "unwritable": "The database {where} cannot be written ({reason}); make room, or check the "
-    "rights of its folder, its file and the two beside it (-wal, -shm), then retry.",
+    "busy": "The database was busy for {seconds} seconds. Nothing was changed; please retry.",
+    "full": "The disk is full: the database {where} cannot grow ({reason}); free some space, "
+    "then retry.",
+    "unwritable": "The database {where} cannot be written ({reason}); free some space, or check "
+    "the permissions of its folder, its file and the two files next to it (-wal, -shm), then "
+    "retry.",
     "broken": "The disk under the database {where} fails ({reason}); copy the database to another "
     "disk.",
     "damaged": "The database {where} is damaged ({reason}); stop Hedgerow, move the file and its "
-    "log (-wal) away, and put a backup in its place.",
-    "no database": "{where} cannot be read as a database ({reason}); put a backup in its place, or "
-    "name another working directory.",
-    "contradicted": "The database refused a change that contradicts what is stored ({reason}); "
-    "nothing was changed, reload and retry.",
+    "log (-wal) away, and restore a backup.",
+    "no database": "{where} cannot be read as a database ({reason}); replace it with a backup, "
+    "or use another working directory.",
+    "contradicted": "The database refused a change that conflicts with the stored data ({reason}). "
+    "Nothing was changed; reload and retry.",
     "away": "The database {where} cannot be reached ({reason}); check that its server runs, then "
     "retry.",
     "refused": "The database {where} refuses the connection ({reason}); check "
     "HEDGEROW_DATABASE_URL.",
     "forbidden": "The database {where} forbids this ({reason}); ask its administrator for the "
     "rights.",
-    "incomplete": "The database {where} lacks a table or column of Hedgerow's ({reason}); stop "
-    "Hedgerow and put a backup in its place, or name another database.",
+    "incomplete": "The database {where} is missing a table or column ({reason}). If Hedgerow has "
+    "just been upgraded, restart it; otherwise restore a backup or use another database.",
 }
-_OTHER = "The database {where} does not answer as expected: {reason}."
+_OTHER = "The database {where} gave an unexpected answer: {reason}."
 
 
 def shown_address(url: URL) -> str:

@@ -47,7 +47,7 @@ def require_tables(engine: Engine) -> None:
     with explained(engine):
         if not inspect(engine).get_table_names():
             raise HedgerowError(
-                f"{_where(engine)} is empty; put a backup in its place, name another one, or make "
+                f"{_where(engine)} is empty; replace it with a backup, use another one, or create "
                 "a project in it with 'hedgerow init'."
             )
 
@@ -68,15 +68,16 @@ def upgrade(engine: Engine) -> Path | None:
         found = current_revision(engine)
     if filled and found is None:
         raise HedgerowError(
-            f"{_where(engine)} holds another program's tables; name an empty database or another "
+            f"{_where(engine)} has tables of another program; use an empty database or another "
             "working directory."
         )
     if found == head_revision():
         return None
     if found is not None and found not in known_revisions():
         raise HedgerowError(
-            f"{_where(engine)} was written by a newer Hedgerow (schema {found}, this program knows "
-            f"up to {head_revision()}); update Hedgerow."
+            f"{_where(engine)} was written by a newer version of Hedgerow (schema {found}; this "
+            f"version knows up to {head_revision()}). If you have just upgraded Hedgerow, restart "
+            "it; otherwise update it."
         )
     backup = _back_up(engine) if found is not None else None
     _run_migrations(engine)
@@ -112,7 +113,7 @@ def _back_up(engine: Engine) -> Path | None:
         target.unlink(missing_ok=True)
         raise HedgerowError(
             f"{_where(engine)} is older than this program and could not be copied before its "
-            f"upgrade ({error}); make room beside it, then retry: nothing was changed."
+            f"upgrade ({error}). Nothing was changed; free some space in its folder, then retry."
         ) from error
     return target
 

@@ -18,8 +18,8 @@ def expanded(path: Path | str) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise HedgerowError(
-            f"Expected a path, but {str(path)!r} names a user's folder that is not there; write "
-            "'./~' for a folder called so."
+            f"Expected a path, but {str(path)!r} names the home folder of an unknown user; write "
+            "'./~' for a folder with this name."
         ) from error
 
 
@@ -33,7 +33,7 @@ def resolved(path: Path | str) -> Path:
         return expanded(path).resolve()
     except RuntimeError as error:
         raise HedgerowError(
-            f"The path {str(path)!r} is a link that leads back to itself; name another."
+            f"The path {str(path)!r} is a link that points to itself; choose another."
         ) from error
 
 

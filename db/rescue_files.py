@@ -25,7 +25,7 @@ def put_aside(folder: Path, name: str, content: bytes) -> Path:
     Raises:
         OSError: nowhere is room.
     """
-    problem = OSError("no place to write to")
+    problem = OSError("no writable folder")
     for place in _places(folder):
         path = place / f"{PREFIX}-{name}-{time.time_ns()}.part"
         try:

@@ -27,10 +27,11 @@ def make_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HedgerowError(
-            f"The folder {folder} cannot be made ({error.strerror}); make room or check its rights."
+            f"The folder {folder} cannot be created ({error.strerror}); free some space or check "
+            "its permissions."
         ) from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise HedgerowError(f"The folder {folder} cannot be written; check its rights.")
+        raise HedgerowError(f"The folder {folder} cannot be written; check its permissions.")
     return folder
 
 

@@ -76,7 +76,8 @@ def _wait(
                 .values(
                     state=RunState.FAILED,
                     finished_at=now(),
-                    message=f"Its process ended at once (exit code {code}); the log says why.",
+                    message=f"The process ended at once (exit code {code}); see the log for the "
+                    "reason.",
                 )
             )
     except HedgerowError as error:  # the database is away; the row still reads queued

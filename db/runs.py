@@ -130,7 +130,7 @@ def get_run(session: Session, run_id: int) -> Run:
     """
     runs = _read(session, Run.id == run_id)
     if not runs:
-        raise HedgerowError(f"There is no run {run_id}; 'hedgerow runs list' names them.")
+        raise HedgerowError(f"There is no run {run_id}; 'hedgerow runs list' lists all runs.")
     return runs[0]
 
 
@@ -169,7 +169,7 @@ def refuse_a_second(session: Session, kind: str) -> None:
         HedgerowError: one is waiting or at work.
     """
     for run in under_way(session, kind):
-        raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
+        raise HedgerowError(f"Run {run.id} is already running; wait for it to finish.")
 
 
 def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
@@ -287,7 +287,7 @@ def requeue(session: Session, run_id: int) -> None:
         )
     )
     if not getattr(changed, "rowcount", 0):
-        raise HedgerowError(f"Run {run_id} cannot be started again: it is done or under way.")
+        raise HedgerowError(f"Run {run_id} cannot be started again: it is done or running.")
 
 
 def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
@@ -322,9 +322,9 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
         run = get_run(session, run_id)
         if not getattr(taken, "rowcount", 0):
             if run.state == RunState.DONE:
-                raise HedgerowError(f"Run {run_id} has finished already.")
+                raise HedgerowError(f"Run {run_id} has already finished.")
             raise HedgerowError(
-                f"Run {run_id} is being worked on already, by process {run.pid} on {run.host}; "
-                "wait for it, or cancel it first."
+                f"Run {run_id} is already running in process {run.pid} on {run.host}; wait for "
+                "it, or cancel it first."
             )
         return run

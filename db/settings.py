@@ -94,7 +94,7 @@ class Settings(BaseSettings):
         except UnicodeEncodeError as error:
             raise ValueError("expected a path in UTF-8") from error
         except RuntimeError as error:
-            raise ValueError("there is no such user's folder") from error
+            raise ValueError("there is no such user") from error
         return folder
 
     @field_validator("openai_base_url")
@@ -193,7 +193,7 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
     shown = {
         "home": str(settings.home),
         "database_url": shown_address(settings.url),
-        "reviewer": settings.reviewer or "asked for in the app",
+        "reviewer": settings.reviewer or "entered in the app",
         "openai_api_key": _set_or_not(settings.openai_api_key.get_secret_value()),
         "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
         "training_lock": settings.training_lock or "in the temporary folder",
@@ -240,7 +240,7 @@ def load_settings(**given: Any) -> Settings:
         ) from error
     except FileNotFoundError as error:
         raise HedgerowError(
-            "The current directory is gone; change to another, or name one with HEDGEROW_HOME."
+            "The current directory no longer exists; change to another one, or set HEDGEROW_HOME."
         ) from error
 
 
@@ -254,10 +254,11 @@ def _check_env_file(path: Path) -> None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise HedgerowError(
-            f"The settings in {path.absolute()} cannot be read ({reason}); mend or remove the file."
+            f"The settings in {path.absolute()} cannot be read ({reason}); correct or remove the "
+            "file."
         ) from error
     if wrong:
         raise HedgerowError(
             f"Expected NAME=VALUE in line {wrong[0]} of {path.absolute()}, found something else; "
-            "mend the line."
+            "correct the line."
         )

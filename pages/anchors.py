@@ -1,4 +1,4 @@
-"""Anchors: the sentences that variants are made from; adding some, with variants or without."""
+"""Anchors: browse and add the sentences that variants are made from, with or without variants."""
 
 import streamlit as st
 
@@ -11,8 +11,8 @@ from pages.components.shared.shell.signin import reviewer_id
 
 frame.begin(
     "Anchors",
-    "Look through the affirmative sentences that variants are made from; add your own, import "
-    "variants with them, or load a corpus.",
+    "Browse the affirmative sentences that variants are made from, add your own, import them "
+    "with variants, or load a corpus.",
 )
 browse, add, variants, bundled = st.tabs(
     ["Browse", "Add", "Import variants", "Corpora"],
@@ -20,13 +20,13 @@ browse, add, variants, bundled = st.tabs(
     bind="query-params",
     on_change="rerun",
 )
-# These are drawn each time: what was chosen in one is there after a look at another.
+# Every part is rendered each time, so that switching parts keeps what was chosen.
 with browse:
     browser(reviewer_id())
 with add:
     adder(reviewer_id())
 with variants:
     importer()
-if bundled.open:  # it keeps no choices, and its counts take time
+if bundled.open:  # it has no choices to keep, and its counts take time
     with bundled:
         corpora()

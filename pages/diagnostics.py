@@ -1,5 +1,4 @@
-"""Diagnostics: what was measured on the variants, how varied they are, what reviewers accept, and
-what betrays their side."""
+"""Diagnostics: measurements of the variants, their diversity, acceptance rates and giveaways."""
 
 from functools import partial
 
@@ -33,7 +32,7 @@ from pages.components.shared.variants import empty_state, source_choice
 
 
 def _scope() -> Scope:
-    """What the whole page looks at; the address keeps it."""
+    """The choice that applies to the whole page; it is kept in the URL."""
     labels = {entry.id: entry.label for entry in open_project.types()}
     st.session_state.setdefault("status", "In use")
     with st.container(horizontal=True, vertical_alignment="bottom", key="scope"):
@@ -53,7 +52,7 @@ def _scope() -> Scope:
 
 
 def _flags(view: PageView) -> None:
-    """How many variants of each type have which flag, and those that have one."""
+    """Show how many variants of each type have each flag, and list the flagged variants."""
     rows = view.counts.get(distributions.flag_counts, view.scope.source_id)
     if rows is None:
         counting()
@@ -61,7 +60,7 @@ def _flags(view: PageView) -> None:
     labels = view.labels_of(row.type_id for row in rows)
     found = distributions.flags_by_type(rows, view.scope, type_ids=list(labels))
     if not found:
-        st.text("No variant of this choice has been measured yet.")
+        st.text("None of the selected variants has been measured yet.")
         return
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
@@ -69,9 +68,9 @@ def _flags(view: PageView) -> None:
     save.chart(
         drawn,
         name="flags",
-        alt_text="Heat map: how many variants of each type have which flag",
+        alt_text="Heat map: number of variants per type and flag",
     )
-    st.caption("Variants with the flag, and their share of the measured ones of the type.")
+    st.caption("Number of variants with the flag, and their share of the type's measured variants.")
     _flagged(view, found)
 
 
@@ -79,10 +78,10 @@ def _flagged(view: PageView, found: list[distributions.FlagRow]) -> None:
     numbers = {flag: sum(row.number for row in found if row.flag == flag) for flag in Flag}
     present = {flag.label: flag for flag, number in numbers.items() if number}
     if not present:
-        st.text("None of them has a flag.")
+        st.text("None of the selected variants has a flag.")
         return
     chosen = st.segmented_control(
-        "Show the variants with the flag", list(present), key="flag", bind="query-params"
+        "Show variants with the flag", list(present), key="flag", bind="query-params"
     )
     if chosen is None:
         return
@@ -108,8 +107,8 @@ SECTIONS = {
 
 frame.begin(
     "Diagnostics",
-    "How far variants are from their anchors, what is conspicuous, how varied they are, what "
-    "reviewers make of them, and what betrays their side.",
+    "How far variants are from their anchors, which are flagged, how varied they are, how many "
+    "reviewers accept, and which words give a variant's class away.",
 )
 counts = CachedCounts()
 if counts.empty:
@@ -117,7 +116,7 @@ if counts.empty:
     st.stop()
 measuring = background.active(MEASURE)
 if measuring is not None:
-    st.text("Variants are being measured: figures may change until that is done (see below).")
+    st.text("Variants are being measured (see below). The figures may change until this is done.")
 scope = _scope()
 section = frame.section(list(SECTIONS), key="show")
 current = PageView(counts, scope, {entry.id: entry.label for entry in open_project.types()})

@@ -1,4 +1,4 @@
-"""Generate: variants by a language model, their cost known beforehand, nothing lost."""
+"""Generate: have a language model write variants, with a cost estimate before each run."""
 
 from curation.generation.request import KIND
 from db.models import Run, RunState
@@ -29,7 +29,7 @@ def _runs() -> list[Run]:
 
 
 def _set_up(runs: list[Run], counts: CachedCounts) -> None:
-    """What is at work or has stopped, and, where nothing is at work, the next run."""
+    """Show the running or stopped run, and the form for the next run if none is running."""
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
         progress_view.follow(
@@ -50,7 +50,8 @@ def _set_up(runs: list[Run], counts: CachedCounts) -> None:
 
 frame.begin(
     "Generate",
-    "Have a language model, or rules, write variants of your anchors. You see the cost first.",
+    "Have a language model or the built-in rules write variants of your anchors. You see the "
+    "cost before you start.",
 )
 prompt_editor.ensure()
 section = frame.section(SECTIONS, key=GENERATE_SECTION)

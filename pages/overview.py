@@ -1,4 +1,4 @@
-"""Overview: how far the data has come, per type, and what to do next."""
+"""Overview: the state of the data per type, and what to do next."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -23,12 +23,12 @@ from pages.components.shared.shell import frame, open_project
 from pages.components.shared.variants import source_choice
 from training.runs.kinds import kind_of
 
-RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
+RUNS, LOOKED_AT = 8, 50  # the newest runs: listed below, and searched for unfinished ones
 
 
 def _load() -> None:
-    """Load the first corpora, and have their similarities measured in the background."""
-    with st.spinner("Loading the corpora. This takes about a quarter of a minute."):
+    """Load the first corpora and measure their similarities in the background."""
+    with st.spinner("Loading the corpora. This takes about 15 seconds."):
         open_project.tell(load_first)
         background.measure()
     st.rerun()
@@ -37,33 +37,34 @@ def _load() -> None:
 def _welcome() -> None:
     with st.container(border=True, key="welcome"):
         st.write(
-            "There are no sentences here yet. The starter corpus brings 1,369 affirmative "
-            "sentences of several genres, each with negated, hedged and paraphrased variants that "
-            "language models wrote. With it come 819 passages that hinge on one clause, and 212 "
-            "searches that leave something out. For four fifths of them the reviews of models "
-            "count until you decide otherwise. The last fifth is left for you."
+            "This project has no sentences yet. The starter corpus has 1,369 affirmative "
+            "sentences in several genres, each with negated, hedged and paraphrased variants "
+            "written by language models. It comes with 819 passages that hinge on one clause and "
+            "212 search requests that exclude something. Models have reviewed four fifths of the "
+            "variants; their verdicts count until you decide otherwise. The last fifth is left "
+            "for you to review."
         )
         if st.button("Load the starter corpus", type="primary", key="load-starter"):
             _load()
     st.page_link(
         "pages/anchors.py",
-        label="Or look at the other corpora",
+        label="Browse the other corpora",
         icon=":material/library_books:",
         query_params={"part": "Corpora"},
     )
     st.page_link(
         "pages/anchors.py",
-        label="Or add anchors of your own",
+        label="Add your own anchors",
         icon=":material/notes:",
         query_params={"part": "Add"},
     )
 
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None) -> None:
-    """What to do next, one line a step; all types to review are one step here.
+    """Show what to do next, one line per step; the types to review share one step.
 
     Args:
-        source: the name of the source that the steps are about; None for all.
+        source: name of the source that the steps are about; None for all sources.
     """
     st.header("What to do next", anchor=False)
     pending = [step for step in steps if step.kind is StepKind.REVIEW]
@@ -71,7 +72,7 @@ def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None)
     of_source = "" if source is None else " of this source"
     with st.container(border=True, key="next-steps"):
         if not shown:
-            st.text(f"Nothing{of_source} is left to do.")
+            st.text(f"Nothing left to do{of_source}.")
         for step in shown:
             with st.container(gap="xxsmall"):
                 _action(step, source)
@@ -84,17 +85,17 @@ def _sentence(
     match step.kind:
         case StepKind.WRITE:
             said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
-            return f"{said} no variants yet. A language model or rules can write them."
+            return f"{said} no variants yet. A language model or the built-in rules can write them."
         case StepKind.MEASURE:
             return (
-                f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
-                "the most doubtful ones first in the review."
+                f"{_variants(step.count)} not measured yet. The review queue uses distances, "
+                "similarities and flags to show the most doubtful variants first."
             )
         case StepKind.SETTLE:
             in_conflict = "1 variant is" if step.count == 1 else f"{step.count:,} variants are"
             return (
-                f"{in_conflict} in conflict: reviewers disagree. No release takes a variant in "
-                "conflict until somebody settles it."
+                f"{in_conflict} in conflict: reviewers disagree. A release leaves such variants "
+                "out until somebody settles them."
             )
         case StepKind.REVIEW:
             by_type = ", ".join(f"{labels[s.type_id]} {s.count:,}" for s in pending)
@@ -102,18 +103,18 @@ def _sentence(
         case StepKind.RELEASE if step.release is None:
             return (
                 f"{_variants(step.count)} accepted. A release freezes them as a numbered data set "
-                "that models learn from and others can cite."
+                "that you can train on and others can cite."
             )
         case StepKind.RELEASE:
             changes = [f"lacks {counted(step.count, 'accepted variant')}"] if step.count else []
-            changes += [f"holds {step.gone:,} no longer accepted"] if step.gone else []
+            changes += [f"includes {step.gone:,} that are no longer accepted"] if step.gone else []
             return f"Release {step.release} {' and '.join(changes)}."
         case StepKind.TRAIN:
             return (
-                f"No encoder has learnt from release {step.release} yet. Its training part gives "
-                f"{counted(step.count, 'triple')}{of_source}."
+                f"No encoder has been trained on release {step.release} yet. Its training split "
+                f"has {counted(step.count, 'triple')}{of_source}."
             )
-    return f"Release {step.release} as a data set for others: {_variants(step.count)}{of_source}."
+    return f"Download release {step.release} to share it: {_variants(step.count)}{of_source}."
 
 
 def _variants(count: int) -> str:
@@ -152,10 +153,10 @@ def _way(state: Funnel) -> None:
 def _in_words(state: Funnel) -> str:
     total = state.total
     return (
-        f"Bars per type. All types together: {total.anchors} anchors, {total.variants} variants, "
-        f"{total.diagnosed} measured, {total.decided} decided, {total.accepted} accepted, "
-        f"{total.released} in the newest release, {total.triples} triples, {total.trained} "
-        "trained on. The table below has every number."
+        f"One row of bars per type. All types together: {total.anchors} anchors, {total.variants} "
+        f"variants, {total.diagnosed} measured, {total.decided} decided, {total.accepted} "
+        f"accepted, {total.released} in the newest release, {total.triples} triples, "
+        f"{total.trained} trained on. The table below lists all numbers."
     )
 
 
@@ -168,10 +169,10 @@ def _end_of_the_way(state: Funnel) -> str:
     if not state.models:
         model = "no encoder has been trained yet"
     elif state.trained_release is None:
-        model = f"models trained: {state.models:,}, the newest not on a release here"
+        model = f"models trained: {state.models:,}, the newest not on a release of this project"
     else:
         model = f"models trained: {state.models:,}, the newest on release {state.trained_release}"
-    return f"{release}; {model}. All bars share one scale, except those of the triples."
+    return f"{release}; {model}. All bars share one scale, except those for triples."
 
 
 def _table(state: Funnel) -> None:
@@ -183,7 +184,7 @@ def _table(state: Funnel) -> None:
     }
     columns["Type"] = st.column_config.TextColumn(pinned=True)
     columns["Acceptance"] = st.column_config.NumberColumn(
-        format="percent", help="Accepted ones among those decided."
+        format="percent", help="Share of decided variants that are accepted."
     )
     st.dataframe(rows, hide_index=True, key="by-type", column_config=columns)
 
@@ -222,7 +223,7 @@ def _recent(runs: Collection[Run]) -> None:
     )
     message = st.column_config.TextColumn(width="large")
     number = st.column_config.LinkColumn(
-        display_text=r"#run-0*(\d+)", width=60, help="Where it is shown, in another tab."
+        display_text=r"#run-0*(\d+)", width=60, help="Opens the run in a new tab."
     )
     st.dataframe(
         rows,
@@ -233,7 +234,7 @@ def _recent(runs: Collection[Run]) -> None:
 
 
 def _outcome(run: Run) -> str:
-    """What a run that has ended says, and what it has brought."""
+    """The message of a finished run and a summary of its result."""
     if run.state in UNFINISHED:
         return ""
     if run.state != RunState.DONE:
@@ -244,13 +245,11 @@ def _outcome(run: Run) -> str:
 
 @st.cache_data(show_spinner=False, max_entries=2)
 def _surplus(version: tuple[Any, ...]) -> CountsByType:
-    """The slowest of the counts, which no decision changes."""
+    """Count what is new since the newest release: slow, and unaffected by decisions."""
     return open_project.ask(surplus)
 
 
-frame.begin(
-    "Overview", "How far your sentences have come on the way to a model, and what to do next."
-)
+frame.begin("Overview", "Your progress from sentences to a trained model, and what to do next.")
 sources = open_project.ask(sources_in_use)
 source_id = source_choice.selectbox(sources)
 last_runs, current, todo = open_project.ask(

@@ -1,4 +1,4 @@
-"""Release & export: freeze what is accepted, and download releases as data sets."""
+"""Release & export: freeze the accepted variants and download releases as data sets."""
 
 import json
 from collections.abc import Mapping
@@ -35,8 +35,7 @@ _SAID, _CHOSEN = "release-said", "release-chosen"
 def _counts(
     contents: Contents, labels: Mapping[str, str], changes: Changes | None = None
 ) -> list[dict[str, Any]]:
-    """The rows of a table: each type that is there, all of them, and the triples; a column each
-    split."""
+    """Table rows, with a column per split: each type, all variants, and the triples."""
     there = {*contents.types_by_split, *(changes.added if changes else ())}
     there |= {*(changes.gone if changes else ())}
     types = [*(key for key in labels if key in there), *sorted(there - labels.keys())]
@@ -69,7 +68,7 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
 
 
 def _freeze(state: ReleaseState) -> None:
-    """What a release would hold now, and the button that makes one."""
+    """Show what a release would contain now, and the button that creates one."""
     st.header("Freeze a release", anchor=False)
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
@@ -77,36 +76,36 @@ def _freeze(state: ReleaseState) -> None:
     if selection != usual:
         now = open_project.ask(contents_now, selection)
     if newest and selection != selection_of(newest):
-        changes = None  # those are counted for what the newest release takes
+        changes = None  # the change counts apply to the selection of the newest release
     if not now.variants and selection != usual:
-        st.write("This choice leaves nothing of what is accepted, so there is nothing to freeze.")
+        st.write("This selection leaves out all accepted variants. Change it to freeze a release.")
         return
     if not now.variants:
-        st.write("Nothing is accepted, so there is nothing to freeze yet.")
+        st.write("No variant is accepted yet. Accept some to freeze a release.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
     st.write(
-        f"A release would hold {counted(now.variants, 'accepted variant')} of "
-        f"{counted(now.anchors, 'anchor')}, which give {counted(now.triples, 'triple')}. "
-        f"{_left_out(now, selection)}"
-        f"{_since(newest, changes)}"
+        f"A release would contain {counted(now.variants, 'accepted variant')} of "
+        f"{counted(now.anchors, 'anchor')}, enough for {counted(now.triples, 'triple')}. "
+        f"{_left_out(now, selection)}{_since(newest, changes)}"
     )
     if not now.triples:
         st.write(
-            "A triple needs a hedge or paraphrase and a negation of the same anchor, both accepted."
+            "A triple needs an accepted hedge or paraphrase and an accepted negation of the same "
+            "anchor."
         )
     with st.form("freeze", border=False, enter_to_submit=False):
         name = st.text_input("Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional")
         asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
         _create(name, selection)
-    with st.expander("What it would hold, by type and split", expanded=newest is None):
+    with st.expander("Contents by type and split", expanded=newest is None):
         labels = {entry.id: entry.label for entry in open_project.types()}
         _show_counts(_counts(now, labels, changes), key="counts-now")
 
 
 def _selection(usual: Selection) -> Selection:
-    """What to take of what is accepted."""
+    """Choose which accepted variants to include."""
     names = list(open_project.ask(sources_in_use).values())
     sources: list[str] = []
     if len(names) > 1:
@@ -116,26 +115,27 @@ def _selection(usual: Selection) -> Selection:
             format_func=plain,
             key="release-sources",
             placeholder=ALL_SOURCES,
-            help="A release of some sources says so; its hash depends on its contents only.",
+            help="The release records which sources it includes. Its hash depends only on its "
+            "contents.",
         )
     near = st.checkbox(
         f"Leave out variants over the Levenshtein threshold ({usual.max_distance} characters)",
         value=True,
         key="release-near",
-        help="As in the paper (§3.1.3). Types in free words have no threshold. Diagnostics shows "
-        "the distances, and changes the threshold.",
+        help="As in the paper (§3.1.3). Free-form types have no threshold. You can see the "
+        "distances and change the threshold on the Diagnostics page.",
     )
     complete = st.checkbox(
         "Leave out incomplete families",
         key="release-complete",
-        help="Keeps only anchors with an accepted variant of each of the paper's six types, four "
-        "negations and two hedges. Passages and searches have none of these.",
+        help="Keeps only anchors with an accepted variant of each of the paper's six types (four "
+        "negations and two hedges). Passages and search requests have none of these types.",
     )
     return Selection(tuple(sorted(sources)), usual.max_distance if near else None, complete)
 
 
 def _left_out(now: Contents, selection: Selection) -> str:
-    """How many accepted variants a choice leaves out, and why."""
+    """How many accepted variants the selection leaves out, and why."""
     accepted = open_project.ask(count_accepted, Selection(selection.sources))
     near = now.variants
     if selection.complete:
@@ -149,17 +149,17 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
     if newest is None:
         return "There is no release yet."
     if changes is None:
-        return f"Release {newest.number} was made with other choices."
+        return f"Release {newest.number} used a different selection."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
-        return f"No sentence has come or gone since release {newest.number}."
-    return f"Since release {newest.number}: {added:,} new, {gone:,} gone."
+        return f"Nothing has changed since release {newest.number}."
+    return f"Since release {newest.number}: {added:,} added, {gone:,} removed."
 
 
 def _create(name: str, selection: Selection) -> None:
     try:
         author = signin.reviewer_id()
-        with st.spinner("Freezing what is accepted …"):
+        with st.spinner("Freezing the accepted variants …"):
             release, created = open_project.tell(
                 create_release, name=name, author_id=author, selection=selection
             )
@@ -169,7 +169,7 @@ def _create(name: str, selection: Selection) -> None:
     if created:
         said = f"Release {release.number} is frozen."
     else:
-        said = f"Nothing has changed since release {release.number}, so it stays the newest."
+        said = f"Nothing has changed since release {release.number}, so no new release was created."
     st.session_state[_SAID] = said
     st.session_state[_CHOSEN] = release.number
     st.rerun()
@@ -194,7 +194,8 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
         format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
     )
     digest = st.column_config.TextColumn(
-        help="SHA-256 of anchors, variants, types, cues and splits: equal content, equal hash."
+        help="SHA-256 of anchors, variants, types, cues and splits. Two releases with the same "
+        "content have the same hash."
     )
     columns = {
         "Variants": number,
@@ -215,7 +216,7 @@ def _contents(release: Release) -> None:
     )
     if told := selection_of(release).told():
         left_out = summary.get("left_out")
-        st.text(f"{told} {'' if left_out is None else f'Left out: {left_out:,} accepted.'}")
+        st.text(f"{told} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]
@@ -232,15 +233,18 @@ def _deciders(counts: Mapping[str, int]) -> str:
     kinds = {
         "person": "by people",
         "rule": "by a rule",
-        "model": "by a model alone",
-        "unrecorded": "by nobody on record",
+        "model": "by a model only",
+        "unrecorded": "with no decision on record",
     }
     return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
 
 
-@error_messages.fragment  # choosing a format does not count again what is above
+@error_messages.fragment  # choosing a format does not rerun the counts above
 def _download(release: Release) -> None:
-    """Prepare and download one format of the release; what was prepared before is there at once."""
+    """Prepare one format of the release for download;
+
+    an export prepared earlier is offered at once.
+    """
     st.header(f"Download release {release.number}", anchor=False)
     formats = installed_formats()
     for number, problem in enumerate(formats.problems):
@@ -272,7 +276,7 @@ def _start(number: int, format: str) -> None:
 
 
 def _export(number: int, format: str) -> Run | None:
-    """The export to go on with: one under way, a finished one that is still there, the last."""
+    """The export to show: one that is running, else one with files left, else the last one."""
     runs = [
         run
         for run in open_project.ask(list_runs, kind=EXPORT, limit=EXPORTS_LOOKED_AT)
@@ -286,7 +290,7 @@ def _export(number: int, format: str) -> Run | None:
 
 
 def _place(run: Run, which: str) -> Path:
-    """Where the run's ``zip`` or ``folder`` lies."""
+    """Path of the run's ``zip`` or ``folder``."""
     return open_project.settings().data_folder / run.result[which]
 
 
@@ -296,7 +300,7 @@ def _ready(run: Run, format: str) -> None:
         st.text(note)
     st.download_button(
         f"Download the zip ({_size(packed.stat().st_size)})",
-        data=lambda: packed.open("rb"),  # read when somebody clicks, not on every rerun
+        data=lambda: packed.open("rb"),  # read on click, not on every rerun
         file_name=packed.name,
         mime="application/zip",
         type="primary",
@@ -305,14 +309,14 @@ def _ready(run: Run, format: str) -> None:
         key="download",
     )
     if format == "hf":
-        st.text("On this machine it opens with")
+        st.text("To open it on this machine:")
         st.code(
             f'import datasets\n\ndatasets.load_dataset({json.dumps(str(folder))}, "triples")',
             language="python",
             wrap_lines=True,
         )
     else:
-        st.text("On this machine it is in")
+        st.text("Stored on this machine in")
         st.code(str(folder), language=None, wrap_lines=True)
 
 
@@ -326,7 +330,8 @@ def _size(size: float) -> str:
 
 frame.begin(
     "Release & export",
-    "Freeze what is accepted as a numbered data set that no later edit reaches, and download it.",
+    "Freeze the accepted variants as a numbered data set that later edits do not change, and "
+    "download it.",
 )
 if said := st.session_state.pop(_SAID, ""):
     st.success(said, icon=":material/inventory_2:")
@@ -338,7 +343,7 @@ if known:
     if st.session_state.get(_CHOSEN) not in known:
         st.session_state[_CHOSEN] = max(known)
     number = st.selectbox(
-        "Look at and download",
+        "Show release",
         list(known),
         key=_CHOSEN,
         width=260,

@@ -1,4 +1,4 @@
-"""Settings: what the project and this machine are set to, and what the project consists of."""
+"""Settings: the settings of the project and of this machine, and what the project contains."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ from db.settings import setting_facts
 from pages.components.settings import plug_ins_panel, project_panels, upkeep_panel
 from pages.components.shared.shell import frame, open_project, theme
 
-FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a moment
+FACTS_SECONDS = 60  # sizes and counts are cached: computing them takes a moment in a large project
 
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
@@ -32,8 +32,8 @@ def _folder() -> FolderFacts:
 def _machine() -> None:
     st.header("This machine", anchor=False)
     st.caption(
-        "Set in the environment or in a file named .env in the directory that Hedgerow is started "
-        "in; read at its start. Secrets are not shown, only whether they are set."
+        "Read at startup from the environment or from a file named .env in the directory where "
+        "you start Hedgerow. For secrets, the table only shows whether they are set."
     )
     st.dataframe(
         [
@@ -53,7 +53,7 @@ def _database_part() -> None:
     st.text(f"{facts.engine}, {facts.journal}{size}; schema {facts.schema[0]}.")
     st.text(
         f"Models, exports and logs: {folder.path}, {size_text(folder.size)}. "
-        f"{size_text(folder.free)} are free on this disk."
+        f"{size_text(folder.free)} free on this disk."
     )
     _backups(facts.backups + made_backups(open_project.settings()))
     upkeep_panel.draw()
@@ -91,7 +91,7 @@ def _versions() -> None:
     st.dataframe(rows, hide_index=True, key="versions", width="content")
 
 
-frame.begin("Settings", "What this project and this machine are set to, and how to change it.")
+frame.begin("Settings", "The settings of this project and this machine, and how to change them.")
 project_panels.draw()
 theme.draw()
 _machine()

@@ -1,4 +1,4 @@
-"""Taxonomy: the types of variants, and those that a project adds to them."""
+"""Taxonomy: the built-in variant types and the ones a project adds."""
 
 from collections.abc import Mapping
 
@@ -19,12 +19,12 @@ from pages.components.taxonomy.type_form import Form
 
 TYPES, ADD = "Types", "Add a type"
 PART, PICKED = "part", "shown"
-_ADDED = "own-type-added"  # how many, so that each form begins empty
+_ADDED = "own-type-added"  # number of types added, so that each form starts empty
 _NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
 
 
 def _variants() -> dict[str, int]:
-    """By type; an edited one counts once."""
+    """Number of variants by type; an edited variant counts once."""
     counts = open_project.ask(status_counts)
     return {
         type_id: sum(count for status, count in numbers.items() if status != Status.SUPERSEDED)
@@ -87,15 +87,16 @@ def _types() -> None:
 
 def _add() -> None:
     st.text(
-        "A type of your own is asked for in every prompt of its role, reviewed with its own "
-        "definition and guideline, checked, counted, released and trained on as the others."
+        "Your own type works like a built-in one: every prompt for its role asks for it, and its "
+        "variants are checked, reviewed with its definition and guideline, released and used for "
+        "training."
     )
     _form(Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
 
 
 @error_messages.fragment
 def _form(form: Form, entry: VariantType | None) -> None:
-    """Write, try out, and store; what is refused says why and stays as it was written."""
+    """The form to write, try and save a type. If saving fails, it says why and keeps the input."""
     type_id = entry.id if entry else ""
     try:
         wanted = type_form.fields(form)
@@ -131,23 +132,23 @@ def _store_new(wanted: OwnType) -> None:
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
     st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
     st.session_state[TOLD] = (
-        f"Added {added.label}. It is asked for from now on, and reviewers can retype to it and "
-        "write variants of it."
+        f"Added {added.label}. Prompts ask for it from now on. Reviewers can write variants of it "
+        "and change a variant's type to it."
     )
 
 
 def _store_change(wanted: OwnType, entry: VariantType) -> None:
     done = open_project.tell(change_type, entry.id, wanted)
     st.session_state.pop(CHANGE, None)
-    said = f"{done.entry.label} is at version {done.entry.version}."
+    said = f"{done.entry.label} is now at version {done.entry.version}."
     if done.to_measure:
         background.measure()
-        said += f" The new check measures {counted(done.to_measure, 'variant')} of it."
+        said += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
     st.session_state[TOLD] = said
 
 
 def _follow() -> None:
-    """Show what was just added: a widget that is drawn cannot be changed."""
+    """Show the type just added; a widget cannot be changed once it is rendered."""
     if chosen := st.session_state.pop(_NEXT_PICKED, None):
         st.session_state[PICKED] = chosen
     if part := st.session_state.pop(_NEXT_PART, None):
@@ -156,7 +157,7 @@ def _follow() -> None:
 
 frame.begin(
     "Taxonomy",
-    "The types of variants that are asked for, reviewed and trained on; add your own.",
+    "The variant types that you generate, review and train on. You can add your own.",
 )
 _follow()
 part = frame.section((TYPES, ADD), key=PART)

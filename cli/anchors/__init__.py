@@ -1,1 +1,1 @@
-"""The commands about anchors."""
+"""Commands for anchors."""

@@ -1,4 +1,4 @@
-"""Adding the user's own sentences as anchors."""
+"""Add sentences from a file as anchors."""
 
 import sys
 from collections.abc import Mapping
@@ -38,48 +38,56 @@ _EXAMPLE_TEXT = 60
 
 def anchors_add(
     file: Annotated[
-        str, typer.Argument(help="CSV, TSV, JSON lines, Parquet or plain text; - reads the input.")
+        str,
+        typer.Argument(help="CSV, TSV, JSON lines, Parquet or plain text; - reads standard input."),
     ],
     column: Annotated[
-        str | None, typer.Option(help="The column with the sentences (otherwise guessed).")
+        str | None, typer.Option(help="Column with the sentences (default: detected).")
     ] = None,
-    genre_column: Annotated[str | None, typer.Option(help="A column with the genres.")] = None,
+    genre_column: Annotated[str | None, typer.Option(help="Column with the genres.")] = None,
     entailment: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The column with entailments (guessed; '' for none)."),
+        typer.Option(
+            metavar="NAME", help="Column with entailments (default: detected; '' for none)."
+        ),
     ] = None,
     contradiction: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The one with contradictions (guessed; '' for none)."),
+        typer.Option(
+            metavar="NAME", help="Column with contradictions (default: detected; '' for none)."
+        ),
     ] = None,
     accept_originals: Annotated[
-        bool, typer.Option("--accept-originals", help="Accept both as their data set labels them.")
+        bool,
+        typer.Option("--accept-originals", help="Accept both with the labels of their data set."),
     ] = False,
     sample: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=LARGEST_NUMBER,
-            help="Add so many only, with the lengths and genres of all of them.",
+            help="Only add a sample of this size, with the same proportions of lengths and genres.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another one draws another sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Change the seed to get a different sample.")] = 0,
     source: Annotated[
-        str, typer.Option(help="Where they come from (otherwise the file's name).")
+        str, typer.Option(help="Name of the source (default: the file's name).")
     ] = "",
-    licence: Annotated[str | None, typer.Option(help="The source's, such as 'CC BY 4.0'.")] = None,
-    genre: Annotated[str, typer.Option(help="For rows that name no genre of their own.")] = "",
-    language: Annotated[str, typer.Option(help="A tag such as 'en' or 'de-CH'.")] = "en",
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of the source, such as 'CC BY 4.0'.")
+    ] = None,
+    genre: Annotated[str, typer.Option(help="Genre of rows without one.")] = "",
+    language: Annotated[str, typer.Option(help="Language tag such as 'en' or 'de-CH'.")] = "en",
     file_format: Annotated[
-        Format | None, typer.Option("--format", help="How to read it (otherwise guessed).")
+        Format | None, typer.Option("--format", help="Format of the file (default: detected).")
     ] = None,
     include_suspicious: Annotated[
-        bool, typer.Option("--include-suspicious", help="Add the suspicious ones, too.")
+        bool, typer.Option("--include-suspicious", help="Also add suspicious rows.")
     ] = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add the sentences of a file as anchors, all or none; duplicates are passed over."""
+    """Add the sentences of a file as anchors, all or none. Duplicates are skipped."""
     data, name = _read(file)
     stem = name if file == "-" else Path(file).stem[:MAX_SOURCE]
     done = add_file(
@@ -110,13 +118,13 @@ def anchors_add(
     }
     lines = [*table.notes]
     if before:
-        told = f"{counted(before.added, 'anchor')} of the source '{before.source}'"
-        lines.append(f"The same file was added before: {told}.")
+        told = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
+        lines.append(f"This file has already been added: {told}.")
     verb = "Would add" if dry_run else "Added"
     lines.append(f"{verb} {counted(len(done.rows), 'anchor')} from the column '{done.column}'.")
     lines += _in_words(originals, texts, verb, accept_originals)
     if added.originals.total:
-        lines.append("'hedgerow diagnose' measures them.")
+        lines.append("Run 'hedgerow diagnose' to measure them.")
     show(result, as_json, *lines, *_left_out(done.preview, table, include_suspicious))
 
 
@@ -143,7 +151,7 @@ def _in_words(
 
 
 def _read(file: str) -> tuple[bytes, str]:
-    """The bytes of a file or of the standard input, no more than are taken, and its name."""
+    """The bytes of a file or of standard input, up to the size limit, and its name."""
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1), STANDARD_INPUT
     with Path(file).open("rb") as opened:
@@ -173,7 +181,7 @@ def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added
 
 
 def _left_out(looked: Preview, table: FileTable, include_suspicious: bool) -> list[str | Printed]:
-    """What is not simply new, counted by reason, and the first of the rows that need a look."""
+    """Rows with problems: counts by reason, and the first rows to check."""
     lines: list[str | Printed] = []
     if looked.reasons:
         counts = [(LABELS[reason], f"{count:,}") for reason, count in looked.reasons.items()]
@@ -184,7 +192,7 @@ def _left_out(looked: Preview, table: FileTable, include_suspicious: bool) -> li
             (row.line, row.text[:_EXAMPLE_TEXT], " ".join(f.sentence for f in row.findings))
             for row in doubtful[:_EXAMPLES]
         ]
-        lines += ["", table_of(table.unit, "text", "what speaks against it", rows=shown)]
+        lines += ["", table_of(table.unit, "text", "problem", rows=shown)]
     if looked.fates[Fate.SUSPICIOUS] and not include_suspicious:
-        lines.append("Suspicious ones were left out; --include-suspicious adds them, too.")
+        lines.append("Suspicious rows were left out. Use --include-suspicious to add them.")
     return lines

@@ -1,4 +1,4 @@
-"""The corpora that come with Hedgerow, listed and loaded."""
+"""List and load the bundled corpora."""
 
 from typing import Annotated
 
@@ -15,10 +15,10 @@ from hedgerow.data.corpora import states, store_loading
 
 
 def list_corpora(as_json: AsJson = False) -> None:
-    """List the corpora, and how many of their anchors are in the project."""
+    """List the corpora with the number of their anchors in the project."""
     rows = [one._asdict() for one in states(open_home())]
     table = table_of(
-        *("corpus", "anchors here", "of", "licence", "about"),
+        *("corpus", "loaded", "of", "licence", "about"),
         rows=[tuple(row.values()) for row in rows],
     )
     show({"corpora": rows}, as_json, table)
@@ -30,13 +30,16 @@ def add_corpus(
         bool,
         typer.Option(
             "--accept-unflagged",
-            help="Accept by rule what no check flags; one undo takes it back.",
+            help="Accept all unflagged variants by rule; one undo reverses it.",
         ),
     ] = False,
-    reviewer: Annotated[str, typer.Option(help="In whose name the rule accepts.")] = "",
+    reviewer: Annotated[str, typer.Option(help="The reviewer for --accept-unflagged.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Load a corpus; what nobody has reviewed is pending. Running it again adds what is missing."""
+    """Load a corpus. Variants that nobody has reviewed are pending.
+
+    Run it again to add missing rows.
+    """
     home = open_home()
     run = store_loading(home, name, accept_unflagged, reviewer)
     result = carry_out_run(*home, run)

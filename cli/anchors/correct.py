@@ -1,4 +1,4 @@
-"""Giving an anchor a better wording."""
+"""Correct the text of an anchor."""
 
 from typing import Annotated
 
@@ -15,27 +15,29 @@ from hedgerow.data.anchor_changes import correct as correct_anchor
 
 def correct(
     uid: Uid,
-    text: Annotated[str, typer.Argument(help="The better wording.")],
+    text: Annotated[str, typer.Argument(help="The corrected text.")],
     carry: Annotated[
         bool,
         typer.Option(
             "--carry-over",
-            help="Make the same change in the variants that were accepted, as edits of yours.",
+            help="Make the same change in accepted variants, as your edits.",
         ),
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Take a suspicious wording, such as a negated sentence."),
+        typer.Option(
+            "--force", help="Save the text even if it is suspicious, such as a negated sentence."
+        ),
     ] = False,
     reviewer: Annotated[
-        str, typer.Option(help="Who corrects it (otherwise HEDGEROW_REVIEWER).")
+        str, typer.Option(help="Your reviewer name (default: HEDGEROW_REVIEWER).")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Give an anchor a better wording; its decided variants come back for a second look.
+    """Correct the text of an anchor. Its decided variants come back for a second look.
 
-    With --carry-over, accepted variants that have the corrected words are edited and stay accepted.
-    'hedgerow review undo' takes these edits back together.
+    With --carry-over, accepted variants that contain the corrected words are edited and stay
+    accepted. 'hedgerow review undo' undoes these edits together.
     """
     done = correct_anchor(
         open_home(), uid, text, reviewer=reviewer, carry=carry, force=force, forced_by="--force"
@@ -46,14 +48,14 @@ def correct(
         "second_looks": done.second_looks,
         "carried_over": [{"variant": new.uid, "text": new.text} for new in done.carried],
     }
-    told = f"{uid} now has wording {done.revision}. {_looks(done.second_looks)}"
+    told = f"{uid} is now at revision {done.revision}. {_looks(done.second_looks)}"
     lines: list[str | Table] = [told]
     if done.carried:
-        lines += ["Carried over to:", table_of("variant", "text", rows=done.carried)]
+        lines += ["Applied to:", table_of("variant", "text", rows=done.carried)]
     elif done.left:
         lines.append(
-            f"{counted(len(done.left), 'accepted variant')} could take the correction over; open "
-            "the anchor on the Anchors page to look at the new texts."
+            f"{counted(len(done.left), 'accepted variant')} also contain the corrected words. "
+            "Open the anchor on the Anchors page to see the new texts."
         )
     show(result, as_json, *lines)
 

@@ -1,4 +1,4 @@
-"""Giving anchors another genre or language."""
+"""Set the genre or language of anchors."""
 
 from typing import Annotated
 
@@ -12,11 +12,13 @@ from hedgerow.data.anchor_changes import set_facts
 
 def describe(
     uids: Uids,
-    genre: Annotated[str | None, typer.Option(help="Another genre; '' for none.")] = None,
-    language: Annotated[str | None, typer.Option(help="A tag such as 'en' or 'de-CH'.")] = None,
+    genre: Annotated[str | None, typer.Option(help="The new genre; '' for none.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language tag such as 'en' or 'de-CH'.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give anchors another genre or language, all of them or none."""
+    """Set the genre or language of anchors, all of them or none."""
     done = set_facts(open_home(), uids, genre=genre, language=language)
     wanted = {"genre": genre, "language": language}
     given: dict[str, object] = {k: v for k, v in wanted.items() if v is not None}

@@ -1,4 +1,4 @@
-"""Anchors in use, or retired ones, listed."""
+"""List anchors in use or retired anchors."""
 
 from typing import Annotated
 
@@ -17,18 +17,22 @@ TITLES = ("uid", "anchor", "source", "genre", "split", "variants")
 
 def list_anchors(
     search: Annotated[str, typer.Option(help="Part of the text, or a uid.")] = "",
-    source: Annotated[str, typer.Option(help="The name of a source.")] = "",
-    genre: Annotated[str, typer.Option(help="A genre.")] = "",
-    split: Annotated[Split | None, typer.Option(help="A part of a release.")] = None,
-    retired: Annotated[bool, typer.Option("--retired", help="Only retired ones.")] = False,
+    source: Annotated[str, typer.Option(help="Only this source.")] = "",
+    genre: Annotated[str, typer.Option(help="Only this genre.")] = "",
+    split: Annotated[Split | None, typer.Option(help="Only this split.")] = None,
+    retired: Annotated[bool, typer.Option("--retired", help="Only retired anchors.")] = False,
     without_variants: Annotated[
-        bool, typer.Option("--without-variants", help="Only those nothing was written for.")
+        bool, typer.Option("--without-variants", help="Only anchors without variants.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST_NUMBER, help="At most so many.")] = 50,
-    offset: Annotated[int, typer.Option(min=0, max=LARGEST_NUMBER, help="How many to skip.")] = 0,
+    limit: Annotated[
+        int, typer.Option(min=1, max=LARGEST_NUMBER, help="Maximum number of anchors.")
+    ] = 50,
+    offset: Annotated[
+        int, typer.Option(min=0, max=LARGEST_NUMBER, help="Number of anchors to skip.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """List anchors in use, or retired ones, in the order in which they were added."""
+    """List anchors in use, or retired anchors, in the order in which they were added."""
     wanted = AnchorFilter(
         text=search,
         source=source,

@@ -1,4 +1,4 @@
-"""Anchors named by their uids, and what a change made of them."""
+"""Anchors given by uid, and the report of a change to them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Uids = Annotated[list[str], typer.Argument(metavar="UID...", help="The anchors' 
 def show_changed(
     done: Changed, as_json: bool, verb: str, before: str, wanted: dict[str, object]
 ) -> None:
-    """Say how many anchors were changed, and how many needed no change.
+    """Say how many anchors changed, and how many needed no change.
 
     Args:
-        verb: what was done to those that were changed.
-        before: what the others were already.
-        wanted: what they all are now.
+        verb: what was done to the changed anchors.
+        before: the state that the others already had.
+        wanted: the state that all of them have now.
     """
     said = f"{counted(len(done.changed), 'anchor')} {verb}."
     if same := len(done.unchanged):

@@ -1,4 +1,4 @@
-"""Taking anchors out of use, and into use again."""
+"""Retire and restore anchors."""
 
 from cli.anchors.named import Uids, show_changed
 from cli.shared.home import open_home
@@ -7,12 +7,12 @@ from hedgerow.data.anchor_changes import set_retired
 
 
 def retire(uids: Uids, as_json: AsJson = False) -> None:
-    """Take anchors and their variants out of use; decisions and earlier releases stay."""
+    """Retire anchors and their variants. Decisions and existing releases are kept."""
     _set_retired(uids, True, as_json)
 
 
 def restore(uids: Uids, as_json: AsJson = False) -> None:
-    """Take retired anchors and their variants into use again, as they were."""
+    """Restore retired anchors and their variants."""
     _set_retired(uids, False, as_json)
 
 

@@ -1,1 +1,1 @@
-"""The commands about generation: variants, types, prompts, prices."""
+"""Commands for generation: variants, types, prompts and prices."""

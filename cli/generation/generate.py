@@ -1,4 +1,4 @@
-"""Variants from a language model or from rules: what it would cost, and the run."""
+"""Generate variants with a language model or with rules: cost estimate and run."""
 
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ from db.errors import HedgerowError
 from hedgerow.data.generating import Cost, cost_of, request_of, store_request
 
 TOLD = 8
-"""Sources that a message names."""
+"""Maximum number of sources listed in a message."""
 
 _ON_REQUEST = tuple(entry.id for entry in TAXONOMY if entry.on_request)
 
@@ -45,7 +45,7 @@ def generate(
         typer.Option(
             metavar="NAME",
             callback=one_of(provider_names),
-            help=f"A server that speaks OpenAI's protocol, or what asks none: "
+            help="A server with OpenAI's protocol, or a provider without a server: "
             f"{', '.join(provider_names())}.",
         ),
     ] = OPENAI,
@@ -53,7 +53,9 @@ def generate(
     base_url: BaseUrl = "",
     which: Annotated[
         Which,
-        typer.Option(help="Anchors without variants, types without a usable one, or what failed."),
+        typer.Option(
+            help="Anchors without variants, types without a usable variant, or failed calls."
+        ),
     ] = Which.WITHOUT,
     run_id: Annotated[
         int | None,
@@ -62,16 +64,17 @@ def generate(
             metavar="N",
             min=1,
             max=LARGEST_NUMBER,
-            help="The run whose failures are retried.",
+            help="The run whose failed calls to retry.",
         ),
     ] = None,
-    search: Annotated[str, typer.Option(help="Only anchors that hold this.")] = "",
+    search: Annotated[str, typer.Option(help="Only anchors that contain this text.")] = "",
     source: Annotated[str, typer.Option(help="Only anchors of this source.")] = "",
     limit: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many anchors.")
+        int | None,
+        typer.Option(min=1, max=LARGEST_NUMBER, help="Size of a random sample of anchors."),
     ] = None,
     roles: Annotated[
-        str, typer.Option(help=f"What to ask for about each anchor: {', '.join(ROLES)}.")
+        str, typer.Option(help=f"The calls to make for each anchor: {', '.join(ROLES)}.")
     ] = "negation,hedge",
     types: Annotated[
         str,
@@ -81,26 +84,27 @@ def generate(
         ),
     ] = "",
     prompts: PromptNumbers = None,
-    seed: Annotated[int, typer.Option(help="Draws cues and sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for cues and sample.")] = 0,
     temperature: Annotated[
-        float, typer.Option(min=0, max=2, help="How much the model's answers vary.")
+        float, typer.Option(min=0, max=2, help="Sampling temperature of the model.")
     ] = 1.0,
     max_tokens: MaxTokens = 1000,
     timeout: Timeout = 120,
     concurrency: Concurrency = 16,
-    attempts: Annotated[int, typer.Option(min=1, max=20, help="Maximum attempts at one call.")] = 5,
+    attempts: Annotated[int, typer.Option(min=1, max=20, help="Maximum attempts per call.")] = 5,
     budget: MoneyCap = None,
     max_calls: CallCap = None,
     structured: Annotated[
-        bool, typer.Option(help="Ask for JSON of a fixed form, or for a numbered list.")
+        bool, typer.Option(help="Ask for JSON with a fixed schema, or for a numbered list.")
     ] = True,
     batch: Annotated[
-        bool, typer.Option("--batch", help="Use the provider's Batch API: half the price, later.")
+        bool,
+        typer.Option("--batch", help="Use the provider's Batch API: half the price, but slower."),
     ] = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Generate variants; 'hedgerow run ID' resumes a run that stopped."""
+    """Generate variants. 'hedgerow run ID' resumes a stopped run."""
     home = open_home()
     if types and not types.strip(" ,"):
         raise HedgerowError("Expected types such as 'affixal,word' after --types, found none.")
@@ -142,22 +146,22 @@ def generate(
 
 
 def _show_cost(cost: Cost, as_json: bool) -> None:
-    """What ``--dry-run`` says; tokens, cost and seconds are null while nothing is known."""
+    """The ``--dry-run`` output; tokens, cost and seconds are null if unknown."""
     found, written, result = cost.estimate, cost.variants, cost.facts
     calls = ", ".join(f"{count:,} for {role}" for role, count in found.calls.items())
     about = f"{counted(found.anchors, 'anchor')}, {counted(found.total_calls, 'call')}"
     lines = [f"{about} ({calls})."]
     if written is not None:
-        lines += [*written.sentences(), "No model is asked: it costs nothing."]
+        lines += [*written.sentences(), "This costs nothing because no model is called."]
     elif cost.request.provider != OPENAI:
-        lines.append(f"What {cost.request.provider} costs is not known: try it with --limit 3.")
+        lines.append(f"The cost of {cost.request.provider} is unknown. Try it with --limit 3.")
     elif not found.total_calls:
         lines.append("There is nothing to generate for this selection.")
     elif found.prompt_tokens is None or found.completion_tokens is None:
-        lines.append("Tokens, cost and time are not known yet: try it with --limit 3.")
+        lines.append("Tokens, cost and time are unknown. Try it with --limit 3 first.")
     else:
         tokens = f"{found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
-        lines.append(f"About {tokens}, going by {counted(found.based_on, 'answered call')}.")
+        lines.append(f"About {tokens}, based on {counted(found.based_on, 'answered call')}.")
         lines.append(_money(result["cost"]))
         if found.seconds is not None:
             lines.append(f"About {found.seconds:,.0f} seconds.")
@@ -166,5 +170,5 @@ def _show_cost(cost: Cost, as_json: bool) -> None:
 
 def _money(cost: Any) -> str:
     if cost is None:
-        return "No price is known for this model; set one with 'hedgerow prices set'."
+        return "The price of this model is unknown. Set it with 'hedgerow prices set'."
     return f"About {cost:.4f} US dollars."

@@ -1,4 +1,4 @@
-"""The price table on the command line: see it, and set what a provider charges."""
+"""Show the price table and set prices."""
 
 from typing import Annotated
 
@@ -11,11 +11,11 @@ from curation.generation.costs.prices import DATED, own_prices, prices, set_pric
 from curation.generation.request import Price
 from db.engine import reading, writing
 
-Model = Annotated[str, typer.Argument(help="As the server calls it.")]
+Model = Annotated[str, typer.Argument(help="The model's name on the server.")]
 
 
 def prices_list(as_json: AsJson = False) -> None:
-    """Name all known prices, in US dollars for a million tokens."""
+    """List all known prices, in US dollars per million tokens."""
     _, engine = open_home()
     with reading(engine) as session:
         known, own = prices(session), own_prices(session)
@@ -29,13 +29,15 @@ def prices_list(as_json: AsJson = False) -> None:
 
 def prices_set(
     model: Model,
-    prompt: Annotated[float, typer.Argument(metavar="IN", min=0, help="For a million tokens in.")],
+    prompt: Annotated[
+        float, typer.Argument(metavar="IN", min=0, help="Price per million input tokens.")
+    ],
     completion: Annotated[
-        float, typer.Argument(metavar="OUT", min=0, help="For a million tokens out.")
+        float, typer.Argument(metavar="OUT", min=0, help="Price per million output tokens.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Set what a model charges, in US dollars for a million tokens."""
+    """Set the price of a model, in US dollars per million tokens."""
     _, engine = open_home()
     price = Price(prompt=prompt, completion=completion)
     with writing(engine) as session:
@@ -44,13 +46,14 @@ def prices_set(
     show(
         result,
         as_json,
-        f"A million tokens of {model} cost {prompt:g} $ in and {completion:g} $ out.",
+        f"{model}: ${prompt:g} per million input tokens, ${completion:g} per million output "
+        "tokens.",
     )
 
 
 def prices_forget(model: Model, as_json: AsJson = False) -> None:
-    """Take this project's price of a model back; the table's counts again, where it has one."""
+    """Remove this project's price of a model; the built-in price applies again if there is one."""
     _, engine = open_home()
     with writing(engine) as session:
         set_price(session, model, None)
-    show({"model": model}, as_json, f"This project has no price of its own for {model}.")
+    show({"model": model}, as_json, f"This project has not set a price for {model}.")

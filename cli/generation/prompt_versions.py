@@ -1,4 +1,4 @@
-"""The prompts on the command line: see them, and add versions of them."""
+"""List, show and add prompt versions."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,12 +27,12 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(PR
 
 Number = Annotated[
     int | None,
-    typer.Option("--version", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+    typer.Option("--version", metavar="N", min=1, max=LARGEST_NUMBER, help="Default: the newest."),
 ]
 
 
 def prompts_list(as_json: AsJson = False) -> None:
-    """Name all prompts in their versions."""
+    """List all prompt versions."""
     _, engine = open_home()
     with writing(engine) as session:
         seed_prompts(session)
@@ -62,7 +62,7 @@ def _facts(row: PromptVersion) -> dict[str, Any]:
 
 
 def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> None:
-    """Print a prompt's template, and the examples that go into it."""
+    """Print a prompt's template and its examples."""
     _, engine = open_home()
     with writing(engine) as session:
         seed_prompts(session)
@@ -76,7 +76,7 @@ def prompts_add(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="The template, UTF-8; with --examples, otherwise the newest version's."
+            help="The template in UTF-8. Default with --examples: the newest version's template."
         ),
     ] = None,
     examples: Annotated[
@@ -84,21 +84,23 @@ def prompts_add(
         typer.Option(
             min=1,
             max=MOST,
-            help="Show the model at most so many variants of each type that people accepted.",
+            help="Maximum number of accepted variants per type to use as examples.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_NUMBER, help="Another seed chooses other examples.")
+        int,
+        typer.Option(min=0, max=LARGEST_NUMBER, help="Change the seed to get different examples."),
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Add a file, or the newest version with examples from reviewed variants, as the next version.
+    """Add a new version, from a file or from the newest version with examples.
 
-    Examples are of training anchors only, and a call shows none of the anchor it asks about. They
-    go where {examples} is in the template, otherwise before the line of the anchor.
+    Examples are reviewed variants of training anchors. A call never shows an example for the anchor
+    it asks about. Examples replace {examples} in the template, or come before the line with the
+    anchor.
     """
     if file is None and examples is None:
-        raise typer.BadParameter("name a file, or ask for --examples, or both")
+        raise typer.BadParameter("give a file, --examples, or both")
     settings, engine = open_home()
     template = read_text(file, kind="a prompt", largest=LARGEST_WRITTEN) if file else None
     with writing(engine) as session:
@@ -122,7 +124,7 @@ def _number(row: PromptVersion) -> str:
 
 
 def _told(row: PromptVersion) -> list[str]:
-    """The examples of a version, for people."""
+    """The examples of a version, as text."""
     return [
         f"{example.type_id}{', edited' if example.edited else ''}: {example.anchor} → "
         f"{example.text}"

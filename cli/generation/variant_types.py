@@ -1,4 +1,4 @@
-"""The variant types: listed, and those of one's own added, changed, retired and restored."""
+"""List variant types, and add, change, retire and restore your own."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,21 +21,21 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.named_files import LARGEST_WRITTEN, read_text
 
-TypeId = Annotated[str, typer.Argument(metavar="ID", help="The id of a type of your own.")]
+TypeId = Annotated[str, typer.Argument(metavar="ID", help="The id of one of your own types.")]
 
 PromptLine = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="How a prompt asks for this type; otherwise made from name and definition.",
+        help="The prompt line for this type (default: generated from name and definition).",
     ),
 ]
 
-DEFINITION = "What makes a variant one of this type."
+DEFINITION = "What makes a variant belong to this type."
 
-ANCHOR = "The anchor of the example."
+ANCHOR = "An example anchor."
 
-EXAMPLE = "A variant of that anchor."
+EXAMPLE = "An example variant of that anchor."
 
 Check = Annotated[
     str | None,
@@ -47,15 +47,15 @@ Check = Annotated[
 ]
 
 Guideline = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The guideline for reviewers, UTF-8.")
+    Path | None, typer.Option(metavar="FILE", help="The guideline for reviewers, in UTF-8.")
 ]
 
 
 def list_all(
-    retired: Annotated[bool, typer.Option("--retired", help="The retired ones, too.")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="Include retired types.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the variant types with the variants they have."""
+    """List the variant types with their number of variants."""
     _, engine = open_home()
     with reading(engine) as session:
         types = list_types(session, retired=retired)
@@ -83,11 +83,11 @@ def _as_json(entry: VariantType) -> dict[str, Any]:
 
 
 def add(
-    name: Annotated[str, typer.Argument(help="What it is called; the id follows from it.")],
+    name: Annotated[str, typer.Argument(help="The name of the type; the id is derived from it.")],
     role: Annotated[
         Role,
         typer.Option(
-            help="What a variant does: "
+            help="The role of its variants: "
             + "; ".join(f"{role} {facts.does}" for role, facts in ROLES.items())
             + "."
         ),
@@ -100,7 +100,7 @@ def add(
     guideline: Guideline = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a variant type, which is asked for, reviewed, counted and released as any other."""
+    """Add a variant type. It is generated, reviewed, counted and released like any other."""
     wanted = OwnType(
         label=name,
         role=role,
@@ -120,7 +120,7 @@ def add(
 def change(
     type_id: TypeId,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Another name; the id stays.")
+        str | None, typer.Option(metavar="NAME", help="A new name; the id does not change.")
     ] = None,
     definition: Annotated[str | None, typer.Option(metavar="TEXT", help=DEFINITION)] = None,
     anchor: Annotated[str | None, typer.Option(metavar="TEXT", help=ANCHOR)] = None,
@@ -130,7 +130,7 @@ def change(
     guideline: Guideline = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a type of your own, as its next version; what is not named stays."""
+    """Change one of your types as a new version; options you leave out keep their value."""
     values = {
         "label": name,
         "definition": definition,
@@ -148,18 +148,18 @@ def change(
     again = ""
     if done.to_measure:
         waiting = counted(done.to_measure, "variant")
-        again = f" To measure again: {waiting}. Run 'hedgerow diagnose'."
+        again = f" Run 'hedgerow diagnose' to measure {waiting} again."
     result = _as_json(done.entry) | {"to_measure": done.to_measure}
-    show(result, as_json, f"'{type_id}' is at version {done.entry.version}.{again}")
+    show(result, as_json, f"'{type_id}' is now at version {done.entry.version}.{again}")
 
 
 def retire(type_id: TypeId, as_json: AsJson = False) -> None:
-    """Take a type and its variants out of use; decisions and earlier releases stay."""
+    """Retire a type and its variants. Decisions and existing releases are kept."""
     _set_retired(type_id, True, as_json)
 
 
 def restore(type_id: TypeId, as_json: AsJson = False) -> None:
-    """Take a retired type and its variants into use again."""
+    """Restore a retired type and its variants."""
     _set_retired(type_id, False, as_json)
 
 

@@ -1,1 +1,1 @@
-"""The commands about stored runs: carried out, listed, cancelled, deleted."""
+"""Commands to carry out, list, show, cancel and delete runs."""

@@ -1,4 +1,4 @@
-"""Carrying out a stored run by its number."""
+"""Carry out a stored run by its number."""
 
 from typing import Annotated
 
@@ -19,10 +19,17 @@ def carry_out(
     run_id: RunId,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="USD", help="Another cap in money, for a run that asks a model."),
+        typer.Option(
+            metavar="USD", help="A new spending cap in US dollars, for runs that call a model."
+        ),
     ] = None,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="Another cap in calls, likewise.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=LARGEST_NUMBER,
+            help="A new cap on the number of calls, for runs that call a model.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

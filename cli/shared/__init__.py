@@ -1,1 +1,1 @@
-"""What the commands share: the terminal, tables, options, and the project they work on."""
+"""Shared by all commands: the terminal, tables, options and the project."""

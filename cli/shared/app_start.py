@@ -1,4 +1,4 @@
-"""What ``hedgerow app`` does while the browser loads: the project, and what is left to measure."""
+"""The work of ``hedgerow app`` while the browser loads: open the project, start measuring."""
 
 import os
 
@@ -16,16 +16,17 @@ from hedgerow.runs.progress import err, text_of
 
 
 def open_for_app() -> int | None:
-    """Open the project for this process's pages, and have measured what is not.
+    """Open the project for this process's pages, and start measuring unmeasured variants.
 
     Returns:
-        The run that measures, if there is anything to measure and no run at it.
+        The measuring run, if there is anything to measure and no other run is doing so.
 
     Raises:
         HedgerowError: the project cannot be opened.
     """
     settings, engine = open_home(create=True)
-    # In this order: a page that reads its settings meanwhile finds the same in either place.
+    # In this order, so that a page that reads its settings meanwhile finds the same in either
+    # place.
     os.environ.update(settings.process_environment())
     os.chdir(settings.home)
     run_id = _start_missing_measures(settings, engine)
@@ -34,7 +35,7 @@ def open_for_app() -> int | None:
 
 
 def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
-    """Have unmeasured variants measured in the background, unless a run is at it; its number."""
+    """Measure variants in the background, unless a run already does; return the run's number."""
     with reading(engine) as session:
         encoder_id = active_encoder_id(session)
         missing = measuring.count_without_measures(session)
@@ -48,7 +49,7 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         return None
     try:
         start_process(settings, run)
-    except HedgerowError as error:  # people can review all the same
+    except HedgerowError as error:  # people can review anyway
         with writing(engine) as session:
             request_cancel(session, run.id)
         err.print(text_of(str(error)), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What a command says of wrong usage, and of a fault in the program itself."""
+"""Messages for wrong usage, and for faults in the program itself."""
 
 import tempfile
 import traceback
@@ -7,10 +7,10 @@ import typer
 
 
 class WrongUsage(typer.BadParameter):
-    """What Typer and pydantic say of an argument, as one line in plain words."""
+    """An argument error from Typer or pydantic as one plain line."""
 
     def __init__(self, error: typer.BadParameter) -> None:
-        # Typer loads pydantic only where an argument is converted; help does without.
+        # Typer only loads pydantic to convert an argument; help does not need it.
         from pydantic import ValidationError  # noqa: PLC0415
 
         from curation.validation import complaint  # noqa: PLC0415
@@ -24,10 +24,10 @@ class WrongUsage(typer.BadParameter):
 
 
 def fault(error: Exception) -> str:
-    """One sentence; the traceback is kept in a file of its own, for a report."""
+    """One sentence about a fault; the traceback is saved to a separate file for a bug report."""
     reason = str(error).strip().partition("\n")[0]
     what = f"{type(error).__name__}{f': {reason}' if reason else ''}"
-    return f"Hedgerow itself failed ({what}); {_kept(error)}."
+    return f"Internal error in Hedgerow ({what}); {_kept(error)}."
 
 
 def _kept(error: Exception) -> str:
@@ -38,4 +38,4 @@ def _kept(error: Exception) -> str:
             file.writelines(traceback.format_exception(error))
         return f"please report it with the traceback in {file.name}"
     except (OSError, UnicodeError) as unwritten:
-        return f"please report it (its traceback could not be kept: {unwritten})"
+        return f"please report it (its traceback could not be saved: {unwritten})"

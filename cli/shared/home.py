@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_home(*, create: bool = False) -> Home:
-    """The settings and the database, which must be there unless it may be created.
+    """Return the settings and the database, which must exist unless it may be created.
 
     Raises:
         HedgerowError: there is no project, or its database cannot be opened.
@@ -23,11 +23,11 @@ def open_home(*, create: bool = False) -> Home:
 
 
 def this_project() -> Project:
-    """The project of the working directory, as Python has it.
+    """The project of the working directory as a Python object.
 
     Raises:
         HedgerowError: as in `open_home`.
     """
-    from hedgerow.project import Project  # noqa: PLC0415  (other commands don't wait for it)
+    from hedgerow.project import Project  # noqa: PLC0415  (keeps other commands fast)
 
     return Project(open_home())

@@ -1,4 +1,4 @@
-"""The options that fill a request to a model, and what they are called in messages."""
+"""Options for requests to a model, and their names in messages."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -10,21 +10,25 @@ from curation.generation.request import MAX_CONCURRENCY
 from curation.validation import FieldPath, field_of, in_words
 from db.errors import HedgerowError
 
-ModelName = Annotated[str, typer.Option(help="As the server calls it.")]
+ModelName = Annotated[str, typer.Option(help="The model's name on the server.")]
 
 BaseUrl = Annotated[
-    str, typer.Option(help="The server's address (otherwise HEDGEROW_OPENAI_BASE_URL).")
+    str, typer.Option(help="The server's address (default: HEDGEROW_OPENAI_BASE_URL).")
 ]
 
-Concurrency = Annotated[int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")]
+Concurrency = Annotated[
+    int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Number of concurrent calls.")
+]
 
-MaxTokens = Annotated[int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")]
+MaxTokens = Annotated[int, typer.Option(min=16, max=32_000, help="Maximum tokens per answer.")]
 
-Timeout = Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")]
+Timeout = Annotated[float, typer.Option(min=1, max=3600, help="Timeout per answer, in seconds.")]
 
-MoneyCap = Annotated[float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")]
+MoneyCap = Annotated[
+    float | None, typer.Option(metavar="USD", help="Pause when this amount has been spent.")
+]
 
-CallCap = Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")]
+CallCap = Annotated[int | None, typer.Option(min=1, help="Pause after this many calls.")]
 
 _OTHERWISE_CALLED = {
     "budget.money": "--budget",
@@ -38,16 +42,16 @@ PromptNumbers = Annotated[
     typer.Option(
         "--prompt",
         metavar="NAME=N",
-        help="Version of a prompt, otherwise the newest; may be repeated.",
+        help="Version of a prompt (default: the newest). Can be repeated.",
     ),
 ]
 
 
 def prompt_numbers(items: Sequence[str] | None, *, example: str) -> dict[str, int]:
-    """By prompt the number of its version, in options such as 'hedge=2'.
+    """Prompt name → version number, from options such as 'hedge=2'.
 
     Raises:
-        HedgerowError: one looks otherwise.
+        HedgerowError: an option has another form.
     """
     found = {}
     for item in items or []:
@@ -59,7 +63,7 @@ def prompt_numbers(items: Sequence[str] | None, *, example: str) -> dict[str, in
 
 
 def one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
-    """A check of an option whose values depend on what is installed."""
+    """A check for an option whose values depend on the installed packages."""
 
     def checked(value: str) -> str:
         if value not in (there := names()):
@@ -71,13 +75,13 @@ def one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
 
 
 def as_cap(place: FieldPath) -> str:
-    """The same for the values of a budget by itself."""
+    """The same for the values of a budget alone."""
     return as_option(("budget", *place))
 
 
 def as_option(place: FieldPath) -> str:
-    """The option that a value of a request comes from, such as '--base-url'."""
+    """The option that sets a field of a request, such as '--base-url'."""
     field = field_of(place)
-    if field in ("selection", "budget"):  # several options together
+    if field in ("selection", "budget"):  # several options set it together
         return in_words(place)
     return _OTHERWISE_CALLED.get(field, f"--{field.rpartition('.')[2].replace('_', '-')}")

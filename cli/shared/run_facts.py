@@ -1,4 +1,4 @@
-"""What a run is and has brought so far: for scripts, and in sentences for people."""
+"""A run's state and results so far, as JSON for scripts and as sentences for people."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ from training.runs.summaries import calls_made
 
 
 def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
-    """What ``--json`` says of a run, whatever its state, with its figures so far.
+    """The ``--json`` output for a run in any state, with its figures so far.
 
-    Paths are absolute, None where an import had no process of its own; times are ISO 8601 in UTC,
-    or None before they come.
+    Paths are absolute, or None for an import that had no separate process. Times are ISO 8601 in
+    UTC, or None if not reached yet.
     """
     return {
         "run": run.id,
@@ -41,12 +41,12 @@ def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
 
 
 def sentences(kind: str, result: dict[str, Any], *, more: bool = True) -> list[str | Table]:
-    """What a finished run has brought, for people.
+    """The results of a finished run, as sentences.
 
     Args:
-        kind: of the run, as it is stored.
-        result: with the number of the run as ``run``, and with absolute paths.
-        more: name the command that shows the rest.
+        kind: the run's kind, as stored.
+        result: the run's result, with its number as ``run`` and with absolute paths.
+        more: mention the command that shows the rest.
     """
     found = kind_of(kind)
     told = [f"Run {result['run']} is done."]
@@ -54,12 +54,12 @@ def sentences(kind: str, result: dict[str, Any], *, more: bool = True) -> list[s
         return [*told]
     told.append(brought)
     if more and found.command:
-        told.append(f"For more, run '{found.command.format(**result)}'.")
+        told.append(f"For details, run '{found.command.format(**result)}'.")
     return [" ".join(told), *(training_details(result) if kind == TRAIN else [])]
 
 
 def incomplete(run: Run, result: dict[str, Any]) -> str:
-    """What is missing of what a run asked for, and how to ask for it again."""
+    """Say which answers of a run are missing, and how to ask for them again."""
     missing = ", ".join(
         f"{name} in {counted(n, 'answer')}" for name, n in result.get("missing", {}).items()
     )
@@ -70,12 +70,12 @@ def incomplete(run: Run, result: dict[str, Any]) -> str:
     again = (
         _rest_of_opinions(run, who)
         if run.kind == JUDGE
-        else f"'hedgerow generate --which failed --run {run.id} {who}' asks for the rest."
+        else f"'hedgerow generate --which failed --run {run.id} {who}' repeats the missing calls."
     )
     return f"Run {result['run']} is done, but incomplete: {calls_made(result)}{lacking} {again}"
 
 
 def _rest_of_opinions(run: Run, who: str) -> str:
     if run.parameters.get("repeats"):
-        return "The figures leave out what failed."
-    return f"'hedgerow review judge {who}' asks about the rest."
+        return "Failed calls are not included in the figures."
+    return f"'hedgerow review judge {who}' repeats the failed calls."

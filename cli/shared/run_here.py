@@ -1,4 +1,4 @@
-"""Carrying out a stored run in this process, its progress shown."""
+"""Carry out a stored run in this process and show its progress."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from hedgerow.runs.running import carry_out
 
 
 def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
-    """Carry out a stored run in this process, its progress shown.
+    """Carry out a stored run in this process and show its progress.
 
     Returns:
         Its number, its state and its result, with absolute paths.
 
     Raises:
-        RunEnded: it ended before its work was done; with its figures so far.
-        RunIncomplete: it is done, but something that it asked for is missing; with its result.
+        RunEnded: the run ended early; with its figures so far.
+        RunIncomplete: the run is done, but some answers are missing; with its result.
     """
     facts = carry_out(settings, engine, run_id)
     if facts.get("complete", True):

@@ -12,7 +12,7 @@ NUMBERS = frozenset(
     {
         "run",
         "release",
-        "anchors here",
+        "loaded",
         "of",
         "variants",
         "rows",
@@ -24,11 +24,11 @@ NUMBERS = frozenset(
         *Status,
     }
 )
-"""Titles of columns that hold numbers."""
+"""Titles of columns with numbers."""
 
 
 def table_of(*titles: str, rows: Iterable[Iterable[object]]) -> Table:
-    """A table for people; each row has one cell for every title."""
+    """A table for people; each row has one cell per title."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in titles:
         justify: Literal["left", "right"] = "right" if title in NUMBERS else "left"

@@ -1,4 +1,4 @@
-"""What the commands share: the terminal, and how errors end."""
+"""Terminal output and error handling shared by all commands."""
 
 import errno
 import json
@@ -18,18 +18,20 @@ from db.errors import HedgerowError, NothingToDo, RunEnded
 from hedgerow.runs.progress import err, text_of
 
 LARGEST_NUMBER = 2**31 - 1
-"""PostgreSQL's largest, of a run, a release, a version; a limit of more rows is none."""
+"""PostgreSQL's largest integer, for the number of a run, a release or a version."""
 
 MAX_DIGITS = 9
-"""Of a number that is read out of a text; all such are at most `LARGEST_NUMBER` then."""
+"""Maximum digits of a number in a text, so that it is at most `LARGEST_NUMBER`."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what the command would do.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what the command would do without doing it.")
+]
 
 ReleaseNumber = Annotated[
     int | None,
-    typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+    typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER, help="Default: the newest."),
 ]
 
 RunId = Annotated[
@@ -37,16 +39,16 @@ RunId = Annotated[
 ]
 
 UNBOUNDED = 1_000_000
-"""Characters; wider than any table."""
+"""Width in characters, wider than any table."""
 
 out = Console(markup=False, emoji=False, highlight=False)
 
 
 class Commands(TyperGroup):
-    """The one place where an error becomes a sentence, a JSON object and an exit code."""
+    """The only place where an error becomes a sentence, a JSON object and an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse what no database and no terminal could take, before anything is done."""
+        """Refuse text that databases and terminals cannot handle, before doing anything."""
         ctx.meta[_AS_JSON] = "--json" in args
         with _errors_said(ctx):
             for argument in args:
@@ -62,12 +64,12 @@ class Commands(TyperGroup):
 _AS_JSON = "hedgerow.as_json"
 
 INTERRUPTED = 130
-"""The exit code of a command that Ctrl+C ended, as shells have it."""
+"""The exit code of a command ended by Ctrl+C, as in shells."""
 
 
 @contextmanager
 def _errors_said(ctx: Any) -> Iterator[None]:
-    """Say what went wrong: for people on standard error, for scripts on standard output, too."""
+    """Report an error on standard error, and for scripts also on standard output."""
     as_json = ctx.meta[_AS_JSON]
     try:
         yield
@@ -80,7 +82,7 @@ def _errors_said(ctx: Any) -> Iterator[None]:
         show_json({"error": str(error)}, as_json)
         _fail(str(error))
     except OSError as error:
-        if error.errno == errno.EPIPE:  # the reader of our output has gone
+        if error.errno == errno.EPIPE:  # the reader of our output has closed it
             raise
         where = f": {error.filename}" if error.filename else ""
         sentence = f"{error.strerror or error}{where}."
@@ -96,7 +98,7 @@ def _errors_said(ctx: Any) -> Iterator[None]:
         show_json({"error": wrong.message}, as_json)
         raise wrong from error
     except Exception as error:
-        if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer says
+        if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer reports
             show_json({"error": in_words()}, as_json)
             raise
         sentence = fault(error)
@@ -110,7 +112,7 @@ def _fail(sentence: str, code: int = 1) -> NoReturn:
 
 
 def _is_text(argument: str) -> bool:
-    """Whether it is UTF-8: Python keeps a byte that is not as half a character."""
+    """Whether the text is UTF-8: Python stores an invalid byte as a lone surrogate."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -119,7 +121,7 @@ def _is_text(argument: str) -> bool:
 
 
 def show(result: dict[str, Any], as_json: bool, *lines: str | Table) -> None:
-    """Print the result as one JSON object for scripts, or else the lines for people."""
+    """Print the result as one JSON object for scripts, or the lines for people."""
     show_json(result, as_json)
     if as_json:
         return
@@ -130,18 +132,18 @@ def show(result: dict[str, Any], as_json: bool, *lines: str | Table) -> None:
 
 
 def _unbounded() -> Console:
-    """A console for a pipe or a file: it wraps no cell of a table."""
+    """A console for a pipe or a file, which does not wrap table cells."""
     return Console(markup=False, emoji=False, highlight=False, width=UNBOUNDED)
 
 
 def show_json(result: dict[str, Any], as_json: bool) -> None:
-    """Print the result as one JSON object, if that was asked for."""
+    """Print the result as one JSON object if ``--json`` was given."""
     if as_json:
         typer.echo(json.dumps(_finite(result), allow_nan=False))
 
 
 def _finite(value: Any) -> Any:
-    """The value with None for what JSON has no number for."""
+    """The value with None in place of numbers that JSON does not support."""
     if isinstance(value, dict):
         return {key: _finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What a finished training has measured and made, on the command line."""
+"""The results of a finished training on the command line."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COSINES = {
 
 
 def details(result: dict[str, Any]) -> list[str | Table]:
-    """A finished training for people: the figures held out, and where the model is."""
+    """A finished training as sentences: the held-out figures, and the path of the model."""
     lines: list[str | Table] = []
     if result["kept_step"] != result["steps"]:
-        lines.append(f"The state after step {result['kept_step']:,} was the best and is kept.")
+        lines.append(f"The checkpoint after step {result['kept_step']:,} was the best and is kept.")
     if table := _figures(result["held_out"]):
         lines.append(table)
     if RETRIEVAL in result["held_out"]["after"]:
@@ -38,7 +38,7 @@ def details(result: dict[str, Any]) -> list[str | Table]:
 
 
 def _figures(held_out: dict[str, dict[str, float]]) -> Table | None:
-    """The figures before and after; None where nothing was held out."""
+    """The figures before and after; None if nothing was held out."""
     before, after = held_out["before"], held_out["after"]
     rows = [
         (label, _shown(name, before), _shown(name, after), held_out["of"].get(name, ""))

@@ -1,1 +1,1 @@
-"""The commands that move a project, back it up and check it."""
+"""Commands to copy, back up, restore and check a project."""

@@ -1,4 +1,4 @@
-"""Making a backup."""
+"""Back up the project."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ from hedgerow.runs.progress import progress_bar
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The zip file to write; it must not exist yet.")],
+    file: Annotated[Path, typer.Argument(help="The zip file to write. It must not exist yet.")],
     without_artifacts: Annotated[
         bool,
         typer.Option("--without-artifacts", help="Leave out models, exports and logs."),
@@ -24,7 +24,7 @@ def backup(
 ) -> None:
     """Write the whole project to one file: the database, models, exports and logs.
 
-    Others can go on working: the database in it is that of one moment.
+    Others can keep working: the backup contains a consistent snapshot of the database.
     """
     settings, engine = open_home()
     with progress_bar() as report:
@@ -36,5 +36,5 @@ def backup(
         made.facts,
         as_json,
         f"The backup is {made.path} ({size_text(made.size)}): the database and {files}.",
-        "'hedgerow db restore FILE' makes the project again from it.",
+        "Run 'hedgerow db restore FILE' to restore it.",
     )

@@ -1,4 +1,4 @@
-"""Checking the project."""
+"""Check the project."""
 
 from typing import Annotated
 
@@ -15,14 +15,15 @@ def check(
         bool,
         typer.Option(
             "--repair",
-            help="Put right what follows from what is stored; decisions, texts and files stay.",
+            help="Recompute values that can be derived from other data. Decisions, texts and "
+            "files are not changed.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check that the project agrees with itself: rows, status, search, releases, files, runs.
+    """Check the project's consistency: rows, status, search, releases, files and runs.
 
-    The exit code is 1 where something is wrong, or left wrong by a repair.
+    The exit code is 1 if there are problems, or if problems remain after a repair.
     """
     settings, engine = open_home()
     with progress_bar() as report:

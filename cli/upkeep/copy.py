@@ -1,4 +1,4 @@
-"""Copying the project's database to another one."""
+"""Copy the project's database to another one."""
 
 from typing import Annotated
 
@@ -15,15 +15,17 @@ def copy(
     url: Annotated[
         str,
         typer.Argument(
-            metavar="URL", help="Such as postgresql://host/name or sqlite:////folder/hedgerow.db."
+            metavar="URL",
+            help="For example postgresql://host/name or sqlite:////folder/hedgerow.db.",
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
     """Copy the project's database to an empty one: SQLite or PostgreSQL, in either direction.
 
-    Both are compared row by row at the end. Models, exports and logs stay where they are. Nobody
-    should work in the project meanwhile: what they store during the copy is not in it.
+    Both databases are compared row by row at the end. Models, exports and logs are not copied.
+    Nobody should work in the project meanwhile, because changes made during the copy are not
+    included.
     """
     settings, engine = open_home()
     with progress_bar() as report:
@@ -34,6 +36,6 @@ def copy(
         f"Copied {counted(moved.rows_in_all, 'row')} to {moved.target}. Both databases have the "
         f"content hash {moved.content_hash}.",
         f"Models, exports and logs stay in {settings.data_folder}.",
-        f"To work with the copy, set HEDGEROW_DATABASE_URL to its address and HEDGEROW_HOME to "
-        f"{settings.home}. On another machine, copy that folder there, too.",
+        "To use the copy, set HEDGEROW_DATABASE_URL to its address and HEDGEROW_HOME to "
+        f"{settings.home}. On another machine, copy that folder as well.",
     )

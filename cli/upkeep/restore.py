@@ -1,4 +1,4 @@
-"""Restoring a backup."""
+"""Restore a backup."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,13 +16,13 @@ from hedgerow.runs.progress import progress_bar
 
 def restore(
     file: Annotated[
-        Path, typer.Argument(help="A backup, or the copy (.bak) that an upgrade has left.")
+        Path, typer.Argument(help="A backup, or the copy (.bak) that an upgrade made.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Make a project from a backup, in an empty working directory and an empty database.
+    """Restore a backup into an empty working directory and an empty database.
 
-    An older backup is upgraded. Nothing is ever overwritten.
+    An older backup is upgraded. Nothing is overwritten.
     """
     settings = load_settings()
     with progress_bar() as report:
@@ -31,7 +31,7 @@ def restore(
     show(
         {"database": address, **restored._asdict()},
         as_json,
-        f"The project is back: the database {address}, and {counted(restored.files, 'artifact')} "
-        f"in {settings.data_folder}.",
-        "Next: 'hedgerow db check' looks it over.",
+        f"Restored the database {address} and {counted(restored.files, 'artifact')} in "
+        f"{settings.data_folder}.",
+        "Next: run 'hedgerow db check' to check the project.",
     )

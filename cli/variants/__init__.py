@@ -1,1 +1,1 @@
-"""Importing variants, from the terminal."""
+"""Commands to import variants."""

@@ -1,4 +1,4 @@
-"""Importing a table of variants, with their anchors, types, cues and verdicts."""
+"""Import a table of variants with their anchors, types, cues and verdicts."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ def variants_add(
         Path,
         typer.Argument(
             metavar="FILE_OR_FOLDER",
-            help="CSV, TSV, JSON, JSON lines, Parquet, or an export's folder or zip file.",
+            help="CSV, TSV, JSON, JSON lines, Parquet, or the folder or zip file of an export.",
         ),
     ],
     mapping: Annotated[
@@ -34,15 +34,15 @@ def variants_add(
         typer.Option(
             "--map",
             metavar="COLUMN=ROLE",
-            help="A role (anchor, text, type, cue, verdict, hedge, negation, ignore and so on) or "
-            "a variant type, for each column whose name doesn't say what it holds.",
+            help="A role (anchor, text, type, cue, verdict, hedge, negation, ignore and so on) "
+            "or a variant type for a column whose name is not recognised.",
         ),
     ] = None,
     undecided: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TYPE",
-            help="The type of hedges or negations whose words don't show one (otherwise left out).",
+            help="Type for hedges or negations whose type is unknown (default: leave them out).",
         ),
     ] = None,
     verdicts: Annotated[
@@ -50,31 +50,31 @@ def variants_add(
         typer.Option(
             "--verdict",
             metavar="VALUE=accept|reject|none",
-            help="What a word means that the file uses for verdicts.",
+            help="The meaning of a verdict value in the file.",
         ),
     ] = None,
     reviewer: Annotated[
-        str, typer.Option(help="The reviewer of verdicts for which the file names none.")
+        str, typer.Option(help="Reviewer for verdicts without a reviewer name.")
     ] = "",
     accept: Annotated[
         bool,
-        typer.Option(
-            "--accept", help="Accept variants without a verdict as their data set has them."
-        ),
+        typer.Option("--accept", help="Accept variants without a verdict."),
     ] = False,
     source: Annotated[
         str,
-        typer.Option(help="Where anchors come from, if the file doesn't say (otherwise its name)."),
+        typer.Option(help="Source of anchors without one (default: the file's name)."),
     ] = "",
     licence: Annotated[
-        str | None, typer.Option(help="Of that source, such as 'CC BY 4.0'.")
+        str | None, typer.Option(help="Licence of that source, such as 'CC BY 4.0'.")
     ] = None,
-    genre: Annotated[str, typer.Option(help="Of anchors for which the file has none.")] = "",
-    language: Annotated[str, typer.Option(help="The same; a tag such as 'de-CH'.")] = "en",
+    genre: Annotated[str, typer.Option(help="Genre of anchors without one.")] = "",
+    language: Annotated[
+        str, typer.Option(help="Language of anchors without one, such as 'de-CH'.")
+    ] = "en",
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import variants with their anchors; what the project has already is passed over."""
+    """Import variants with their anchors. Rows that the project already has are skipped."""
     done = import_variants(
         open_home(),
         file,
@@ -113,7 +113,7 @@ def variants_add(
 
 
 def _against(found: Preview) -> dict[str, dict[str, int]]:
-    """Verdict → status here → verdicts."""
+    """Verdict → status in the project → number of verdicts."""
     counts: dict[str, dict[str, int]] = {}
     for (verdict, status), count in found.against.items():
         counts.setdefault(verdict.value, {})[status.value] = count

@@ -1,1 +1,1 @@
-"""Anchors: what becomes of them, what is known about them, and how they are found."""
+"""Anchors: import, lookup, correction and retirement."""

@@ -1,4 +1,4 @@
-"""What is said of an anchor beside its wording: its genre and its language."""
+"""The attributes of an anchor: its genre and its language."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from db.errors import HedgerowError
 from db.models import Anchor, Variant
 
 MAX_GENRE, MAX_LANGUAGE = 80, 35
-"""Longest values, in characters."""
+"""Maximum lengths in characters."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
@@ -24,7 +24,7 @@ def checked_genre(genre: str) -> str:
     """The genre in its canonical form; '' for none.
 
     Raises:
-        HedgerowError: it is too long or not plain text.
+        HedgerowError: the genre is too long or not plain text.
     """
     clean = canonical(genre)
     if len(clean) > MAX_GENRE:
@@ -35,15 +35,15 @@ def checked_genre(genre: str) -> str:
 
 
 def checked_language(language: str) -> str:
-    """The language's tag.
+    """The canonical language tag.
 
     Raises:
-        HedgerowError: it is none, such as 'en' or 'en-GB'.
+        HedgerowError: the text is not a language tag such as 'en' or 'en-GB'.
     """
     clean = language.strip()
     if not _LANGUAGE.fullmatch(clean) or len(clean) > MAX_LANGUAGE:
         raise HedgerowError(
-            f"Expected a language such as 'en' or 'en-GB', found '{clean[:40]}'; give its tag."
+            f"Expected a language tag such as 'en' or 'en-GB', found '{clean[:40]}'."
         )
     return clean
 
@@ -55,22 +55,22 @@ def set_facts(
     genre: str | None = None,
     language: str | None = None,
 ) -> list[int]:
-    """Give anchors another genre or language, all or none.
+    """Set the genre or language of anchors, all or none.
 
-    Where the checks of the anchor begin or cease to apply, its variants are measured again.
+    If the checks of an anchor start or stop applying, its variants are measured again.
 
     Args:
-        genre: None keeps each anchor's own; '' takes it away.
-        language: a tag such as 'en' or 'de-CH'; None keeps each anchor's own.
+        genre: None keeps each anchor's genre; '' removes it.
+        language: a tag such as 'en' or 'de-CH'; None keeps each anchor's language.
 
     Returns:
-        The ids of those that had another one.
+        The ids of the anchors that changed.
 
     Raises:
-        HedgerowError: neither is given, the genre is too long, or the language is no tag.
+        HedgerowError: neither is given, the genre is too long, or the language is not a tag.
     """
     if genre is None and language is None:
-        raise HedgerowError("Expected a genre or a language, found neither; name what to change.")
+        raise HedgerowError("Expected a genre or a language, found neither.")
     wanted: dict[str, str] = {}
     if genre is not None:
         wanted["genre"] = checked_genre(genre)

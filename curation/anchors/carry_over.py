@@ -1,8 +1,8 @@
-"""Carrying the correction of an anchor's wording over to its variants.
+"""Apply the correction of an anchor to its variants.
 
-What changed between the wording that a variant was made for and the current one is changed in the
-variant, too, where it has those very words. A person looks at each new text; it is then stored as
-an edit.
+The words that changed between the revision a variant was made for and the current revision are also
+changed in the variant, if it contains exactly these words. A person checks each new text, which is
+then stored as an edit.
 """
 
 import uuid
@@ -22,10 +22,10 @@ from db.models import Anchor, AnchorRevision, Status, Variant
 
 
 class Carried(NamedTuple):
-    """A variant in which the corrected words occur, and what its text would be.
+    """A variant that contains the corrected words, with its new text.
 
     Attributes:
-        was: what its decisions added up to before the correction.
+        was: its status before the correction.
     """
 
     variant_id: int
@@ -37,16 +37,16 @@ class Carried(NamedTuple):
 
 
 class CarriedOver(NamedTuple):
-    """What was stored; ``action_id`` is None where nothing was."""
+    """What was stored; ``action_id`` is None if nothing was."""
 
     action_id: str | None
     children: tuple[int, ...]
 
 
 def proposals(session: Session, anchor_id: int) -> list[Carried]:
-    """The pending variants of an anchor that a correction can be carried over to.
+    """The pending variants of an anchor to which a correction can be applied.
 
-    Those that had been rejected are left out, and those whose new text an edit would refuse.
+    Leaves out variants that had been rejected, and those whose new text an edit would refuse.
     """
     return [carried for carried, _ in _planned(session, anchor_id)]
 
@@ -75,7 +75,7 @@ def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
         try:
             planned = plan_edit(session, variant, text=new_text, cue=variant.cue)
         except HedgerowError:
-            continue  # the anchor's own text, or no longer with its cue
+            continue  # equal to the anchor, or without its cue
         carried = Carried(key, variant.uid, variant.type_id, variant.text, new_text, was[key])
         found.append((carried, planned))
     return found
@@ -91,16 +91,16 @@ def _wordings(session: Session, anchor_id: int) -> dict[int, str]:
 def carry_over(
     session: Session, anchor_id: int, chosen: Mapping[int, str], *, reviewer_id: int
 ) -> CarriedOver:
-    """Store the new texts of these variants as edits: one action, which an undo takes back.
+    """Store the new texts of these variants as edits, in one action that can be undone.
 
     Args:
         chosen: variant id → the new text that the person saw.
 
     Raises:
-        HedgerowError: one of them can no longer be carried over, or to another text: somebody has
-            decided on it or corrected the anchor meanwhile. Nothing is changed then.
+        HedgerowError: the new text of a variant is no longer valid, because somebody has decided on
+            the variant or corrected the anchor meanwhile. Nothing is changed then.
     """
-    # Nobody corrects the anchor before this transaction ends.
+    # Prevent corrections of the anchor until this transaction ends.
     session.get_one(Anchor, anchor_id, populate_existing=True, with_for_update={"read": True})
     planned = {
         carried.variant_id: (carried, edit) for carried, edit in _planned(session, anchor_id)
@@ -108,8 +108,8 @@ def carry_over(
     for variant_id, text in chosen.items():
         if variant_id not in planned or planned[variant_id][0].new_text != text:
             raise HedgerowError(
-                "Somebody has decided on one of these variants or corrected the anchor meanwhile; "
-                "nothing was changed, look at them once more."
+                "Somebody has decided on one of these variants or corrected the anchor "
+                "meanwhile. Nothing was changed; check the variants again."
             )
     if not chosen:
         return CarriedOver(None, ())

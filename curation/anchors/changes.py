@@ -1,4 +1,4 @@
-"""What becomes of an anchor: corrected, retired, restored."""
+"""Correct, retire and restore anchors."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -23,12 +23,12 @@ _DECIDED = (Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
 
 class Correction(NamedTuple):
-    """What a correction did.
+    """The result of a correction.
 
     Attributes:
-        revision: the number of the new wording.
-        second_looks: variants that had been decided and are pending again.
-        changes: every variant of the anchor, with its status before and after.
+        revision: the number of the new revision.
+        second_looks: number of decided variants that are pending again.
+        changes: every variant of the anchor with its status before and after.
     """
 
     revision: int
@@ -37,7 +37,7 @@ class Correction(NamedTuple):
 
 
 class SuspiciousWording(HedgerowError):
-    """A wording that speaks against itself as an anchor's: ``findings`` say why."""
+    """A text that is suspicious as an anchor; ``findings`` say why."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__(" ".join(finding.sentence for finding in findings))
@@ -75,20 +75,20 @@ def correct_anchor(
     expected_revision: int,
     insist: bool = False,
 ) -> Correction:
-    """Give the anchor a better wording; what had been decided on its variants is open again.
+    """Correct the anchor's text; its decided variants are pending again.
 
-    No decision is lost, but only later ones count. The variants' distances and flags are measured
-    at once, their cosines with the next diagnostics run. The anchor's uid and split stay. Going
-    back to an earlier wording of the same anchor is a correction, too.
+    Decisions are kept, but only later ones count. The distances and flags of the variants are
+    measured at once, their cosines in the next diagnostics run. The anchor's uid and split do not
+    change. A correction can restore an earlier text of the same anchor.
 
     Args:
-        expected_revision: the number of the wording that the reviewer saw.
-        insist: take a wording that an import would leave out as suspicious.
+        expected_revision: the number of the revision that the reviewer saw.
+        insist: accept a text that an import would leave out as suspicious.
 
     Raises:
-        SuspiciousWording: it is negated, a single word or the like, and nobody insists on it.
-        HedgerowError: nothing would change, the wording is empty, too long, not plain text or
-            another anchor's, or somebody has corrected it meanwhile. Nothing is changed then.
+        SuspiciousWording: the text is negated, a single word or the like, and ``insist`` is false.
+        HedgerowError: the text is unchanged, empty, too long, not plain text or that of another
+            anchor, or somebody has corrected the anchor meanwhile. Nothing is changed then.
     """
     anchor = _lock(session, anchor_id)
     clean = checked_wording(text)
@@ -96,7 +96,7 @@ def correct_anchor(
         raise HedgerowError(_corrected_meanwhile(session, anchor))
     current = session.get_one(AnchorRevision, (anchor_id, anchor.revision))
     if clean == current.text:
-        raise HedgerowError("The wording is unchanged; change it, or leave the anchor as it is.")
+        raise HedgerowError("Expected a corrected text, found the current one.")
     text_uid = anchor_uid(clean)
     _refuse_anothers(session, anchor_id, text_uid)
     found = suspicions(clean, words_of(clean), english=is_english(anchor.language))
@@ -119,7 +119,7 @@ def correct_anchor(
 
 
 def _lock(session: Session, anchor_id: int) -> Anchor:
-    """The anchor, which nobody else changes before this transaction ends."""
+    """The anchor, locked until this transaction ends."""
     return session.get_one(Anchor, anchor_id, populate_existing=True, with_for_update=True)
 
 
@@ -134,11 +134,11 @@ def _corrected_meanwhile(session: Session, anchor: Anchor) -> str:
         )
     ).scalar()
     by = f" by {author}" if author else ""
-    return f"The anchor was corrected{by} meanwhile; nothing was changed, look at it once more."
+    return f"The anchor was corrected{by} meanwhile. Nothing was changed; check the anchor again."
 
 
 def _refuse_anothers(session: Session, anchor_id: int, text_uid: str) -> None:
-    """Two anchors of one wording would be one anchor twice, perhaps in two splits."""
+    """Refuse a duplicate: two anchors with the same text could be in different splits."""
     others = (
         select(col(Anchor.uid)).where(col(Anchor.uid) == text_uid, col(Anchor.id) != anchor_id),
         select(col(Anchor.uid))
@@ -149,19 +149,19 @@ def _refuse_anothers(session: Session, anchor_id: int, text_uid: str) -> None:
         found = session.execute(query.limit(1)).scalar()
         if found is not None:
             raise HedgerowError(
-                f"The anchor {found} has this wording already; retire one of the two, or word "
-                "this one differently."
+                f"The anchor {found} already has this text. Retire one of them, or use another "
+                "text."
             )
 
 
 def _reopen(session: Session, anchor_id: int) -> list[StatusChange]:
-    """Let only decisions from now on count, and measure against the current wording."""
+    """Reset the variants to pending and measure them against the current text."""
     of_anchor = col(Variant.anchor_id) == anchor_id
-    # In the order of their ids, as everybody locks them.
+    # All code locks rows in the order of their ids.
     locked = select(col(Variant.id)).where(of_anchor).order_by(col(Variant.id))
     ids = session.execute(locked.with_for_update(key_share=True)).scalars().all()
     session.flush()
-    # The refresh brings the version to the same number.
+    # The refresh sets the version to the same number.
     session.connection().execute(
         update(Variant).where(of_anchor).values(since_version=Variant.version + 1)
     )
@@ -175,28 +175,28 @@ def _reopen(session: Session, anchor_id: int) -> list[StatusChange]:
 
 
 def retire_anchor(session: Session, anchor_id: int) -> bool:
-    """Take the anchor and its variants out of use, queues and releases; whether it was in use.
+    """Retire the anchor and its variants from queues and releases; return whether it was in use.
 
-    Decisions stay, and earlier releases are as they were.
+    Decisions are kept, and existing releases do not change.
     """
     return bool(retire_anchors(session, [anchor_id]))
 
 
 def restore_anchor(session: Session, anchor_id: int) -> bool:
-    """Take a retired anchor into use again, as it was; whether it was retired.
+    """Restore a retired anchor; return whether it was retired.
 
-    Variants of a type that is itself retired come back with that.
+    Variants of a retired type come back when the type is restored.
     """
     return bool(restore_anchors(session, [anchor_id]))
 
 
 def retire_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
-    """As ``retire_anchor`` for several, all or none; the ids of those that were in use."""
+    """Retire several anchors, all or none; return the ids of those that were in use."""
     return _set_retired(session, anchor_ids, retired=True)
 
 
 def restore_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
-    """As ``restore_anchor`` for several, all or none; the ids of those that were retired."""
+    """Restore several anchors, all or none; return the ids of those that were retired."""
     return _set_retired(session, anchor_ids, retired=False)
 
 
@@ -206,7 +206,7 @@ def _set_retired(session: Session, anchor_ids: Iterable[int], *, retired: bool) 
     for ids in chunks(anchor_ids):
         since = col(Anchor.retired_at)
         to_change = since.is_(None) if retired else since.is_not(None)
-        # In the order of their ids, as everybody locks them.
+        # All code locks rows in the order of their ids.
         query = select(col(Anchor.id)).where(col(Anchor.id).in_(ids), to_change)
         locked = query.order_by(col(Anchor.id)).with_for_update()
         some = session.execute(locked).scalars().all()

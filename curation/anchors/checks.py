@@ -1,7 +1,7 @@
-"""What speaks against taking a text as an anchor, text by text.
+"""Checks that find texts unsuitable as anchors.
 
-Modest on purpose: what is told here is left out of an import unless somebody says otherwise, so a
-check that often errs would cost good anchors.
+The checks are deliberately conservative. An import leaves out what they find unless somebody says
+otherwise, so a check with many false positives would lose good anchors.
 """
 
 import re
@@ -12,11 +12,11 @@ from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.suitability import UnsuitableKind, find_problems
 
 LONG = 512
-"""Characters from which on an anchor is suspicious: encoders read about as many word pieces."""
+"""Maximum characters of an unsuspicious anchor; encoders read about this many word pieces."""
 
 
 class Reason(StrEnum):
-    """Why a row is not simply added."""
+    """Why a row is not new and unsuspicious."""
 
     EMPTY = "empty"
     NOT_TEXT = "not_text"
@@ -39,16 +39,16 @@ class Reason(StrEnum):
 
 LABELS = {
     Reason.EMPTY: "empty",
-    Reason.NOT_TEXT: "holds control characters",
+    Reason.NOT_TEXT: "contains control characters",
     Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",
-    Reason.KNOWN: "is an anchor already",
+    Reason.KNOWN: "already an anchor",
     Reason.EARLIER_WORDING: "earlier wording of an anchor",
-    Reason.RETIRED: "is a retired anchor",
+    Reason.RETIRED: "a retired anchor",
     Reason.REPEATED: "repeats another row",
     Reason.NEARLY_KNOWN: "differs only in case or punctuation",
     Reason.NEGATED: "already negated, or nearly",
     Reason.HEDGED: "already hedged",
-    Reason.DISPUTED: "takes its own claim back",
+    Reason.DISPUTED: "disputes its own claim",
     Reason.QUESTION: "a question",
     Reason.COMMAND: "a command",
     Reason.OTHER_LANGUAGE: "not English",
@@ -56,11 +56,11 @@ LABELS = {
     Reason.NO_SENTENCE: "not a sentence",
     Reason.SEVERAL_SENTENCES: "several sentences",
 }
-"""What each reason is called in a count."""
+"""The label of each reason in counts."""
 
 
 class Finding(NamedTuple):
-    """One reason against a row, and one sentence that says it of this row."""
+    """One reason against a row, with a sentence about this row."""
 
     reason: Reason
     sentence: str
@@ -75,7 +75,7 @@ _PROBLEMS = {
     UnsuitableKind.OTHER_LANGUAGE: Reason.OTHER_LANGUAGE,
 }
 _LETTER = re.compile(r"[^\W\d_]")
-# The word before a full stop, and what comes after it, quotation marks and brackets aside.
+# The word before a full stop and the text after it, without quotation marks and brackets.
 _STOP = re.compile(r"([^\s.!?]*)([.!?])[\"'”’)\]]*\s+[\"'“‘(\[]*(\w)")
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st mt ft vs etc jr sr inc ltd corp gen sen rep gov lt col sgt capt rev"
@@ -85,11 +85,11 @@ _ABBREVIATIONS = frozenset(
 
 
 def suspicions(text: str, words: list[str], *, english: bool) -> tuple[Finding, ...]:
-    """What speaks against a canonical text; empty for nearly all good anchors.
+    """The problems of a canonical text; empty for nearly all good anchors.
 
     Args:
-        words: what ``curation.content_uids.words_of`` gives for it.
-        english: whether the checks that know English apply.
+        words: the result of ``curation.content_uids.words_of`` for the text.
+        english: whether the checks for English apply.
     """
     found = [Finding(Reason.LONG, _long(text))] if len(text) > LONG else []
     if fragment := no_sentence(text, words, english=english):
@@ -97,27 +97,27 @@ def suspicions(text: str, words: list[str], *, english: bool) -> tuple[Finding, 
     if not english:
         return tuple(found)
     if has_several_sentences(text):
-        found.append(Finding(Reason.SEVERAL_SENTENCES, "There are several sentences in it."))
+        found.append(Finding(Reason.SEVERAL_SENTENCES, "It has several sentences."))
     if problems := find_problems(text, words):
         found += [Finding(_PROBLEMS[kind], sentence) for kind, sentence in problems]
     return tuple(found)
 
 
 def no_sentence(text: str, words: list[str], *, english: bool) -> str:
-    """What shows that a canonical text is no sentence, as a sentence; '' where nothing does."""
+    """Why a canonical text is not a sentence; '' if it may be one."""
     if not _LETTER.search(text):
-        return "There is no letter in it."
+        return "It has no letter."
     return "It is a single word." if english and len(words) == 1 else ""
 
 
 def _long(text: str) -> str:
-    return f"It has {len(text):,} characters; encoders read little more than {LONG}."
+    return f"It has {len(text):,} characters, and encoders read little more than {LONG}."
 
 
 def has_several_sentences(text: str) -> bool:
     """Whether a sentence ends before the end and another begins with a capital letter.
 
-    A full stop after an abbreviation or an initial ends none, nor does one inside a number.
+    A full stop after an abbreviation or an initial or inside a number does not end a sentence.
     """
     if text.find(".", 0, -1) < 0 and text.find("!", 0, -1) < 0 and text.find("?", 0, -1) < 0:
         return False

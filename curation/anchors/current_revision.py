@@ -1,7 +1,7 @@
-"""An anchor's wordings: a correction adds one, and the current one is what everything goes by.
+"""The revisions of an anchor: a correction adds one, and the current one applies everywhere.
 
-Variants keep the revision they were made for, as a record of where they come from. They are shown,
-measured and released beside the current wording, which is the only one that still holds.
+Variants keep the revision they were made for as part of their provenance. They are shown, measured
+and released with the current revision.
 """
 
 import unicodedata
@@ -14,18 +14,18 @@ from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
 
 MAX_ANCHOR = 2000
-"""Longest wording of an anchor, in characters."""
+"""Maximum length of an anchor in characters."""
 
 _DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
-"""Unicode's bidirectional classes of the characters that turn the reading direction."""
+"""Unicode bidirectional classes of characters that change the reading direction."""
 
 
 def checked_wording(text: str) -> str:
-    """The wording of an anchor that a person writes, in its canonical form.
+    """The canonical form of an anchor text written by a person.
 
     Raises:
-        HedgerowError: it is empty, too long or not plain text, or has characters that turn the
-            reading direction, so that it would read differently from what is stored.
+        HedgerowError: the text is empty, too long or not plain text, or has characters that change
+            the reading direction, so that it would look different from the stored text.
     """
     for character in text:
         if unicodedata.bidirectional(character) in _DIRECTIONS:
@@ -36,14 +36,14 @@ def checked_wording(text: str) -> str:
     clean = canonical(text)
     if not clean or len(clean) > MAX_ANCHOR:
         raise HedgerowError(
-            f"Expected a wording of 1 to {MAX_ANCHOR} characters, found {len(clean)}; "
+            f"Expected a text of 1 to {MAX_ANCHOR} characters, found {len(clean)}; "
             f"{'shorten it' if clean else 'write one, or retire the anchor'}."
         )
     return clean
 
 
 def current_wording() -> ColumnElement[bool]:
-    """SQL: the revision is its anchor's current one. For a join where ``Anchor`` is there."""
+    """SQL: the revision is the current one of its anchor. For a join with ``Anchor``."""
     return (col(AnchorRevision.anchor_id) == col(Anchor.id)) & (
         col(AnchorRevision.revision) == col(Anchor.revision)
     )

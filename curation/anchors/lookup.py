@@ -1,4 +1,4 @@
-"""Finding anchors, and what is known about one."""
+"""Find anchors, and look up the details of one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,18 +15,18 @@ from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
 TOLD = 8
-"""Sources that a message names."""
+"""Maximum sources listed in a message."""
 
 
 @dataclass(frozen=True)
 class AnchorFilter:
-    """Which anchors to list; every condition set must hold.
+    """Which anchors to list; all conditions must be met.
 
     Attributes:
-        text: part of the current wording in any case, or a uid (see ``curation.project.search``).
+        text: part of the current text in any case, or a uid (see ``curation.project.search``).
         source: the name of a source; '' for all. ``genre`` likewise.
         retired: only retired ones, or only those in use.
-        without_variants: only those that nothing was written for yet.
+        without_variants: only anchors without variants.
     """
 
     text: str = ""
@@ -37,7 +37,7 @@ class AnchorFilter:
     without_variants: bool = False
 
     def conditions(self, session: Session) -> list[ColumnElement[bool]]:
-        """In SQL, over ``Anchor`` and its current ``AnchorRevision``."""
+        """SQL over ``Anchor`` and its current ``AnchorRevision``."""
         since = col(Anchor.retired_at)
         found: list[ColumnElement[bool]] = [since.is_not(None) if self.retired else since.is_(None)]
         if self.text:
@@ -56,7 +56,7 @@ class AnchorFilter:
 
 
 class FoundAnchor(NamedTuple):
-    """An anchor as a list shows it; ``variants`` leaves out wordings that an edit replaced."""
+    """An anchor in a list; ``variants`` excludes superseded variants."""
 
     id: int
     uid: str
@@ -72,25 +72,25 @@ class FoundAnchor(NamedTuple):
 
 
 _Listed = tuple[int, str, str, int, str, str, str, str, Split, datetime | None]
-"""What is selected of an anchor: a ``FoundAnchor`` but for its variants."""
+"""The selected columns of an anchor: a ``FoundAnchor`` without its variants."""
 
 
 class AnchorPage(NamedTuple):
-    """Some of the anchors found, and how many there are in all."""
+    """Some of the anchors found, and their total number."""
 
     anchors: list[FoundAnchor]
     total: int
 
 
 class NumberedPage(NamedTuple):
-    """A page of a list of anchors; its number counts from 1."""
+    """A page of a list of anchors; page numbers start at 1."""
 
     number: int
     found: AnchorPage
 
 
 class Wording(NamedTuple):
-    """One wording of an anchor; ``author`` is None for the one it came with."""
+    """One revision of an anchor; ``author`` is None for the imported text."""
 
     revision: int
     text: str
@@ -101,7 +101,7 @@ class Wording(NamedTuple):
 def find_anchors(
     session: Session, wanted: AnchorFilter, *, limit: int = 50, offset: int = 0
 ) -> AnchorPage:
-    """The anchors that fit, in the order in which they were added."""
+    """The matching anchors, in the order in which they were added."""
     conditions = wanted.conditions(session)
     counted = select(func.count()).select_from(Anchor)
     if wanted.text:
@@ -114,10 +114,10 @@ def find_anchors(
 def page_of_anchors(
     session: Session, wanted: AnchorFilter, *, number: int, size: int
 ) -> NumberedPage:
-    """The page with this number, or the last one where there are fewer.
+    """The page with this number, or the last page if there are fewer.
 
     Args:
-        size: anchors on a page.
+        size: anchors per page.
     """
     found = find_anchors(session, wanted, limit=size, offset=(number - 1) * size)
     if found.total and not found.anchors:
@@ -127,7 +127,7 @@ def page_of_anchors(
 
 
 def one_anchor(session: Session, uid: str) -> FoundAnchor | None:
-    """The anchor with this uid, if there is one, retired or not."""
+    """The anchor with this uid, if it exists, retired or not."""
     found = _found(session, _listed().where(col(Anchor.uid) == uid))
     return found[0] if found else None
 
@@ -167,7 +167,7 @@ def _variants(session: Session, anchor_ids: list[int]) -> dict[int, int]:
 
 
 def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
-    """All wordings of an anchor, the first one first."""
+    """All revisions of an anchor, the first one first."""
     query = (
         select(
             col(AnchorRevision.revision),
@@ -183,18 +183,18 @@ def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
 
 
 def known_sources(session: Session) -> list[str]:
-    """The names of all sources, in the order of the alphabet."""
+    """The names of all sources in alphabetical order."""
     return list(source_ids(session))
 
 
 def source_ids(session: Session) -> dict[str, int]:
-    """The number of each source of anchors by its name, in alphabetical order."""
+    """Source name → id, in alphabetical order."""
     query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
     return dict(session.execute(query).all())
 
 
 def source_named(session: Session, name: str) -> int:
-    """The number of the source of anchors with this name, in any case where no other has it.
+    """The id of the source with this name; case is ignored if no other source matches.
 
     Raises:
         HedgerowError: there is none.
@@ -206,31 +206,31 @@ def source_named(session: Session, name: str) -> int:
     if found is None:
         told = ", ".join(list(known)[:TOLD]) + (", …" if len(known) > TOLD else "")
         raise HedgerowError(
-            f"Expected a source of anchors ({told or 'there is none yet'}), found {name[:80]!r}."
+            f"Expected a source of anchors ({told or 'there are none yet'}), found {name[:80]!r}."
         )
     return found
 
 
 def known_genres(session: Session) -> list[str]:
-    """The genres that anchors have, in the order of the alphabet."""
+    """The genres of anchors in alphabetical order."""
     query = select(col(Anchor.genre)).where(col(Anchor.genre) != "").distinct()
     return sorted(session.execute(query).scalars())
 
 
 class FilterChoices(NamedTuple):
-    """What anchors can be filtered by, in the order of the alphabet."""
+    """Values for filtering anchors, in alphabetical order."""
 
     sources: list[str]
     genres: list[str]
 
 
 def filter_choices(session: Session) -> FilterChoices:
-    """The sources and genres that anchors have."""
+    """The sources and genres of anchors."""
     return FilterChoices(known_sources(session), known_genres(session))
 
 
 def count_in_use(session: Session, source_id: int | None = None) -> int:
-    """How many anchors, of one source or of all, are not retired."""
+    """Number of anchors in use, of one source or of all."""
     query = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
     if source_id is not None:
         query = query.where(col(Anchor.source_id) == source_id)

@@ -1,4 +1,4 @@
-"""The sources of anchors: a project's own ones, and the corpora that ship with Hedgerow."""
+"""Sources of anchors: the project's own and the bundled corpora."""
 
 from collections.abc import Collection
 from typing import Any
@@ -13,7 +13,7 @@ from db.models import Anchor, Source, Variant
 
 
 def is_bundled(name: Any) -> ColumnElement[int]:
-    """SQL: 1 for the source of a corpus, 0 for one's own.
+    """SQL: 1 for the source of a bundled corpus, 0 for other sources.
 
     Args:
         name: the column with the source's name.
@@ -22,14 +22,14 @@ def is_bundled(name: Any) -> ColumnElement[int]:
 
 
 def of_sources(names: Collection[str]) -> ColumnElement[bool]:
-    """SQL: the variant's anchor is of one of these sources; none means all."""
+    """SQL: the variant's anchor is from one of these sources; an empty list means all."""
     if not names:
         return true()
     return col(Variant.source_id).in_(select(col(Source.id)).where(col(Source.name).in_(names)))
 
 
 def sources_in_use(session: Session) -> dict[int, str]:
-    """The names of the sources with variants in use, by id: one's own first, then by name."""
+    """Id → name of the sources with variants in use: own sources first, then by name."""
     in_use = (
         select(col(Variant.id))
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))

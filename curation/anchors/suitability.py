@@ -1,7 +1,8 @@
-"""Is an anchor a plain affirmative claim? The paper's own failure: 'but this was disputed …'.
+"""Check whether an anchor is a plain affirmative claim.
 
-Rules of thumb on words and clause boundaries. They are meant to point a reviewer at the odd anchor,
-so they err on the side of silence: a negator inside a relative or adverbial clause is no problem.
+These are heuristics on words and clause boundaries that point reviewers to doubtful anchors. They
+prefer false negatives: a negator inside a relative or adverbial clause is not reported. The paper's
+own failed anchor was 'but this was disputed …'.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _DISPUTE_REACH = 5
 
 
 class UnsuitableKind(StrEnum):
-    """What an anchor is, where it is no plain affirmative claim."""
+    """Why an anchor is not a plain affirmative claim."""
 
     NEGATED = "negated"
     HEDGED = "hedged"
@@ -53,19 +54,19 @@ class UnsuitableKind(StrEnum):
 
 
 class AnchorProblem(NamedTuple):
-    """One reason why an anchor is no plain affirmative claim, in one sentence."""
+    """One reason why an anchor is not a plain affirmative claim, with a sentence."""
 
     kind: UnsuitableKind
     sentence: str
 
 
 def _telling_word(phrase: list[str]) -> str:
-    """The word of a phrase that the fewest other texts have."""
+    """The rarest word of a phrase."""
     return next((word for word in phrase if is_content(word)), phrase[0])
 
 
-# What a text with a problem has among its `words_of`: one of the first, a word of a dispute and one
-# of contrast, or all words of a phrase. The 't' is that of "isn't".
+# A text with a problem has among its `words_of` one of the first set, a dispute word with a
+# contrast word, or all words of a phrase. The 't' is from "isn't".
 _ALONE = frozenset(
     {"t", "cannot", "few", "little", *VERBAL_NEGATORS, *APPROXIMATE_NEGATORS}
     | {part for word in ABSOLUTE_NEGATORS for part in words_of(word)[:1]}
@@ -76,7 +77,7 @@ _TELLING = _ALONE | _DISPUTES | {word for word, _ in _PHRASES}
 
 
 def _may_have_problems(words: list[str]) -> bool:
-    """A look at the words, at a tenth of the cost of the analysis; it errs to one side only."""
+    """A quick word test at a tenth of the cost of the analysis, without false negatives."""
     found = _TELLING.intersection(words)
     if not found:
         return False
@@ -88,11 +89,11 @@ def _may_have_problems(words: list[str]) -> bool:
 
 
 def find_problems(anchor: str, words: list[str]) -> tuple[AnchorProblem, ...]:
-    """Return the reasons why an anchor is no plain affirmative claim.
+    """Return the reasons why an anchor is not a plain affirmative claim.
 
     Args:
         anchor: the text.
-        words: what `words_of` gives for it.
+        words: the result of `words_of` for the text.
     """
     if looks_foreign(anchor, words):
         return (
@@ -120,7 +121,7 @@ def _sentences(anchor: str) -> tuple[str, ...]:
 
 
 def anchor_problems(anchor: str) -> list[str]:
-    """Return one short sentence for each reason why an anchor is no plain affirmative claim."""
+    """Return one short sentence for each reason why an anchor is not a plain affirmative claim."""
     return list(_sentences(anchor))
 
 
@@ -159,7 +160,7 @@ def _nearly_negates(words: list[str], i: int) -> bool:
 
 
 def _in_subordinate_clause(words: list[str], position: int) -> bool:
-    """Say whether a subordinator stands between the last clause boundary and this word."""
+    """Return whether there is a subordinator between the last clause boundary and this word."""
     for i in range(position - 1, -1, -1):
         if words[i] in _CLAUSE_ENDS:
             return False
@@ -167,7 +168,7 @@ def _in_subordinate_clause(words: list[str], position: int) -> bool:
             opens = i == 0 or words[i - 1] in _CLAUSE_ENDS
             if opens and words[i] == "that":
                 return False  # "That dog is …": a determiner
-            # "Because it isn't fair." has no other main clause than this one.
+            # "Because it isn't fair." has no other main clause.
             return i > 0 or "," in words[position:]
     return False
 
@@ -190,7 +191,7 @@ def _hedged(analysis: Analysis) -> Iterator[AnchorProblem]:
 
 
 def _disputed(analysis: Analysis) -> Iterator[AnchorProblem]:
-    """'P, but this was disputed by …': a contrast that takes the claim itself back."""
+    """'P, but this was disputed by …': a contrast that disputes the claim."""
     words = analysis.words
     for i, word in enumerate(words):
         if word not in _CONTRASTS:

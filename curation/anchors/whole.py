@@ -1,4 +1,4 @@
-"""An anchor with all that belongs to it, read at one moment."""
+"""An anchor with all its variants and revisions, read in one transaction."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from curation.review.cards import Card, card, family
 
 
 class WholeAnchor(NamedTuple):
-    """An anchor, its variants, and its wordings, the first one first."""
+    """An anchor, its variants and its revisions, the first revision first."""
 
     anchor: FoundAnchor
     variants: list[Card]
@@ -18,7 +18,7 @@ class WholeAnchor(NamedTuple):
 
 
 def whole_anchor(session: Session, uid: str) -> WholeAnchor | None:
-    """The anchor with this uid, retired or not; None where there is none."""
+    """The anchor with this uid, retired or not; None if it does not exist."""
     anchor = one_anchor(session, uid)
     if anchor is None:
         return None
@@ -26,12 +26,12 @@ def whole_anchor(session: Session, uid: str) -> WholeAnchor | None:
 
 
 class MeasuredCard(NamedTuple):
-    """A variant's card, and the Levenshtein threshold in force, in characters."""
+    """A variant's card, and the current Levenshtein threshold in characters."""
 
     card: Card
     threshold: int
 
 
 def measured_card(session: Session, variant_id: int) -> MeasuredCard:
-    """A variant with what its measures are judged by."""
+    """A variant with the threshold for its measurements."""
     return MeasuredCard(card(session, variant_id), int(get_setting(session, THRESHOLD)))

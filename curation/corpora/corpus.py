@@ -79,8 +79,8 @@ STARTER = Corpus(
     id="starter",
     source=source_names.STARTER,
     about=(
-        "1,369 sentences of many genres with the paper's six types, the negated antonym and some "
-        "unsupported versions, reviewed by two models."
+        "1,369 sentences in many genres with the paper's six types, negated antonyms and some "
+        "unsupported claims, reviewed by two models."
     ),
     anchors=1_369,
     reviewer="starter-llm",
@@ -94,8 +94,8 @@ PASSAGES = Corpus(
     id="passages",
     source=source_names.PASSAGES,
     about=(
-        "819 statements with a passage that makes each of them true, the same passage "
-        "weakened and negated in one clause, and searches that only one of them answers."
+        "819 statements, each with a passage that makes it true, the same passage with one "
+        "clause weakened or negated, and search requests that only one of the passages answers."
     ),
     anchors=819,
     reviewer="passages-llm",
@@ -107,8 +107,8 @@ EXCLUSIONS = Corpus(
     id="exclusions",
     source=source_names.EXCLUSIONS,
     about=(
-        "212 searches that leave something out (apart from, other than, without), with "
-        "texts that are wanted and texts about what is left out."
+        "212 search requests that exclude something (apart from, other than, without), with "
+        "matching texts and texts about what is excluded."
     ),
     anchors=212,
     reviewer="exclusions-llm",
@@ -126,8 +126,8 @@ CORPORA = {
             id="antonyms",
             source=source_names.ANTONYMS,
             about=(
-                "12,344 sentences with a predicate that has an opposite: negated, with the "
-                "opposite, and with the opposite negated."
+                "12,344 sentences whose predicate has an antonym: negated, with the antonym, and "
+                "with the antonym negated."
             ),
             anchors=12_344,
             reviewer="",
@@ -139,7 +139,7 @@ CORPORA = {
             source=source_names.CLAIMS,
             about=(
                 "6,890 statements with two affirmations, two weaker versions and two "
-                "contradictions in free words."
+                "contradictions, all free-form."
             ),
             anchors=6_890,
             reviewer="claims-llm",

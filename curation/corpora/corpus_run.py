@@ -74,7 +74,7 @@ def work(context: RunContext) -> Result:
     added = _add(context, wanted)
     accepted = 0
     if reviewer_id := context.parameters.get("accept_by"):
-        context.progress(1, 1, "Accepting what is unflagged.")
+        context.progress(1, 1, "Accepting unflagged variants.")
         with writing(context.engine) as session:
             accepted = accept_unflagged(session, wanted.id, reviewer_id=reviewer_id).matches.total
     if added.variants:

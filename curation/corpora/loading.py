@@ -161,8 +161,8 @@ def _source(session: Session, corpus: Corpus) -> int:
         row = Source(
             name=corpus.source,
             licence=corpus.licence,
-            note="Written by large language models for this project; the README of the corpus says "
-            "who reviewed it.",
+            note="Written by large language models for this project; the README of the corpus "
+            "says who reviewed it.",
         )
         session.add(row)
         session.flush()

@@ -192,7 +192,8 @@ def work(context: RunContext) -> Result:
     vocabulary = frequent(texts)
     if not vocabulary:
         raise HedgerowError(
-            f"Expected words that at least {FEWEST} variants have, found none; add more variants."
+            f"Expected words that occur in at least {FEWEST} variants, found none; add more "
+            "variants."
         )
     matrix = presence(texts, vocabulary)
     classes = {
@@ -203,7 +204,9 @@ def work(context: RunContext) -> Result:
     for place, (what, truth) in enumerate(classes.items()):
 
         def report(fold: int, done: int = 2 + place * FOLDS, what: str = what) -> None:
-            context.update(done + fold, _STEPS, f"Guessing the {what}: fold {fold + 1} of {FOLDS}.")
+            context.update(
+                done + fold, _STEPS, f"Predicting the {what}: fold {fold + 1} of {FOLDS}."
+            )
 
         guesses[what] = _stored(
             guess(records, truth, matrix=matrix, vocabulary=vocabulary, report=report)

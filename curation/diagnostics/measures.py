@@ -51,13 +51,14 @@ class Flag(enum.IntFlag):
     @property
     def explanation(self) -> str:
         """One sentence for a tooltip (one each for the members of a combination)."""
-        return " ".join(_TEXTS[flag][1] for flag in self) or "Nothing conspicuous was measured."
+        return " ".join(_TEXTS[flag][1] for flag in self) or "No problems were found."
 
 
 _TEXTS: dict[Flag, tuple[str, str]] = {
     Flag.OVER_THRESHOLD: (
         "too far from anchor",
-        "More characters differ from the anchor than the Levenshtein threshold allows.",
+        "The variant differs from the anchor by more characters than the Levenshtein threshold "
+        "allows.",
     ),
     Flag.UNCHANGED: (
         "unchanged",
@@ -69,7 +70,7 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
     ),
     Flag.WRONG_SURFACE: (
         "wrong surface",
-        "The form is not what the variant's type asks for.",
+        "The variant does not have the form that its type requires.",
     ),
     Flag.CONTENT_DROPPED: (
         "content dropped",
@@ -77,15 +78,15 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
     ),
     Flag.ANCHOR_NOT_AFFIRMATIVE: (
         "anchor not affirmative",
-        "The anchor looks negated, hedged or disputed, like a question or command, or not English.",
+        "The anchor appears to be negated, hedged, disputed, a question, a command or not English.",
     ),
     Flag.FLAT_HEDGE: (
-        "flat beside a concession",
-        "A concession, and before or after it the anchor as firm as it was.",
+        "unhedged claim after concession",
+        "The variant has a concession, but states the claim as firmly as the anchor.",
     ),
     Flag.REPORTS_OTHERS: (
         "reports others",
-        "It says what others hold; a hedge shows that the writer is less sure.",
+        "The variant reports what others say. A hedge must show that the writer is less sure.",
     ),
 }
 

@@ -205,7 +205,7 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
     Args:
         follow: the encoder is the project's active one, so stop when another becomes that.
     """
-    context.update(0, 0, f"Looking for the encoder {name}.")
+    context.update(0, 0, f"Locating the encoder {name}.")
     with reading(context.engine) as session:
         source = encoder_source(session, context.settings, name)
     hash_ = fingerprint(source)

@@ -93,7 +93,7 @@ def reorder(context: RunContext) -> int:
         total = count_to_reorder(session)
     done = 0
     while total:
-        context.update(min(done, total), total, "Putting the queues in order.")
+        context.update(min(done, total), total, "Updating the queues.")
         handled = reorder_block(context.engine)
         if handled is None:
             break

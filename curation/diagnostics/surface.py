@@ -95,26 +95,29 @@ def quoted(words: list[str]) -> str:
 
 def _content_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[str]:
     if check.require_replaced_content and not comparison.content_replaced:
-        yield "No content word of the anchor gives way to another."
+        yield "No content word of the anchor is replaced."
     if check.forbid_replaced_content and comparison.content_exchanged:
         words = comparison.reversed_by or comparison.added or comparison.lost
-        yield f"A content word changes, beyond the negation: {quoted(words)}."
+        yield f"A content word changes in addition to the negation: {quoted(words)}."
     elif check.forbid_reversed_content and comparison.content_reversed:
         words = comparison.reversed_by or comparison.opposites
-        yield f"A second reversal, beyond the negation{': ' * bool(words)}{quoted(words)}."
+        yield (
+            "There is a second reversal in addition to the "
+            f"negation{': ' * bool(words)}{quoted(words)}."
+        )
 
 
 def _cue_problems(check: SurfaceCheck, comparison: PairAnalysis, cue: str | None) -> Iterator[str]:
     if not check.require_cue:
         return
     if not cue:
-        yield "No cue is recorded that the hedge could be checked against."
+        yield "The variant has no recorded cue to check."
         return
     in_text = len(find_cue(comparison.text, cue))
     if not in_text:
         yield f"The cue '{cue}' is not in the text."
     elif in_text <= len(find_cue(comparison.anchor, cue)):
-        yield f"The text has the cue '{cue}' only where the anchor already has it."
+        yield f"The cue '{cue}' is already in the anchor."
 
 
 def _word_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[str]:
@@ -126,7 +129,7 @@ def _word_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[st
         return len(in_text) > len(in_anchor)
 
     if check.require_words and not any(is_new(word) for word in check.require_words):
-        yield f"None of the required words is new: {quoted(list(check.require_words))}."
+        yield f"None of the required words has been added: {quoted(list(check.require_words))}."
     if found := [word for word in check.forbid_words if is_new(word)]:
         yield f"Unwanted word: {quoted(found)}."
     for rule in check.forbid_words_unless:
@@ -138,7 +141,7 @@ def _word_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[st
         if found and not any(find_phrase(comparison.anchor, word) for word in rule.anchor_has):
             named = [word.rstrip(" .,") for word in found]
             beside = quoted(list(rule.anchor_has))
-            yield f"The anchor has no word like {beside}, which {quoted(named)} needs."
+            yield f"The anchor has no word like {beside}, which {quoted(named)} requires."
 
 
 def marks(*, anchor: str, text: str, cue: str | None) -> list[TextMark]:

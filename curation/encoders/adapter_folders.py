@@ -59,7 +59,7 @@ def base_of(folder: Path) -> str:
     if isinstance(found, Path) and is_adapter(found):
         raise HedgerowError(
             f"The adapter in {str(folder)!r} names another adapter as its base, {base!r}; an "
-            "adapter changes a whole encoder."
+            "adapter needs a full encoder as its base."
         )
     return base
 
@@ -108,7 +108,7 @@ def merge_into_transformer(transformer: Any, folder: Path) -> None:
         if weight is None or weight.shape != (up.shape[0], down.shape[1]):
             raise HedgerowError(
                 f"The adapter in {str(folder)!r} does not fit its base model: the layer {name!r} "
-                "is missing there or has another size."
+                "is missing from the base or has another size."
             )
         with torch.no_grad():
             change = scale * (up.float() @ down.float())

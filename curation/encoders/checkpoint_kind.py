@@ -29,13 +29,13 @@ _HEADS_OF_ENCODERS = (
 
 _WHAT_THEY_DO = {
     "ForSequenceClassification": "a cross-encoder or classifier",
-    "ForTokenClassification": "a classifier of tokens",
-    "ForQuestionAnswering": "a model that answers questions",
+    "ForTokenClassification": "a token classifier",
+    "ForQuestionAnswering": "a question-answering model",
     "ForMultipleChoice": "a classifier",
-    "ForCausalLM": "a causal language model, which writes text",
-    "T5WithLMHeadModel": "a sequence-to-sequence model, which writes text",
-    "LMHeadModel": "a causal language model, which writes text",
-    "ForConditionalGeneration": "a sequence-to-sequence model, which writes text",
+    "ForCausalLM": "a causal language model, which generates text",
+    "T5WithLMHeadModel": "a sequence-to-sequence model, which generates text",
+    "LMHeadModel": "a causal language model, which generates text",
+    "ForConditionalGeneration": "a sequence-to-sequence model, which generates text",
     "HF_ColBERT": "a late-interaction model",
 }
 
@@ -79,7 +79,7 @@ def what_else(config: Any) -> str:
     """
     for name in architectures(config):
         if name.startswith("DPR"):
-            return f"{name}: one of the two encoders of a DPR model, which benchmarks take together"
+            return f"{name}: one of the two encoders of a DPR model, which benchmarks use together"
         if name.endswith(_HEADS_OF_ENCODERS):
             continue
         for ending, what in _WHAT_THEY_DO.items():

@@ -130,8 +130,8 @@ def _encode(
         )
         if not np.isfinite(embeddings[batch]).all():
             raise HedgerowError(
-                "The encoder gives embeddings that are not finite numbers; its weights are damaged "
-                "or its training diverged: choose another encoder."
+                "Expected finite embeddings, found infinite or undefined numbers: the encoder's "
+                "weights are damaged or its training diverged; choose another encoder."
             )
 
     def done(batch: np.ndarray) -> None:

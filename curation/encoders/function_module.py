@@ -51,7 +51,7 @@ class _FunctionModule(InputModule):
             raise self._wrong("numbers", first_line(error)) from error
         wanted = (len(texts), dimension or (rows.shape[-1] if rows.ndim else 0))
         if rows.shape != wanted or not rows.size:
-            raise self._wrong(f"embeddings of the shape {wanted}", f"{rows.shape}")
+            raise self._wrong(f"embeddings of shape {wanted}", f"{rows.shape}")
         return rows
 
     def _wrong(self, expected: str, found: str) -> HedgerowError:

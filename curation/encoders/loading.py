@@ -90,7 +90,7 @@ def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer
         model = load_model(name, SENTENCE_TRANSFORMER, device=device)
     if not model.supports("text"):
         raise HedgerowError(
-            f"Expected a text encoder in {name!r}, found a model that takes no text; choose "
+            f"Expected a text encoder in {name!r}, found a model that does not read text; choose "
             "another one."
         )
     return model
@@ -241,8 +241,8 @@ def check_only_safetensors(folder: Path) -> None:
         pickles = [path for pattern in PICKLE_PATTERNS for path in part.glob(pattern)]
         if pickles and not any(part.glob("*.safetensors")):
             raise HedgerowError(
-                f"The model holds weights as a pickle ({str(pickles[0])!r}), which could run "
-                "code; only safetensors are loaded: convert it or choose another model."
+                f"Expected weights as safetensors, found a pickle ({str(pickles[0])!r}), which "
+                "could run code; convert the model or choose another one."
             )
 
 

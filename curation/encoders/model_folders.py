@@ -45,13 +45,14 @@ def resolve_encoder(name: str) -> Path | str:
         return _TRAINED_FOLDER
     if not name.strip():
         raise HedgerowError(
-            f"Expected the name of an encoder, found an empty one; {DEFAULT_ENCODER!r} is built in."
+            f"Expected the name of an encoder, found an empty name; {DEFAULT_ENCODER!r} is built "
+            "in."
         )
     folder = Path(os.path.expanduser(name))
     if os.path.isdir(folder):  # unlike Path.is_dir, False for a name no file system takes
         return folder
     if os.path.isfile(folder):
-        raise HedgerowError(f"Expected a model folder, found the file {name!r}; name its folder.")
+        raise HedgerowError(f"Expected a model folder, found the file {name!r}; use its folder.")
     if is_plugged_in(name):
         return name
     if folder.is_absolute() or name.startswith((".", "~")) or len(folder.parts) > 2:
@@ -110,8 +111,8 @@ def require_files(name: str) -> None:
     """
     if is_plugged_in(name):
         raise HedgerowError(
-            f"Expected an encoder with files of its own, found {name!r}, which a plug-in loads; it "
-            "can be measured but not trained or changed: choose another."
+            f"Expected an encoder with files, found {name!r}, which a plug-in loads. It can be "
+            "measured but not trained or changed; choose another one."
         )
 
 
@@ -139,7 +140,7 @@ def _downloaded(name: str) -> Path:
     return Path(folder)
 
 
-NO_HUB = "is not on this machine and the model hub can't be reached"
+NO_HUB = "is not on this machine, and the model hub cannot be reached"
 """What is said of a model, a file or a task while there is no network."""
 
 
@@ -162,12 +163,12 @@ def hub_answers(name: str, *, what: str = "encoder") -> Iterator[None]:
         problem = "is gated on the model hub: accept its terms there and set HF_TOKEN"
         raise HedgerowError(f"The {what} {name!r} {problem}.") from error
     except (RepositoryNotFoundError, HFValidationError) as error:
-        problem = "is neither a folder here nor a model on the model hub"
+        problem = "is neither a local folder nor a model on the model hub"
         raise HedgerowError(f"The {what} {name!r} {problem}; check the name.") from error
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
         if unreachable(error):
             instead = f", or use {DEFAULT_ENCODER!r}" if what == "encoder" else ""
-            advice = f"connect to the network or name a model folder{instead}"
+            advice = f"connect to the network or use a model folder{instead}"
             raise HedgerowError(f"The {what} {name!r} {NO_HUB}; {advice}.") from error
         problem = f"could not be downloaded ({first_line(error)})"
         raise HedgerowError(f"The {what} {name!r} {problem}; try again.") from error

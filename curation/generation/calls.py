@@ -100,12 +100,12 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
     if not total and not has_anchors(session, request.selection):
         raise NothingToDo(
             "There is nothing to generate: no anchor matches this selection. Add anchors, or "
-            "choose others."
+            "change the selection."
         )
     if not total:
         raise NothingToDo(
-            "There is nothing to generate: every anchor of this selection has variants of these "
-            "types. Add anchors, or choose others."
+            "There is nothing to generate: every selected anchor already has variants of these "
+            "types. Add anchors, or change the selection."
         )
     return total
 

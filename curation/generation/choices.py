@@ -69,7 +69,7 @@ def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -
             continue
         if price_of(session, name) != Price():  # 0, if somebody has said so, is a price
             raise HedgerowError(
-                f"A cap in money needs a price, and run {run_id} was started without one for "
+                f"A spending cap needs a price, but run {run_id} was started without a price for "
                 f"'{name}'; cap the number of calls instead."
             )
 
@@ -83,8 +83,8 @@ def change_budget(session: Session, run_id: int, budget: Budget) -> None:
     run = get_run(session, run_id)
     if "budget" not in run.parameters or run.state not in STOPPED:
         raise HedgerowError(
-            f"Expected a run that asks a model and has stopped before its end, found run {run_id} "
-            f"({run.state}); pause it first."
+            f"Expected a paused run that calls a model, found run {run_id} ({run.state}); pause "
+            "it first."
         )
     parameters = run.parameters | {"budget": budget.model_dump(mode="json")}
     session.execute(update(Run).where(col(Run.id) == run_id).values(parameters=parameters))

@@ -25,8 +25,8 @@ def check_alone(session: Session, run_id: int) -> None:
     for other in _others_at_work(session, run_id):
         if shared := _shared(session, run_id, other):
             raise HedgerowError(
-                f"Run {other} is at work on {shared:,} of the same calls, which would be made and "
-                "paid twice; wait for its end, or cancel it."
+                f"Run {other} is making {shared:,} of the same calls, so you would pay for them "
+                "twice; wait for it to finish, or cancel it."
             )
 
 

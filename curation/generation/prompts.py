@@ -310,14 +310,14 @@ def checked_template(template: str, role: PromptName = "negation") -> str:
         found = clean.count(place)
         if found != 1:
             raise HedgerowError(
-                f"Expected {place} once in the prompt, found it {found} times; it is where "
-                f"{meaning} goes."
+                f"Expected {place} once in the prompt, found it {found} times; it is replaced by "
+                f"{meaning}."
             )
     known = [*PLACES[role], *FURTHER_PLACES.get(role, ())]
     for unknown in (place for place in _MEANT.findall(clean) if place not in known):
         raise HedgerowError(
-            f"Expected no places but {', '.join(known)} in the prompt, found {unknown}, which "
-            "nothing would fill; take it out."
+            f"Expected only the placeholders {', '.join(known)} in the prompt, found {unknown}; "
+            "remove it."
         )
     return clean
 

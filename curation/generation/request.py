@@ -53,7 +53,7 @@ class AnchorSelection(BaseModel):
     @model_validator(mode="after")
     def _run_is_named(self) -> Self:
         if (self.which is Which.FAILED) != (self.run is not None):
-            raise ValueError("name the earlier run to retry what failed in it, and only then")
+            raise ValueError("name the earlier run when you retry failed calls, and only then")
         return self
 
 
@@ -103,7 +103,7 @@ def _without_secrets(value: str) -> str:
     if port == 0:
         raise ValueError("expected a port from 1 to 65535 after the host")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("leave user name, password and query out; a key is given as the key")
+        raise ValueError("leave out user name, password and query; enter a key as the API key")
     return value
 
 
@@ -167,5 +167,5 @@ class GenerationRequest(ModelRequest):
     @model_validator(mode="after")
     def _roles_are_distinct(self) -> Self:
         if not self.roles or len(set(self.roles)) != len(self.roles):
-            raise ValueError("name each call once, and at least one")
+            raise ValueError("name at least one call, and each only once")
         return self

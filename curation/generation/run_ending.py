@@ -29,10 +29,10 @@ def require_success(engine: Engine, run_id: int) -> dict[CallState, int]:
             reopened = reopen(session, run_id)
         if reopened:
             raise RunPaused(
-                f"Paused: none of {failed:,} calls got an answer, mostly because of the problem "
+                f"Paused: none of {failed:,} calls got an answer. The most frequent problem is "
                 f"'{most.value}'. Nothing is lost; resume when the server answers."
             )
     raise HedgerowError(
-        f"All {failed:,} calls failed, mostly because of the problem '{most.value}'. Read the "
+        f"All {failed:,} calls failed. The most frequent problem is '{most.value}'. Read the "
         "model's answers, then change the prompt or the model."
     )

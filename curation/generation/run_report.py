@@ -246,7 +246,7 @@ def written_by(session: Session, variant: Variant) -> str:
     if variant.prompt_version_id is None:
         return ""
     prompt = session.get_one(PromptVersion, variant.prompt_version_id)
-    return f"Run {variant.run_id}, version {prompt.version} of the prompt for {prompt.name}."
+    return f"Run {variant.run_id}, version {prompt.version} of the prompt {prompt.name}."
 
 
 def last_asked(session: Session, kind: str) -> tuple[str, str]:

@@ -149,8 +149,8 @@ def recover(context: RunContext, store: Store) -> list[Attempt]:
             found = [_ATTEMPT.validate_json(line) for line in path.read_bytes().splitlines()]
         except (OSError, ValidationError) as error:
             raise HedgerowError(
-                f"The answers in {path}, which could not be stored earlier, can't be read; move "
-                "the file away to go on without them."
+                f"The answers in {path}, which could not be stored earlier, cannot be read; move "
+                "the file away to continue without them."
             ) from error
         stored += store(found)
         path.unlink()
@@ -171,9 +171,9 @@ def unstored(context: RunContext, attempts: Sequence[Attempt], error: Exception)
     try:
         path = put_aside(context.folder, _name(context), content)
     except OSError:
-        return HedgerowError(f"{why} {answers} {are} lost: no folder has room for them either.")
+        return HedgerowError(f"{why} {answers} {are} lost, because no folder has room for them.")
     return HedgerowError(
-        f"{why} {answers} {are} kept in {path}; 'hedgerow run {context.run.id}' stores them."
+        f"{why} {answers} {are} saved in {path}; run 'hedgerow run {context.run.id}' to store them."
     )
 
 

@@ -32,7 +32,6 @@ from curation.anchors.current_revision import current_wording
 from curation.anchors.sources import source_in_use
 from curation.content_uids import canonical
 from curation.diagnostics.measuring import measure_variants
-from curation.plurals import counted
 from curation.release.contents import LAST_DECISION, count_accepted, last_decision
 from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
@@ -191,13 +190,13 @@ def _write(session: Session, head: dict[str, Any], selection: Selection) -> int:
 def _nothing(selection: Selection, accepted: int) -> str:
     if not accepted:
         return (
-            "There is nothing to release: no variant is accepted; accept some first, on the "
-            "Review page for example."
+            "There is nothing to release: no variant is accepted. Accept some first, for example "
+            "on the Review page."
         )
     left_out = "in incomplete families" if selection.complete else "too far from their anchors"
     return (
-        f"There is nothing to release: what is accepted ({counted(accepted, 'variant')}) is "
-        f"{left_out}; leave out less, or accept more."
+        f"There is nothing to release: all accepted variants ({accepted:,}) are {left_out}. Leave "
+        "out less, or accept more."
     )
 
 
@@ -387,8 +386,10 @@ def get_release(session: Session, number: int | None = None) -> Release:
         return release
     last = session.execute(select(func.max(Release.number))).scalar()
     if last is None:
-        raise NoSuchRelease("There is no release yet; make one first ('hedgerow release create').")
-    raise NoSuchRelease(f"There is no release {number}; the newest has the number {last}.")
+        raise NoSuchRelease(
+            "There is no release yet; create one first ('hedgerow release create')."
+        )
+    raise NoSuchRelease(f"There is no release {number}; the newest is release {last}.")
 
 
 def list_releases(session: Session) -> list[Release]:

@@ -93,8 +93,8 @@ class Runs:
         """
         if n < SHORTEST:
             raise HedgerowError(
-                f"Expected runs of at least {SHORTEST} words, found {n}; shorter ones are phrases "
-                "that any two texts share."
+                f"Expected runs of at least {SHORTEST} words, found {n}; most texts share shorter "
+                "phrases."
             )
         self.n = n
         runs, wholes, self.texts = [], [], 0

@@ -98,8 +98,8 @@ def told(facts: Mapping[str, Any]) -> str:
     share = "shares" if some == 1 else "share"
     have = "has" if exact == 1 else "have"
     said = f"{some:,} of {items:,}" if some else f"None of {items:,}"
-    whole = f"; {exact:,} {have} a text that is in it as a whole" if exact else ""
-    return f"{said} items of {what} {share} {n} words in a row with the release{whole}."
+    whole = f"; {exact:,} {have} a text that is identical to one in it" if exact else ""
+    return f"{said} items of {what} {share} {n} consecutive words with the release{whole}."
 
 
 def told_by_field(facts: Mapping[str, Any]) -> str:
@@ -113,7 +113,7 @@ def told_by_field(facts: Mapping[str, Any]) -> str:
     """
     parts = [
         f"{part['field']} / {part['side']} {part['overlapping']:,}"
-        + (f" ({part['exact']:,} with a whole text)" if part["exact"] else "")
+        + (f" ({part['exact']:,} identical)" if part["exact"] else "")
         for part in facts.get("fields") or ()
         if part["overlapping"] or part["exact"]
     ]
@@ -180,8 +180,8 @@ def keep(data_folder: Path, found: OverlapWithTest) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise HedgerowError(
-            f"What was found cannot be written to {folder} ({error.strerror or error}); make room "
-            "or check its rights."
+            f"The results cannot be written to {folder} ({error.strerror or error}); free some "
+            "space or check its permissions."
         ) from error
 
 

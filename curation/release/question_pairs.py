@@ -150,7 +150,7 @@ def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> Non
     negatives, positives = _NEEDED[arm]
     raise HedgerowError(
         f"Expected anchors with {negatives} and {positives}, but no anchor of release "
-        f"{release.number} has the two; accept such variants and create a new release."
+        f"{release.number} has both; accept such variants and create a new release."
     )
 
 
@@ -158,8 +158,8 @@ def told_of(counts: QuestionCounts, arm: Arm) -> str:
     """How many question pairs an arm gives, and what of the release gives none, in sentences."""
     answers = f"half of them with the answer {YES}"
     left_out = (
-        f" {counted(counts.left_out, 'anchor')} gave none, since all variants to ask about would "
-        "have the same answer."
+        f" {counted(counts.left_out, 'anchor')} left out, because all questions would have the "
+        "same answer."
         if counts.left_out
         else ""
     )
@@ -170,9 +170,9 @@ _TOLD: Mapping[Arm, str] = MappingProxyType(
     {
         "both": "",
         "paper": " Only variants of the paper's six types are asked about.",
-        "negation": " Only negations are asked about, those of the paper's types, next to original "
-        "entailments, or the other paraphrases of an anchor that has none.",
-        "hedging": " Only hedges are asked about, those of the paper's types, next to original "
+        "negation": " Only negations of the paper's types are asked about, with original "
+        "entailments, or with other paraphrases if the anchor has none.",
+        "hedging": " Only hedges of the paper's types are asked about, with original "
         "contradictions.",
     }
 )

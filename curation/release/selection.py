@@ -73,7 +73,7 @@ class Selection(NamedTuple):
         if self.max_distance is not None:
             told.append(
                 f"Without variants more than {self.max_distance} characters (Levenshtein) from "
-                "their anchor, types in free words excepted."
+                "their anchor, except for free-form types."
             )
         if self.complete:
             told.append("Only families with all four negations and both hedges of the paper.")

@@ -346,4 +346,4 @@ def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:
         if entry.id == type_id:
             return entry
     names = ", ".join(entry.id for entry in types)
-    raise HedgerowError(f"Expected a variant type ({names}), but found '{type_id}'.")
+    raise HedgerowError(f"Expected a variant type ({names}), found '{type_id}'.")

@@ -62,12 +62,12 @@ def _check(entry: VariantType) -> None:
     expected = ORIGINAL_TYPES[entry.id].role
     if entry.role != expected:
         raise HedgerowError(
-            f"Expected the type '{entry.id}' to be a {expected}, found a {entry.role}; leave the "
-            "column out."
+            f"Expected the type '{entry.id}' to be a {expected}, found a {entry.role}; leave out "
+            "the column."
         )
     if entry.retired:
         raise HedgerowError(
-            f"The type '{entry.id}' is retired; restore it, or leave the column out."
+            f"The type '{entry.id}' is retired; restore it, or leave out the column."
         )
 
 

@@ -83,13 +83,13 @@ def change_type(session: Session, type_id: str, wanted: OwnType) -> Changed:
     row, current = _own(session, type_id, "changed")
     if wanted.role != current.role:
         raise HedgerowError(
-            f"'{current.label}' is a {current.role} and has to stay one, since triples were made "
-            "by that; retire it and add another type."
+            f"'{current.label}' must stay a {current.role}, because triples depend on its role; "
+            "retire it and add another type instead."
         )
     others = list(all_types(session).values())
     entry = draft(wanted, others, type_id=type_id)
     if as_written(entry) == as_written(current):
-        raise HedgerowError("Nothing would change; change something, or leave the type as it is.")
+        raise HedgerowError("Expected a change to the type, found none.")
     row.version += 1
     session.add(wording(entry, version=row.version))
     session.flush()
@@ -149,7 +149,7 @@ def _own(session: Session, type_id: str, done: str) -> tuple[TypeRow, VariantTyp
     current = find_type(session, type_id)
     if not current.own:
         raise HedgerowError(
-            f"'{current.label}' is built in and cannot be {done}; add a type of your own."
+            f"'{current.label}' is built in and cannot be {done}; add your own type instead."
         )
     return session.get_one(TypeRow, type_id, populate_existing=True), current
 

@@ -17,9 +17,9 @@ class ConditionalWords(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    words: tuple[str, ...] = Field(description="Words or phrases, found without any gap.")
+    words: tuple[str, ...] = Field(description="Words or phrases, matched without gaps.")
     anchor_has: tuple[str, ...] = Field(
-        description="With one of these in the anchor, in any form, the words may be new."
+        description="The words may be added if the anchor has one of these, in any form."
     )
 
 
@@ -33,44 +33,45 @@ class SurfaceCheck(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     require_new: tuple[TokenClass, ...] = Field(
-        default=(), description="Each of these classes must have a new member."
+        default=(), description="A member of each of these classes must be added."
     )
     forbid_new: tuple[TokenClass, ...] = Field(
-        default=(), description="None of these classes may have a new member."
+        default=(), description="No member of these classes may be added."
     )
-    scope: Scope = Field(
-        default="main_clause", description="Where new members of a class are counted."
-    )
+    scope: Scope = Field(default="main_clause", description="Where added members of a class count.")
     require_replaced_content: bool = Field(
-        default=False, description="A content word of the anchor must have given way."
+        default=False, description="A content word of the anchor must be replaced."
     )
     forbid_replaced_content: bool = Field(
-        default=False, description="Content words of the anchor must not give way to others."
+        default=False, description="Content words of the anchor must not be replaced."
     )
     forbid_reversed_content: bool = Field(
         default=False,
-        description="Content words of the anchor may be reworded, but not turned into opposites.",
+        description="Content words of the anchor may be replaced, but not by antonyms.",
     )
-    require_cue: bool = Field(default=False, description="The asked hedge cue must stand in it.")
+    require_cue: bool = Field(
+        default=False, description="The variant must contain the requested hedge cue."
+    )
     require_words: tuple[str, ...] = Field(
-        default=(), description="At least one of these words or phrases must be new."
+        default=(), description="At least one of these words or phrases must be added."
     )
     forbid_words: tuple[str, ...] = Field(
-        default=(), description="None of these words or phrases may be new."
+        default=(), description="None of these words or phrases may be added."
     )
     forbid_words_unless: tuple[ConditionalWords, ...] = Field(
-        default=(), description="Words that may be new only if the anchor has certain others."
+        default=(),
+        description="Words that may be added only if the anchor has certain other words.",
     )
     negative_prefixes: tuple[str, ...] = Field(
-        default=(), description="In place of the built-in prefixes, e.g. 'un', 'non'."
+        default=(), description="Replaces the built-in prefixes, e.g. 'un', 'non'."
     )
     negative_suffixes: tuple[str, ...] = Field(
-        default=(), description="In place of the built-in suffixes, e.g. 'less', 'free'."
+        default=(), description="Replaces the built-in suffixes, e.g. 'less', 'free'."
     )
     max_lost_content: int | None = Field(
         default=None,
         ge=0,
-        description="Content words of the anchor that may go without a replacement; None: any.",
+        description="Number of content words of the anchor that may be dropped; None: any number.",
     )
 
     @property

@@ -101,8 +101,8 @@ def draft(wanted: OwnType, others: Sequence[VariantType], *, type_id: str = "") 
     tried = try_out(entry, anchor=entry.example_anchor, text=entry.example)
     if tried.problems:
         raise HedgerowError(
-            f"The surface check finds fault with the example: {' '.join(tried.problems)} Change "
-            "the example or the check."
+            f"The example does not pass the surface check: {' '.join(tried.problems)} Change the "
+            "example or the check."
         )
     return entry
 
@@ -111,7 +111,7 @@ def try_out(entry: VariantType, *, anchor: str, text: str) -> Tried:
     """What the surface check of a type says of a sentence made from an anchor."""
     cue = known_cue(text, cue_list(entry)) if entry.needs_cue else None
     if entry.needs_cue and cue is None:
-        return Tried(None, ["It uses none of the cues of this type."])
+        return Tried(None, ["It has none of the cues of this type."])
     return Tried(cue, check_surface(entry.surface_check, anchor=anchor, text=text, cue=cue))
 
 
@@ -141,14 +141,12 @@ def _cleaned(wanted: OwnType) -> OwnType:
     anchor = _text(wanted.example_anchor, "an example anchor", MAX_EXAMPLE)
     example = _text(wanted.example, "an example", MAX_EXAMPLE)
     if example.casefold() == anchor.casefold():
-        raise HedgerowError(
-            "The example is its anchor unchanged; write what a variant of the type says instead."
-        )
+        raise HedgerowError("The example is the same as its anchor; write a variant of the type.")
     check = _clean_check(wanted.surface_check)
     if check.require_cue and wanted.role != "hedge":
         raise HedgerowError(
-            f"Expected a type that asks for a hedge cue to be a hedge, found a {wanted.role}; "
-            "change the role, or ask for no cue."
+            f"Only hedges can have hedge cues, and this type is a {wanted.role}; change the role, "
+            "or remove the cues."
         )
     return OwnType(
         label=label,
@@ -190,7 +188,8 @@ def _clean_check(check: SurfaceCheck) -> SurfaceCheck:
         lists[name] = tuple(dict.fromkeys(entry.strip("-").lower() for entry in lists[name]))
         if wrong := [entry for entry in lists[name] if not entry.isalpha()]:
             raise HedgerowError(
-                f"Expected affixes of letters such as 'un' or 'less', found '{wrong[0]}'; mend it."
+                f"Expected affixes of letters such as 'un' or 'less', found '{wrong[0]}'; correct "
+                "it."
             )
     rules = [
         {name: _entries(entries, "forbid_words_unless") for name, entries in rule}
@@ -214,8 +213,8 @@ def _refuse_known_name(label: str, others: Sequence[VariantType]) -> None:
     name = label.casefold()
     for entry in others:
         if name in (entry.label.casefold(), entry.id, entry.id.replace("_", " ")):
-            what = "a retired type; restore it, or" if entry.retired else "a type already;"
-            raise HedgerowError(f"'{label}' is {what} find another name.")
+            what = "a retired type; restore it, or" if entry.retired else "already a type;"
+            raise HedgerowError(f"'{label}' is {what} choose another name.")
 
 
 def _as_type(clean: OwnType, type_id: str) -> VariantType:
@@ -274,10 +273,11 @@ def _check_prompt_line(entry: VariantType) -> None:
     found = entry.prompt_line.count("{cue}")
     if entry.needs_cue and found != 1:
         raise HedgerowError(
-            f"Expected {{cue}} once in the prompt line, found it {found} times; it is where the "
-            "cue goes."
+            f"Expected {{cue}} once in the prompt line, found it {found} times; it stands for the "
+            "cue."
         )
     if found and not entry.needs_cue:
         raise HedgerowError(
-            "The prompt line has a {cue}, but the type asks for none; leave it out, or ask for one."
+            "The prompt line has {cue}, but the type has no hedge cues; remove it, or turn on "
+            "hedge cues."
         )

@@ -107,13 +107,16 @@ def name_for_now() -> str:
 
 def _check_place(path: Path, settings: Settings) -> None:
     if path.exists():
-        raise HedgerowError(f"There is a file {path} already; name another, nothing is replaced.")
+        raise HedgerowError(
+            f"The file {path} already exists; choose another name, since backups never "
+            "replace files."
+        )
     if not path.parent.is_dir():
-        raise HedgerowError(f"There is no folder {path.parent}; make it, or name another file.")
+        raise HedgerowError(f"There is no folder {path.parent}; create it, or choose another file.")
     if path.is_relative_to(settings.data_folder):
         raise HedgerowError(
-            f"A backup in {settings.data_folder} would become part of the next one; name a file "
-            "in another folder."
+            f"A backup in {settings.data_folder} would become part of the next backup; choose a "
+            "file in another folder."
         )
 
 
@@ -124,7 +127,8 @@ def _explained(path: Path) -> Iterator[None]:
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise HedgerowError(
-            f"The backup {path} cannot be written ({reason}); make room, or name another place."
+            f"The backup {path} cannot be written ({reason}); free some space, or choose another "
+            "place."
         ) from error
 
 

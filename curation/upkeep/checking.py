@@ -51,14 +51,14 @@ class Finding(NamedTuple):
     def sentence(self) -> str:
         """The finding as one line."""
         if not self.number:
-            return f"{self.title}: in order."
+            return f"{self.title}: OK."
         told = f"{self.title}: {self.number:,} found"
         if self.harmless:
-            told = f"{self.title}: {self.number:,} to clear away, which does no harm"
+            told = f"{self.title}: {self.number:,} harmless leftovers"
         told += f", such as {self.example}." if self.example else "."
         if self.repaired:
             return f"{told} Repaired."
-        return f"{told} {self.advice or 'A repair puts this right.'}"
+        return f"{told} {self.advice or 'A repair fixes this.'}"
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def require_empty(engine: Engine) -> None:
     where = shown_address(engine.url)
     path = Path(engine.url.database or "")
     if engine.name == "sqlite" and not path.parent.is_dir():
-        raise HedgerowError(f"There is no folder {path.parent}; make it first.")
+        raise HedgerowError(f"There is no folder {path.parent}; create it first.")
     if engine.name == "sqlite" and not path.exists():
         return
     with reading(engine) as session:
@@ -101,7 +101,9 @@ def require_empty(engine: Engine) -> None:
         ours = [table for table in all_tables() if table.name in there]
         is_filled = any(map(session.connection().scalar, (select(1).select_from(t) for t in ours)))
     if is_filled or (engine.name == "sqlite" and there):
-        raise HedgerowError(f"Expected an empty database, but {where} holds one; name another.")
+        raise HedgerowError(
+            f"Expected an empty database, but {where} has content; choose another one."
+        )
 
 
 def _copy(source: Engine, target: Engine, report: Report) -> Copied:
@@ -172,8 +174,8 @@ def _store(target: Session, table: Table, rows: Sequence[dict[str, Any]]) -> Non
         where = shown_address(target.get_bind().engine.url)
         raise HedgerowError(
             f"{where} refuses a row of the table {table.name} "
-            f"({first_line(error.orig or error)}); nothing was copied. 'hedgerow db check' says "
-            "whether the project contradicts itself."
+            f"({first_line(error.orig or error)}); nothing was copied. Run 'hedgerow db check' to "
+            "check the project."
         ) from error
 
 
@@ -194,7 +196,7 @@ def _require_equal(read: Hashes, written: Hashes) -> None:
     if different:
         raise HedgerowError(
             f"The copy differs from the project in {', '.join(different)}; nothing was copied. "
-            "Report this as a fault of Hedgerow."
+            "Please report this as a bug."
         )
 
 

@@ -33,7 +33,7 @@ def _references(session: Session, settings: Settings) -> Found:
     if not rows:
         return Found()
     table, number, parent, _ = rows[0]
-    return Found(len(rows), f"row {number} of {table}, which names a missing row of {parent}")
+    return Found(len(rows), f"row {number} of {table}, which refers to a missing row of {parent}")
 
 
 def _unsearchable(session: Session, settings: Settings) -> Found:
@@ -61,7 +61,7 @@ CHECKS = (
         id="integrity",
         title="Database file",
         find=_damage,
-        advice="The file is damaged: stop Hedgerow, and put a backup in its place.",
+        advice="The file is damaged: stop Hedgerow, and replace the file with a backup.",
     ),
     Check(
         id="references",

@@ -42,14 +42,14 @@ def _is_a_runs(path: Path) -> bool:
 CHECKS = (
     Check(
         id="missing-files",
-        title="Files that rows name",
+        title="Files that the database refers to",
         find=_missing,
-        advice="Put them back from a backup, or delete the run ('hedgerow runs delete ID').",
+        advice="Restore them from a backup, or delete the run ('hedgerow runs delete ID').",
     ),
     Check(
         id="ownerless-folders",
         title="Folders of runs that are not in the database",
         find=_ownerless,
-        advice="Look into them, and delete what nobody needs.",
+        advice="Check them, and delete what nobody needs.",
     ),
 )

@@ -97,11 +97,11 @@ _find_retired, _repair_retired = _differing(col(Variant.retired), _OUT_OF_USE)
 CHECKS = (
     Check(id="status", title="Status of variants", find=_status, repair=_recount),
     Check(id="sources", title="Sources of variants", find=_find_sources, repair=_repair_sources),
-    Check(id="retired", title="Variants out of use", find=_find_retired, repair=_repair_retired),
+    Check(id="retired", title="Retired variants", find=_find_retired, repair=_repair_retired),
     Check(
         id="releases",
         title="Hashes of releases",
         find=_releases,
-        advice="Its rows were changed after it was frozen; restore a backup from before that.",
+        advice="The release was changed after it was frozen; restore an earlier backup.",
     ),
 )

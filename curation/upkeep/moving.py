@@ -55,13 +55,13 @@ def copy_project(engine: Engine, settings: Settings, url: str, *, report: Report
     target = create_engine(_address(settings, url).url)
     try:
         if same_place(engine, target):
-            raise HedgerowError("That is the project's own database; name another one.")
+            raise HedgerowError("This is the project's own database; choose another one.")
         with reading(engine) as session:
             for run in under_way(session):
                 if run.state == RunState.RUNNING:
                     raise HedgerowError(
-                        f"Run {run.id} is at work, and what it stores would not be copied; wait "
-                        f"for its end, or end it with 'hedgerow runs cancel {run.id}'."
+                        f"Run {run.id} is running, and its results would not be copied; wait for "
+                        f"it to finish, or cancel it with 'hedgerow runs cancel {run.id}'."
                     )
         copied = copy_database(engine, target, report=report)
     finally:

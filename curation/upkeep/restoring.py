@@ -76,7 +76,7 @@ def _require_nothing(settings: Settings, target: Engine) -> None:
     folder = settings.data_folder
     if folder.is_dir() and any(folder.iterdir()):
         raise HedgerowError(
-            f"{folder} holds models, exports or logs already; restore into another working "
+            f"{folder} already contains models, exports or logs; restore into another working "
             "directory (HEDGEROW_HOME)."
         )
 
@@ -89,13 +89,13 @@ def _explained(path: Path) -> Iterator[None]:
         raise HedgerowError(f"There is no file {path}.") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
         raise HedgerowError(
-            f"{path} is damaged, or no backup of Hedgerow's ({error}); use another backup. "
-            "Nothing was changed."
+            f"{path} is damaged or not a Hedgerow backup ({error}); use another backup. Nothing "
+            "was changed."
         ) from error
     except OSError as error:
         raise HedgerowError(
-            f"{path} cannot be unpacked ({error.strerror or error}); make room or check its "
-            "rights. Nothing was changed."
+            f"{path} cannot be unpacked ({error.strerror or error}); free some space or check the "
+            "permissions. Nothing was changed."
         ) from error
 
 
@@ -143,7 +143,7 @@ def _upgraded(file: Path, backup: Path) -> str:
     try:
         found = current_revision(engine)
         if found is None:
-            raise HedgerowError(f"{backup} is a database, but none of Hedgerow's.")
+            raise HedgerowError(f"{backup} is a database, but not from Hedgerow.")
         upgrade(engine)
         for copy in backups(engine):
             copy.unlink()  # the backup itself is one
@@ -159,7 +159,9 @@ def _end_processes(session: Session) -> None:
     session.execute(
         update(Run)
         .where(col(Run.state).in_(UNFINISHED))
-        .values(state=RunState.INTERRUPTED, message="It was under way when the backup was made.")
+        .values(
+            state=RunState.INTERRUPTED, message="The run was unfinished when the backup was made."
+        )
     )
     session.execute(delete(Lease))
 

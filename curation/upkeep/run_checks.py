@@ -36,6 +36,6 @@ def _clear(session: Session, found: Found) -> None:
 
 
 CHECKS = (
-    Check(id="runs", title="Runs whose process is gone", find=_dead, repair=_end),
-    Check(id="leases", title="Lapsed leases of cards", find=_lapsed, repair=_clear, harmless=True),
+    Check(id="runs", title="Runs whose process has ended", find=_dead, repair=_end),
+    Check(id="leases", title="Expired leases of cards", find=_lapsed, repair=_clear, harmless=True),
 )

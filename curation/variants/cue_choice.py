@@ -79,7 +79,7 @@ def choose_cue(
     cue = checked_cue(named)
     if cue is not None and entry.id in HEDGE_CUES and _only_negates(cue):
         raise HedgerowError(
-            f"'{cue}' negates and does not hedge. Enter the word or phrase that hedges."
+            f"'{cue}' is a negator, not a hedge. Enter the word or phrase that hedges."
         )
     if cue is None and current and _is_kept(entry, current, text):
         cue = current
@@ -108,11 +108,11 @@ def _found(entry: VariantType, *, anchor: str, text: str) -> str:
     if found:
         names = ", ".join(f"'{cue}'" for cue in found)
         raise CueWanted(
-            f"The text uses several hedge cues ({names}); name the one that hedges the claim.",
+            f"The text has several hedge cues ({names}); enter the one that hedges the claim.",
             proposed=found[0],
         )
     raise CueWanted(
-        f"The text has no known cue of the type '{entry.label}'. Enter the cue that it uses.",
+        f"The text has no known cue of the type '{entry.label}'. Enter its cue.",
         proposed=_added_words(anchor, text),
     )
 
@@ -145,7 +145,7 @@ def _only_negates(cue: str) -> bool:
 def filed_by_cue(hedge: Hedge) -> str:
     """A sentence on a hedge that is filed under another type than it was asked for."""
     cue = hedge.cue or ""
-    return f"Filed under '{hedge.entry.label}': the cue '{cue}' has {number_of_words(cue)}."
+    return f"Saved as '{hedge.entry.label}', because the cue '{cue}' has {number_of_words(cue)}."
 
 
 def number_of_words(cue: str) -> str:

@@ -67,8 +67,8 @@ def check_edit(
     if known is not None and known.id != original.id and not is_former_edit:
         twin = Concern(
             TWIN,
-            f"The anchor has this text already as '{planned.entry.label}'. Saving accepts that"
-            " variant and puts it in the place of this one.",
+            f"The anchor already has a '{planned.entry.label}' with this text. Saving accepts "
+            "that variant in place of this one.",
             known.id,
         )
         return Draft(planned.entry, planned.cue, (twin, *found), "")
@@ -147,7 +147,7 @@ def _twins(
     return tuple(
         Concern(
             Flag.SAME_AS_SIBLING.name or "",
-            f"It has the same words as the anchor's '{types[sibling.type_id].label}': "
+            f"It has the same words as the anchor's variant '{types[sibling.type_id].label}': "
             f"{sibling.text}",
             sibling.id,
         )

@@ -82,8 +82,8 @@ def plan_edit(
         known = find_text(session, original.anchor_id, hedge.entry.id, new_text)
         if known is original and not is_news:
             raise CueWanted(
-                f"Its cue '{hedge.cue}' has {number_of_words(hedge.cue or '')}, which makes it"
-                f" '{hedge.entry.label}'; name the cue that makes it '{entry.label}'.",
+                f"Its cue '{hedge.cue}' has {number_of_words(hedge.cue or '')}, so its type is "
+                f"'{hedge.entry.label}'; enter a cue that fits '{entry.label}'.",
                 proposed=hedge.cue or "",
             )
     remark = _remark(entry, hedge, original, known)
@@ -97,7 +97,7 @@ def _remark(asked: VariantType, hedge: Hedge, original: Variant, known: Variant 
     elif hedge.cue is not None and hedge.cue != original.cue:
         said.append(f"Its cue is '{hedge.cue}'.")
     if known is not None and known.id != original.id:
-        said.append("The anchor had this text already; that variant takes its place.")
+        said.append("The anchor already has this text; that variant replaces this one.")
     return " ".join(said)
 
 
@@ -225,7 +225,9 @@ def check_differs(session: Session, anchor: Anchor, text: str) -> None:
         HedgerowError: it is that wording; as a negation it would contradict itself.
     """
     if text == wording_of(session, anchor):
-        raise HedgerowError("The text is the anchor's own; write what the type changes in it.")
+        raise HedgerowError(
+            "The text is the same as the anchor; make the change that the type requires."
+        )
 
 
 def find_text(session: Session, anchor_id: int, type_id: str, text: str) -> Variant | None:
@@ -239,7 +241,7 @@ def _check_news(card: ShownCard, original: Variant, planned: Edit, *, asked: str
     """Refuse an edit that asks for what is there, unless another window has just made it so."""
     made_elsewhere = asked is not None and card.version != original.version
     if not planned.entry.needs_cue or (planned.cue == original.cue and not made_elsewhere):
-        raise HedgerowError("The text is unchanged; change it, or accept the variant as it is.")
+        raise HedgerowError("The text is unchanged; change it, or accept the variant.")
 
 
 def _replacement(

@@ -25,8 +25,8 @@ _WHAT_TO_DO = {
     Status.PENDING: "it is pending; accept it on its card",
     Status.ACCEPTED: "it is accepted",
     Status.REJECTED: "it was rejected; open its card to change that",
-    Status.CONFLICT: "reviewers disagree about it; open its card to settle that",
-    Status.SUPERSEDED: "an edit has replaced it; its card says which variant that made",
+    Status.CONFLICT: "reviewers disagree about it; open its card to settle it",
+    Status.SUPERSEDED: "an edit has replaced it; its card links to the new variant",
 }
 
 
@@ -145,12 +145,12 @@ def _done_before(session: Session, action_id: str) -> Variant | None:
 
 def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
     if anchor.retired_at is not None:
-        raise HedgerowError("The anchor is retired; restore it, then write a variant of it.")
+        raise HedgerowError("The anchor is retired; restore it before you write a variant.")
     check_differs(session, anchor, text)
     known = find_text(session, anchor.id, type_id, text)
     if known is not None:
         raise AlreadyThere(
-            f"The anchor has this text already, as the variant {known.uid}: "
+            f"The anchor already has this text as the variant {known.uid}: "
             f"{_WHAT_TO_DO[known.status]}.",
             variant_id=known.id,
         )

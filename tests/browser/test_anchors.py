@@ -41,8 +41,8 @@ def test_a_file_is_looked_at_and_added_once(
     expect(page.get_by_text("Suspicious 1", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 800
     button.dblclick()
-    expect(page.get_by_text("Added 2 anchors of the source '**mine**'.")).to_be_visible()
-    page.get_by_role("button", name="Browse them").click()
+    expect(page.get_by_text("Added 2 anchors from the source '**mine**'.")).to_be_visible()
+    page.get_by_role("button", name="Browse anchors").click()
     expect(page.get_by_role("tab", name="Browse")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("2 anchors.")).to_be_visible()
     assert page.evaluate("window.hacked") is None
@@ -94,12 +94,14 @@ def test_a_tick_stays_with_its_anchor_and_what_is_ticked_is_retired(
     expect(page.get_by_placeholder("Part of a sentence, or a uid")).to_be_focused()
     tick(page, 0)
     page.get_by_text("Write a variant", exact=True).click()
-    page.get_by_label("A variant of your own").fill("The kettle isn't new.")
-    page.get_by_role("button", name="Add it, as accepted").click()
+    page.get_by_label("Your variant").fill("The kettle isn't new.")
+    page.get_by_role("button", name="Add and accept").click()
     expect(page.get_by_text("2 anchors.", exact=True)).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Retire", exact=True).click()
-    expect(page.get_by_text("Retired. It and its variants are out of use")).to_be_visible()
+    expect(
+        page.get_by_text("Retired. The anchor and its variants are no longer in use")
+    ).to_be_visible()
     retired = (
         "SELECT r.text FROM anchor a JOIN anchor_revision r ON r.anchor_id = a.id"
         " WHERE a.retired_at IS NOT NULL ORDER BY a.id"
@@ -108,8 +110,8 @@ def test_a_tick_stays_with_its_anchor_and_what_is_ticked_is_retired(
     settle(page)
     tick(page, 0)
     tick(page, 1)
-    page.get_by_role("button", name="Retire them").click()
-    expect(page.get_by_text("2 anchors retired, with their variants.")).to_be_visible()
+    page.get_by_role("button", name="Retire").click()
+    expect(page.get_by_text("2 anchors and their variants retired.")).to_be_visible()
     assert len(rows(home, retired)) == 3
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("2 anchors restored.")).to_be_visible()

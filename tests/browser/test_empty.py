@@ -14,17 +14,17 @@ from tests.browser.support.walk import PAGES, go, go_on, misfits
 from tests.support.databases import Copies, opened
 
 NEXT = {
-    "overview": ("Load the starter corpus", "Or add anchors of your own"),
-    "anchors": ("Add takes your own; the Overview loads the starter corpus.",),
+    "overview": ("Load the starter corpus", "Add your own anchors"),
+    "anchors": ("Use Add for your own, or load the starter corpus on the Overview.",),
     "review": ("Load the starter corpus on the overview", "To the overview"),
     "adjudicate": ("Load the starter corpus on the overview", "To the overview"),
     "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
-    "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
+    "release": ("No variant is accepted yet. Accept some to freeze a release.", "Review"),
     "team": ("Load the starter corpus on the overview", "To the overview"),
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("Train a model of your own to compare",),
     "benchmarks": ("Tick at least one benchmark, or choose a suite or a task.",),
-    "generate": ("There are no anchors yet", "Add anchors of your own"),
+    "generate": ("There are no anchors yet", "Add your own anchors"),
     "taxonomy": ("Show the type", "Add a type"),
     "settings": ("No model has reviewed yet.",),
 }

@@ -59,12 +59,12 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     expect(key).to_have_count(0)
     settle(page)
     page.get_by_text("Temperature, pace, batches").click()
-    pace = page.get_by_role("spinbutton", name="Calls at once")
+    pace = page.get_by_role("spinbutton", name="Concurrent calls")
     pace.fill("2")
     pace.press("Enter")
     expect(page.get_by_text("not known yet")).to_be_visible()
     page.get_by_role("button", name="Try on three anchors").click()
-    expect(page.get_by_role("heading", name="The trial")).to_be_visible()
+    expect(page.get_by_role("heading", name="Trial")).to_be_visible()
     expect(page.get_by_text("By verbal it is not so that").first).to_be_visible()
     expect(page.get_by_text(f"{ANCHORS - 3} anchors, {2 * ANCHORS - 6} calls")).to_be_visible()
     assert KEY not in page.content()
@@ -81,7 +81,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     assert set(server.asked.values()) == {1} and len(server.asked) == 2 * ANCHORS
 
     page.get_by_text("Results", exact=True).click()
-    page.get_by_role("button", name="Review its variants").click()
+    page.get_by_role("button", name="Review variants").click()
     expect(page.get_by_role("article", name="Variant")).to_be_visible()
     expect(page.locator(".st-key-keyboard")).to_be_attached()  # the keys come after the card
     page.wait_for_timeout(500)

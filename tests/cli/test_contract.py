@@ -97,7 +97,7 @@ def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
             ["runs", "list", "--limit", "0"],
             "Invalid value for '--limit': it should be greater than or equal to 1.",
         ),
-        (["runs", "show", "abc"], "Invalid value for 'ID': it should be a whole number."),
+        (["runs", "show", "abc"], "Invalid value for 'ID': it must be a whole number."),
         (
             ["types", "add", "X"],
             "Missing option '--role'. Choose from: negation, unsupported, hedge, paraphrase",
@@ -136,14 +136,14 @@ def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
     monkeypatch.setattr("cli.project_counts.open_home", broken)
     sentence = complaint("status")
     found = re.fullmatch(
-        r"Hedgerow itself failed \(ExceptionGroup: two things .*\); please report it with the "
+        r"Internal error in Hedgerow \(ExceptionGroup: two things .*\); please report it with the "
         r"traceback in (.*)\.",
         sentence,
     )
     assert found is not None
     assert "in broken" in Path(found[1]).read_text("utf-8")
     Path(found[1]).unlink()
-    assert ended("status")[1]["error"].startswith("Hedgerow itself failed")
+    assert ended("status")[1]["error"].startswith("Internal error in Hedgerow")
 
 
 def made_up(names: tuple[str, ...]) -> list[str]:

@@ -42,7 +42,7 @@ def test_people_get_sentences_and_tables() -> None:
     add_planted()
     shown = said("giveaways")
     assert "Run 1: 40 variants of 20 anchors, accepted or pending" in shown
-    assert "The polarity is guessed right in 100.0%" in shown
+    assert "Accuracy for the polarity: 100.0%" in shown
     assert "admittedly" in shown and "affirmation" in shown
 
 
@@ -53,7 +53,7 @@ def test_a_run_that_waits_is_carried_out_and_summed_up() -> None:
         create_run(session, kind="giveaways", parameters={})
     shown = said("run", "1")
     assert "the polarity is guessed right in 100% (chance: 50%)" in shown
-    assert "For more, run 'hedgerow giveaways'." in shown
+    assert "For details, run 'hedgerow giveaways'." in shown
 
 
 def test_too_little_is_refused_and_a_run_at_work_is_named() -> None:
@@ -63,7 +63,7 @@ def test_too_little_is_refused_and_a_run_at_work_is_named() -> None:
     with writing(engine) as session:
         run = create_run(session, kind="giveaways", parameters={})
         run.sqlmodel_update({"state": RunState.RUNNING, "pid": 7, "host": "elsewhere"})
-    assert "is looking for giveaways at present (process 7 on elsewhere)" in complaint("giveaways")
+    assert "is already searching for giveaways (process 7 on elsewhere)" in complaint("giveaways")
 
 
 def test_one_source_is_looked_at_by_itself() -> None:

@@ -140,7 +140,7 @@ def test_only_who_shows_the_token_is_answered(served: Served) -> None:
 def test_a_wrong_request_gets_one_sentence(served: Served) -> None:
     wrong = {
         "/nothing": (404, "nothing at this address"),
-        "/releases/7/export": (404, "There is no release 7; the newest has the number 1."),
+        "/releases/7/export": (404, "There is no release 7; the newest is release 1."),
         "/releases/1/models": (404, "not 'models'"),
         "/releases/first/export": (422, "found 'first'"),
         "/releases/-1/triples.jsonl": (422, "found '-1'"),
@@ -270,7 +270,7 @@ def test_without_a_database_it_says_that_it_fails(copies: Copies, tmp_path: Path
         assert health.status_code == 503
         assert health.json() == {"status": "failing", "version": "0.1.0", "database": "unreachable"}
         status = app.get("/api/status")
-        assert status.status_code == 503 and "is no longer there" in status.json()["error"]
+        assert status.status_code == 503 and "no longer exists" in status.json()["error"]
 
 
 def test_it_is_off_unless_asked_for(copies: Copies, tmp_path: Path) -> None:

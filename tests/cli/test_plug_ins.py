@@ -53,7 +53,7 @@ def test_all_are_listed_and_a_broken_one_says_what_is_wrong(
     for name in NAMES:
         one = found[name, "hedgerow-example"]
         assert (one["version"], one["problem"]) == ("1.0", "") or name == "tsv"
-    assert "can't be loaded (ModuleNotFoundError" in found["bad", "broken"]["problem"]
+    assert "cannot be loaded (ModuleNotFoundError" in found["bad", "broken"]["problem"]
     assert "is Hedgerow's own" in found["hf", "rival"]["problem"]
     twice = [one["problem"] for (name, _), one in found.items() if name == "tsv"]
     assert sum("Another package has" in problem for problem in twice) == 1
@@ -118,7 +118,7 @@ def test_a_release_is_written_in_a_format_of_theirs(example: Path) -> None:
     lines = (folder / "variants.tsv").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 100 and all(line.count("\t") == 3 for line in lines)
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "Its format is Tab\\-separated" in card or "Its format is Tab-separated" in card
+    assert "The format is Tab\\-separated" in card or "The format is Tab-separated" in card
     assert "configs:" not in card
     assert ask("export", str(folder), "--format", "tsv"), "over an earlier export of ours"
 

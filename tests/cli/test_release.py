@@ -28,7 +28,7 @@ def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path:
     assert Path(answer["zip"]).stat().st_size > 0
     Path(answer["zip"]).write_text("mine")
     before = (place / "hedgerow.json").read_bytes()
-    assert "is not the zip of an export" in complaint("export", str(place), "--zip")
+    assert "is not the zip file of an export" in complaint("export", str(place), "--zip")
     assert (place / "hedgerow.json").read_bytes() == before
 
 

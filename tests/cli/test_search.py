@@ -44,7 +44,7 @@ def test_a_search_can_be_narrowed_and_limited() -> None:
 def test_what_is_printed_says_how_much_there_is() -> None:
     printed = said("search", "door", "--limit", "1")
     assert "The door is open." in printed
-    assert "2 variants contain it. Here are the first 1." in printed
+    assert "2 variants contain it. Showing the first 1." in printed
     assert said("search", "nowhere", "--in", "notes") == "0 notes contain it.\n"
 
 

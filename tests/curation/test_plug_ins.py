@@ -73,9 +73,12 @@ def test_the_class_of_another_package_is_found_by_its_name() -> None:
     ("name", "problem"),
     [
         ("unfinished", "does not define work"),
-        ("another", "is no subclass of Base"),
-        ("number", "is no subclass of Base"),
-        ("missing", "can't be loaded (AttributeError: module 'theirs' has no attribute 'Nowhere')"),
+        ("another", "is not a subclass of Base"),
+        ("number", "is not a subclass of Base"),
+        (
+            "missing",
+            "cannot be loaded (AttributeError: module 'theirs' has no attribute 'Nowhere')",
+        ),
     ],
 )
 def test_what_is_no_plug_in_is_refused_in_one_sentence(name: str, problem: str) -> None:

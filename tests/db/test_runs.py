@@ -224,7 +224,7 @@ def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Pat
 def test_a_kind_that_works_alone_waits_for_the_one_under_way(engine: Engine) -> None:
     first, other = queued(engine), queued(engine, "another kind")
     with writing(engine) as session:
-        with pytest.raises(HedgerowError, match=f"Run {first} is at work already"):
+        with pytest.raises(HedgerowError, match=f"Run {first} is already running"):
             refuse_a_second(session, "count")
         request_cancel(session, first)
         refuse_a_second(session, "count")

@@ -43,7 +43,7 @@ def test_an_empty_project_offers_the_starter_corpus_and_nothing_else(open_page: 
     assert [button.key for button in app.button] == ["load-starter"]
     assert not app.dataframe
     assert not app.get("vega_lite_chart")
-    assert "no sentences here yet" in app.markdown[0].value
+    assert "no sentences yet" in app.markdown[0].value
 
 
 @pytest.mark.slow
@@ -236,17 +236,17 @@ def test_what_to_do_next_is_of_the_chosen_source_and_leads_to_it(
         )
         accept(session, shown(other["word"], at=now()), reviewer_id=ada)
     app = open_page("overview")
-    assert "Release 1 as a data set for others: 7 variants." in texts(app)
+    assert "Download release 1 to share it: 7 variants." in texts(app)
     app.selectbox(key="source").select("Other").run()
     said = texts(app)
     assert "5 variants pending" in said and "1 variant is in conflict" in said
     assert "Release 1 lacks 1 accepted variant." in said
-    assert "Release 1 as a data set" not in said and "No encoder has learnt" not in said
+    assert "Download release 1" not in said and "No encoder has been trained" not in said
     found = {link.label: link.proto.query_string for link in app.get("page_link")}
     assert found["Review"] == "queue-source=Other"
     assert "queue-source=Other" in found["Settle"] and "queue=In+conflict" in found["Settle"]
     app.selectbox(key="source").select("test").run()
-    assert "Release 1 as a data set for others: 7 variants of this source." in texts(app)
+    assert "Download release 1 to share it: 7 variants of this source." in texts(app)
     assert "pending" not in texts(app)
 
 

@@ -82,7 +82,7 @@ def carry_out(engine: Engine) -> None:
 
 def test_nothing_accepted_leads_to_the_review(open_page: OpenPage) -> None:
     app = open_page("release")
-    assert "nothing to freeze yet" in said(app)
+    assert "Accept some to freeze a release" in said(app)
     assert [link.label for link in app.get("page_link")] == ["Review"]
     assert not app.text_input
     assert not app.selectbox
@@ -93,8 +93,8 @@ def test_what_would_be_frozen_is_shown_before(
 ) -> None:
     app = open_page("release")
     assert (
-        "A release would hold 7 accepted variants of 1 anchor, which give 12 triples. There is no "
-        "release yet." in said(app)
+        "A release would contain 7 accepted variants of 1 anchor, enough for 12 triples. There "
+        "is no release yet." in said(app)
     )
     counts = table(app, NOW)
     assert counts["Verbal negation"]["All"] == 1
@@ -140,7 +140,7 @@ def test_the_same_content_again_makes_no_second_release(
     families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
 ) -> None:
     app = freeze(open_page("release"), "one")
-    assert "No sentence has come or gone since release 1." in said(app)
+    assert "Nothing has changed since release 1." in said(app)
     app = freeze(app, "two")
     assert "Nothing has changed since release 1" in said(app)
     with reading(app_engine) as session:
@@ -155,7 +155,7 @@ def test_changes_since_the_newest_release_are_counted_by_type(
         decide(session, [families[1]["word"], families[1]["verbal"]])
         decide(session, [families[0]["verbal"]], good=False)
     app = open_page("release")
-    assert "Since release 1: 2 new, 1 gone." in said(app)
+    assert "Since release 1: 2 added, 1 removed." in said(app)
     counts = table(app, NOW)
     assert (counts["Verbal negation"]["New"], counts["Verbal negation"]["Gone"]) == (1, 1)
     assert (counts["All variants"]["New"], counts["All variants"]["Gone"]) == (2, 1)
@@ -287,8 +287,8 @@ def test_accepted_variants_without_a_triple_are_explained(
     with writing(with_source) as session:
         decide(session, [add_family(session)["verbal"]])
     app = open_page("release")
-    assert "1 accepted variant of 1 anchor, which give 0 triples" in said(app)
-    assert "A triple needs a hedge or paraphrase and a negation" in said(app)
+    assert "1 accepted variant of 1 anchor, enough for 0 triples" in said(app)
+    assert "A triple needs an accepted hedge or paraphrase and an accepted negation" in said(app)
 
 
 def test_every_type_that_is_there_or_gone_has_a_row(

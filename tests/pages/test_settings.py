@@ -73,15 +73,15 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = open_page("settings")
-    assert "Measured variants over it: 0." in texts(app)
+    assert "Measured variants above it: 0." in texts(app)
     assert app.button(key="change-threshold").disabled
     app = app.number_input(key="threshold-60").set_value(5).run()
-    assert "Measured variants over 5: " in texts(app)
+    assert "Measured variants above 5: " in texts(app)
     assert setting(judged, THRESHOLD) == 60
     app = app.button(key="change-threshold").click().run()
     assert setting(judged, THRESHOLD) == 5
     assert kinds(judged, started) == [queue_order.KIND]
-    assert "Put the queues in order" in texts(app)  # the run is being followed
+    assert "Update the queues" in texts(app)  # the run is being followed
     assert app.number_input(key="threshold-5").value == 5
 
 
@@ -92,7 +92,7 @@ def test_a_reorder_that_failed_can_be_asked_for_again(
         queue_order.request_reorder(session)
         create_run(session, kind=queue_order.KIND, parameters={}).state = RunState.FAILED
     app = open_page("settings")
-    assert "7 variants have no place in the queues" in texts(app)
+    assert "7 variants have not been sorted into the review queues" in texts(app)
     app.button(key="reorder").click().run()
     assert kinds(judged, started) == [queue_order.KIND]
 
@@ -112,7 +112,7 @@ def test_another_encoder_is_measured_and_ordered_by(
     app = app.button(key="change-encoder").click().run()
     assert setting(judged, ACTIVE_ENCODER) == "run 9: mine"
     assert kinds(judged, started) == [queue_order.KIND, "diagnose"]
-    assert "7 variants have no cosine under it yet." in texts(app)
+    assert "7 variants have no cosine similarity from this encoder yet." in texts(app)
     assert "bold" not in unsafe_texts(app)
 
 
@@ -144,8 +144,8 @@ def test_a_model_is_switched_off_after_saying_what_changes(
     assert "switch-now" not in [b.key for b in app.button]
     app = app.button(key=key).click().run()
     app = app.button(key="switch-now").click().run()
-    assert "3 variants have another status now." in texts(app)
-    assert "3 decisions · does not count" in texts(app)
+    assert "3 variants have changed status." in texts(app)
+    assert "3 decisions · switched off" in texts(app)
     assert statuses(judged).count(Status.PENDING) == 7
     assert started == []
 
@@ -244,14 +244,14 @@ def test_two_spellings_of_a_person_are_merged_and_separated(
     with writing(with_source) as session:
         _of_two_names(session)
     app = open_page("settings")
-    assert "the names differ in case alone" in texts(app)
+    assert "the names differ only in case" in texts(app)
     ids = {one.name: one.id for one in _people(with_source)}
     app.selectbox("person").set_value(ids["ada"]).run()
     app.selectbox(f"person-into-{ids['ada']}").set_value(ids["Ada"]).run()
     assert "Variants that change from conflict to rejected: 1." in texts(app)
     assert status(with_source) is Status.CONFLICT  # nothing is changed before the button
     app.button("merge").click().run()
-    assert "ada and Ada are one reviewer now, Ada." in texts(app)
+    assert "ada and Ada are now one reviewer, Ada." in texts(app)
     assert status(with_source) is Status.REJECTED
     app.selectbox("person").set_value(ids["ada"]).run()
     app.button("separate").click().run()
@@ -272,7 +272,7 @@ def test_a_person_is_renamed_and_a_reserved_name_is_refused(
     app.selectbox("person").set_value(ada).run()
     app.text_input(f"person-name-{ada}").input("Ada").run()
     app.button("rename").click().run()
-    assert f"{HOSTILE} is called Ada now." in texts(app)
+    assert f"{HOSTILE} is now called Ada." in texts(app)
     assert [one.name for one in _people(with_source)] == ["Ada"]
     assert HOSTILE not in unsafe_texts(app)
 
@@ -315,7 +315,7 @@ def test_one_variant_without_a_cosine_is_one_and_no_variants_are_said_to_be_none
     with writing(with_source) as session:
         for variant in list(add_family(session).values())[1:]:
             session.delete(variant)
-    assert "1 variant has no cosine under it yet." in texts(app.run())
+    assert "1 variant has no cosine similarity from this encoder yet." in texts(app.run())
 
 
 def _people(engine: Engine) -> list[Person]:

@@ -82,7 +82,7 @@ def test_the_built_in_types_are_shown_and_cannot_be_changed(
         app.selectbox(key="shown").set_value(entry.id).run()
         assert not app.exception
         assert entry.definition in texts(app)
-        assert "Built in" in "\n".join(c.value for c in app.caption)
+        assert "Built-in types cannot be changed" in "\n".join(c.value for c in app.caption)
         assert not [b for b in app.button if b.key and b.key.startswith("type-")]
 
 
@@ -128,7 +128,7 @@ def test_the_check_is_tried_on_any_pair(form: AppTest) -> None:
     form.text_input(key="try-text-new-0").set_value("They whisper that it is open.").run()
     assert "Its cue: they whisper." in "\n".join(h.value for h in form.get("html"))
     form.text_input(key="try-text-new-0").set_value("It is perhaps open.").run()
-    assert "uses none of the cues" in "\n".join(h.value for h in form.get("html"))
+    assert "has none of the cues" in "\n".join(h.value for h in form.get("html"))
 
 
 def test_a_change_is_the_next_version_and_is_measured(
@@ -152,11 +152,11 @@ def test_a_change_is_the_next_version_and_is_measured(
     assert app.selectbox(key=f"own-type-role-{key}").disabled
     write(app, key, label="Negated quantifier")
     press(app, "type-save")
-    assert "is at version 2." in texts(app) and not started
+    assert "is now at version 2." in texts(app) and not started
     press(app, "type-change")
     write(app, "quantifier_negation-2", words="not every\nnot all")
     press(app, "type-save")
-    assert "The new check measures 1 variant of it." in texts(app)
+    assert "Hedgerow now applies the new check to 1 variant." in texts(app)
     assert len(started) == 1
     assert "Version 1," in texts(app)
 
@@ -172,12 +172,12 @@ def test_a_check_is_told_with_correct_numbers_and_each_word_once() -> None:
         }
     )
     assert in_words(check) == [
-        "Must have its hedge cue: maybe.",
-        "Must not bring in any longer, any more unless the anchor has this: still.",
+        "Must contain its hedge cue: maybe.",
+        "Must not add any longer, any more unless the anchor has this: still.",
     ]
     several = SurfaceCheck(require_cue=True, require_words=("maybe", "perhaps"))
-    assert in_words(several) == ["Must have one of its 2 hedge cues."]
-    assert in_words(SurfaceCheck(require_words=("some",))) == ["Must bring in this: some."]
+    assert in_words(several) == ["Must contain one of its 2 hedge cues."]
+    assert in_words(SurfaceCheck(require_words=("some",))) == ["Must add this: some."]
 
 
 def test_the_form_keeps_every_part_of_the_check(
@@ -195,7 +195,7 @@ def test_the_form_keeps_every_part_of_the_check(
     app = open_page("taxonomy")
     app.selectbox(key="shown").set_value("quantifier_negation").run()
     assert "no longer unless the anchor has one of: still, remain." in texts(app)
-    assert "must not be turned into opposites" in texts(app)
+    assert "with their antonyms" in texts(app)
     press(app, "type-change")
     write(app, "quantifier_negation-1", label="Negated quantifier")
     press(app, "type-save")
@@ -209,7 +209,7 @@ def test_a_retired_type_can_be_restored(with_source: Engine, open_page: OpenPage
     app = open_page("taxonomy")
     app.selectbox(key="shown").set_value("quantifier_negation").run()
     press(app, "type-retire")
-    assert "is retired" in texts(app)
+    assert "are retired" in texts(app)
     assert app.dataframe[0].value["State"].tolist()[-1] == "retired"
     press(app, "type-restore")
     with reading(with_source) as session:

@@ -159,7 +159,7 @@ KINDS = (
     ),
     RunKind(
         id="giveaways",
-        title="Look for giveaways",
+        title="Search for giveaways",
         work="curation.diagnostics.giveaways:work",
         address=lambda run: _page(
             "diagnostics",
@@ -171,7 +171,7 @@ KINDS = (
     ),
     RunKind(
         id="reorder",
-        title="Sort the queues",
+        title="Update the queues",
         work="curation.diagnostics.queue_order:work",
         address=lambda run: "settings",
         summary=summaries.reordered,
@@ -275,7 +275,7 @@ KINDS = (
     ),
     RunKind(
         id="backup",
-        title="Make a backup",
+        title="Back up the project",
         work="curation.upkeep.backup_run:work",
         address=lambda run: "settings",
         summary=summaries.backed_up,

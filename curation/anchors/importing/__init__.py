@@ -1,1 +1,1 @@
-"""Files of anchors: from bytes to checked rows to rows in the database."""
+"""Import of anchor files: from bytes to checked rows to database rows."""

@@ -1,4 +1,4 @@
-"""New anchors as rows: one row for the anchor, one for its first wording."""
+"""New anchors as database rows: one for the anchor, one for its first revision."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,10 +22,10 @@ _WORDING = (
 
 
 class NewAnchor(NamedTuple):
-    """An anchor that the project lacks.
+    """A new anchor.
 
     Attributes:
-        uid: of its text, which is canonical.
+        uid: uid of its canonical text.
     """
 
     uid: str
@@ -39,13 +39,13 @@ class NewAnchor(NamedTuple):
 def insert_anchors(
     session: Session, anchors: Sequence[NewAnchor], *, author_id: int | None
 ) -> Sequence[int]:
-    """Add anchors, in the session's transaction; their ids, in order.
+    """Add anchors in the session's transaction; return their ids in order.
 
-    Finished values go to the driver's executemany: SQLAlchemy's own handling of parameters would
-    cost as much again as the insert.
+    The values go straight to the driver's executemany, because SQLAlchemy's parameter handling
+    would double the time of the insert.
 
     Raises:
-        sqlalchemy.exc.IntegrityError: one is there already.
+        sqlalchemy.exc.IntegrityError: an anchor already exists.
     """
     connection = session.connection()
     moment = UtcDateTime().dialect_impl(connection.dialect).bind_processor(connection.dialect)
@@ -67,11 +67,11 @@ def insert_anchors(
 
 
 def _next_ids(session: Session, count: int) -> Sequence[int]:
-    """Ids for this many anchors that nobody else can get."""
+    """Reserve ids for this many anchors."""
     if session.get_bind().dialect.name == "postgresql":
         sequence = func.nextval(func.pg_get_serial_sequence("anchor", "id"))
         query = select(sequence).select_from(func.generate_series(1, count))
         return sorted(session.execute(query).scalars())
-    # Whoever writes to SQLite is alone.
+    # SQLite has a single writer.
     last = session.execute(select(func.max(col(Anchor.id)))).scalar_one_or_none() or 0
     return range(last + 1, last + count + 1)

@@ -1,7 +1,8 @@
-"""From the bytes of a file to its text, or to one sentence about why that is impossible.
+"""Decode the bytes of a file to text, or say in one sentence why that is impossible.
 
-Nothing is guessed: what is not UTF-8, or UTF-16 with a byte-order mark, is refused with the place
-of the first wrong byte, since a wrong guess would change letters without anybody noticing.
+The encoding is not guessed, because a wrong guess would silently change letters. A file that is
+neither UTF-8 nor UTF-16 with a byte-order mark is refused with the position of the first wrong
+byte.
 """
 
 import codecs
@@ -10,10 +11,10 @@ from typing import AnyStr
 from db.errors import HedgerowError
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Largest file that is read: some 500,000 sentences."""
+"""Maximum file size, enough for about 500,000 sentences."""
 
 MAX_LINE = 1024 * 1024
-"""Longest line in bytes; a longer one means that the line breaks are missing."""
+"""Maximum line length in bytes; a longer line means that line breaks are missing."""
 
 ACCEPTED = "CSV, TSV, JSON lines, Parquet or plain text"
 
@@ -57,13 +58,13 @@ _OFFICE_FILES = ("an Excel", "a Word", "an old Excel", "an OpenDocument")
 
 
 def check_size(data: bytes, name: str) -> None:
-    """Refuse what is empty or too large to be looked at in one go.
+    """Refuse an empty or too large file.
 
     Raises:
         HedgerowError: the file is empty, or larger than ``MAX_BYTES``.
     """
     if not data:
-        raise HedgerowError(f"{name} is empty; choose a file with one anchor a row.")
+        raise HedgerowError(f"{name} is empty; choose a file with one anchor per row.")
     if len(data) > MAX_BYTES:
         raise HedgerowError(
             f"Expected at most {MAX_BYTES >> 20} MB, found more in {name}; split it and add the "
@@ -72,10 +73,10 @@ def check_size(data: bytes, name: str) -> None:
 
 
 def check_kind(data: bytes, name: str) -> None:
-    """Refuse what is known by its first bytes to be something else, whatever it is called.
+    """Refuse a file whose first bytes show that it has another format, whatever its name.
 
     Raises:
-        HedgerowError: an image, an archive, an office file, a program, a web page …
+        HedgerowError: the file is an image, an archive, an office file, a program, a web page …
     """
     kind = _foreign_kind(data)
     if kind is None:
@@ -112,7 +113,7 @@ def _foreign_kind(data: bytes) -> str | None:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Whether a short signature is more than the first letters of a text."""
+    """Whether a short signature is more than the start of a text."""
     return any(byte < 9 or 13 < byte < 27 for byte in head[:64])
 
 
@@ -120,8 +121,8 @@ def decode(data: bytes, name: str) -> str:
     """The text of a file in UTF-8 (with or without a byte-order mark) or UTF-16 with one.
 
     Raises:
-        HedgerowError: another encoding, a NUL byte, or a line longer than ``MAX_LINE``; it names
-            the line and, where there is one, the byte.
+        HedgerowError: another encoding, a NUL byte, or a line longer than ``MAX_LINE``; the message
+            names the line and, if known, the byte.
     """
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise HedgerowError(f"Expected UTF-8, but {name} is UTF-32; save it as UTF-8.")
@@ -144,21 +145,21 @@ def _decode_utf16(data: bytes, name: str) -> str:
         return data.decode("utf-16")
     except UnicodeDecodeError as error:
         raise HedgerowError(
-            f"{name} begins like UTF-16 but breaks off or is damaged at byte {error.start + 1:,}; "
-            "save it anew as UTF-8."
+            f"{name} looks like UTF-16 but is cut off or damaged at byte {error.start + 1:,}; "
+            "save it again as UTF-8."
         ) from None
 
 
 def _check_nul(position: int, data: AnyStr, name: str) -> None:
     if position >= 0:
         raise HedgerowError(
-            f"Line {_line(data, position):,} of {name} holds a NUL byte, so this is no text in "
-            "UTF-8; save it as UTF-8, or choose another file."
+            f"Line {_line(data, position):,} of {name} contains a NUL byte, so the file is not "
+            "UTF-8 text; save it as UTF-8, or choose another file."
         )
 
 
 def _line(data: AnyStr, position: int) -> int:
-    """The number of the line, from 1, that this position lies in."""
+    """The number of the line that contains this position, from 1."""
     before = data[:position]
     if isinstance(before, bytes):
         return max(before.count(b"\n"), before.count(b"\r")) + 1
@@ -166,7 +167,7 @@ def _line(data: AnyStr, position: int) -> int:
 
 
 def _check_lines(data: AnyStr, feed: AnyStr, carriage: AnyStr, name: str) -> None:
-    """Refuse a line longer than ``MAX_LINE``, looking only once in so many characters."""
+    """Refuse a line longer than ``MAX_LINE``, checking only once per ``MAX_LINE`` characters."""
     start = 0
     while len(data) - start > MAX_LINE:
         end = max(
@@ -188,10 +189,10 @@ def _wrong_byte(data: bytes, position: int, name: str) -> str:
 
 
 def not_utf8(name: str, *, line: int, byte: int, place: int) -> str:
-    """What is said of a byte that is not UTF-8.
+    """The message for a byte that is not UTF-8.
 
     Args:
-        place: of the byte in its line, from 1.
+        place: position of the byte in its line, from 1.
     """
     return (
         f"Expected UTF-8, but line {line:,} of {name} has the byte 0x{byte:02X} as its "

@@ -1,4 +1,4 @@
-"""CSV and TSV files of anchors, read by the standard library's ``csv`` in its strict mode."""
+"""CSV and TSV files of anchors, read by the standard library's ``csv`` in strict mode."""
 
 import csv
 import io
@@ -21,16 +21,16 @@ from curation.release.export.table_rows import TABLES
 from db.errors import HedgerowError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-"""What may stand between the fields of a CSV file: spreadsheets differ by country."""
+"""Field delimiters of CSV files; spreadsheets differ by country."""
 
 _RECORD_LOOKED_AT = 4 * 1024 * 1024
-"""Characters of a record in which the broken quotation mark is looked for."""
+"""Number of characters of a record to search for the unclosed quotation mark."""
 
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 _SENTENCE = re.compile(r"\S+\s+\S+\s+.*[.!?][\"'”’)]*\s*$", re.DOTALL)
 _OUR_PAIRS = tuple(column.name for column in TABLES["pairs"])
-_AS_WRITTEN = "Apostrophes that the export had put before formulas were taken off again."
-_QUOTES_KEPT = "Quotation marks were read as part of the texts, since they do not enclose fields."
+_AS_WRITTEN = "Removed the apostrophes that the export had put before formulas."
+_QUOTES_KEPT = "Quotation marks were read as part of the texts because they do not enclose fields."
 
 
 class _Rows(NamedTuple):
@@ -41,9 +41,9 @@ class _Rows(NamedTuple):
 
 
 def read_csv(text: str, *, name: str) -> FileTable:
-    """The table of a CSV file with a header; the delimiter is the commonest one in the header.
+    """The table of a CSV file with a header; the delimiter is the most frequent one in the header.
 
-    Of our own export of pairs every text is what it was before the export.
+    Texts of Hedgerow's own pairs export are restored to their form before the export.
 
     Raises:
         HedgerowError: no header, no rows, broken quoting, a row with too few or too many fields.
@@ -58,8 +58,8 @@ def read_csv(text: str, *, name: str) -> FileTable:
 def read_tsv(text: str, *, name: str) -> FileTable:
     """The table of a TSV file with a header.
 
-    Some programs quote fields in it and others never do. Where quotation marks do not enclose
-    whole fields but every line has the right number of tabs, they belong to the texts.
+    Some programs quote fields and others never do. If quotation marks do not enclose whole fields
+    but every line has the right number of tabs, they are part of the texts.
 
     Raises:
         HedgerowError: as ``read_csv``.
@@ -77,7 +77,7 @@ def read_tsv(text: str, *, name: str) -> FileTable:
 
 
 def csv_delimiter(text: str) -> str:
-    """The delimiter that stands most often in the first line, outside quotation marks."""
+    """The most frequent delimiter in the first line, outside quotation marks."""
     first = _QUOTED.sub("", first_line(text))
     return max(DELIMITERS, key=first.count)
 
@@ -88,7 +88,7 @@ def first_line(text: str) -> str:
 
 
 def looks_delimited(text: str, delimiter: str) -> bool:
-    """Whether the first line is a header with this delimiter and a name that tells a sentence."""
+    """Whether the first line is a header with this delimiter and a sentence column."""
     names = [name.strip(' "').casefold() for name in first_line(text).rstrip().split(delimiter)]
     return len(names) > 1 and not {*SENTENCE_NAMES, *GENRE_NAMES}.isdisjoint(names)
 
@@ -125,7 +125,8 @@ def _rows(
 def _wrong_number(row: list[str], header: list[str], line: int, delimiter: str, name: str) -> str:
     return (
         f"Expected {counted(len(header), 'field')} as in the header, found {len(row):,} on line "
-        f"{line:,} of {name}; put a text that holds a {DELIMITERS[delimiter]} into quotation marks."
+        f"{line:,} of {name}; put texts that contain a {DELIMITERS[delimiter]} into quotation "
+        "marks."
     )
 
 
@@ -140,7 +141,7 @@ def _broken(text: str, begin: int, delimiter: str, name: str, reason: str) -> st
     if "limit" in reason and record[position : position + 1] != '"':
         return (
             f"Line {line:,} of {name} has a field of more than {csv.field_size_limit():,} "
-            "characters; put one anchor in a row."
+            "characters; put one anchor in each row."
         )
     return (
         f"The quotation mark opened on line {line:,} of {name} is not closed before the next "
@@ -149,7 +150,7 @@ def _broken(text: str, begin: int, delimiter: str, name: str, reason: str) -> st
 
 
 def _unreadable_field(record: str, delimiter: str) -> int:
-    """Where in the record the field begins that is not followed by a delimiter."""
+    """Start of the field in the record that is not followed by a delimiter."""
     other = f"[^{re.escape(delimiter)}\\r\\n]"
     field = re.compile(rf'(?:"(?:[^"]++|"")*+"|(?!"){other}++)?+{re.escape(delimiter)}')
     position = 0
@@ -167,17 +168,17 @@ def _table(found: _Rows, *, name: str, kind: Format, notes: tuple[str, ...] = ()
     if not found.rows:
         raise HedgerowError(
             f"Expected rows below the header of {name}, found only the header {listed(names)}; "
-            "choose a file with one anchor a row."
+            "choose a file with one anchor per row."
         )
     cells = dict(zip(names, zip(*found.rows, strict=True), strict=True))
     return FileTable(name, kind, tuple(names), found.lines, cells, notes=notes)
 
 
 def _check_header(names: list[str], where: str) -> None:
-    """Refuse a first line that is no header but a sentence already."""
+    """Refuse a first line that is a sentence instead of a header."""
     for name in names:
         if _SENTENCE.match(name):
             raise HedgerowError(
-                f"Expected names of columns on {where}, found the sentence {quoted(name)}; add a "
-                "header such as 'text', or read it as plain text."
+                f"Expected column names on {where}, found the sentence {quoted(name)}; add a "
+                "header such as 'text', or read the file as plain text."
             )

@@ -1,4 +1,4 @@
-"""What a file of anchors holds: its columns, its rows, and which column is likely the sentence."""
+"""The table of a file of anchors: its columns, its rows, and the likely sentence column."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,18 +24,18 @@ SENTENCE_NAMES = (
     "sentences",
     "anchors",
 )
-"""Names of the sentence column, the likeliest first; case does not matter."""
+"""Names of the sentence column, the likeliest first; case is ignored."""
 
 GENRE_NAMES = ("genre", "domain", "register", "category", "topic")
 
 _LOOKED_AT = 1_000
-"""Rows that the average length of a column is taken from."""
+"""Number of rows from which the average length of a column is computed."""
 
 _NAMES_TOLD, _NAME_TOLD = 8, 40
 
 
 class Format(StrEnum):
-    """How rows are written in a file."""
+    """File formats."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -46,17 +46,17 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """The rows of a file, not yet looked at.
+    """The unchecked rows of a file.
 
     Attributes:
-        name: what to call the file in a message.
+        name: name of the file in messages.
         columns: all columns, in the file's order.
-        lines: the line that each row begins on, from 1; in Parquet the number of the row.
+        lines: the line on which each row begins, from 1; the row number in Parquet.
         content_hash: SHA-256 of the bytes.
-        cells: column → its values, one a row, for the columns that hold nothing but strings (and
-            gaps, which are None).
-        refused: column → one sentence about why it holds no sentences, for the others.
-        notes: what a person should know about how the file was read, one sentence each.
+        cells: column → its values, one per row, for columns that contain only strings and missing
+            values (None).
+        refused: column → one sentence on why it has no sentences, for the other columns.
+        notes: what users should know about how the file was read, one sentence each.
     """
 
     name: str
@@ -70,19 +70,19 @@ class FileTable:
 
     @property
     def unit(self) -> str:
-        """What ``lines`` counts."""
+        """The unit of ``lines``."""
         return "row" if self.format is Format.PARQUET else "line"
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """The columns that a sentence or a genre can be taken from."""
+        """The columns that can contain sentences or genres."""
         return tuple(column for column in self.columns if column in self.cells)
 
     def texts(self, column: str) -> Sequence[str | None]:
-        """The values of a column, one a row; None where a row has none.
+        """The values of a column, one per row; None if missing.
 
         Raises:
-            HedgerowError: there is no such column, or it holds something other than strings.
+            HedgerowError: there is no such column, or it contains values other than strings.
         """
         if column in self.cells:
             return self.cells[column]
@@ -90,14 +90,14 @@ class FileTable:
             raise HedgerowError(self.refused[column])
         raise HedgerowError(
             f"Expected a column {quoted(column)} in {self.name}, found {listed(self.columns)}; "
-            "name one of these."
+            "choose one of these."
         )
 
     def sentence_column(self) -> str:
-        """The column that most likely holds the sentences: by its name, else the longest texts.
+        """The likely sentence column: by its name, else the one with the longest texts.
 
-        A column with such a name that holds something other than strings is named all the same,
-        so that ``texts`` says what is wrong with it and no other is taken silently.
+        A column with such a name is returned even if it contains other values than strings, so that
+        ``texts`` reports the problem and no other column is used silently.
         """
         return (
             _named(SENTENCE_NAMES, self.text_columns)
@@ -106,7 +106,7 @@ class FileTable:
         )
 
     def genre_column(self) -> str | None:
-        """The column that most likely holds genres, by its name."""
+        """The likely genre column, by its name."""
         return _named(GENRE_NAMES, self.text_columns)
 
     def _average_length(self, column: str) -> float:
@@ -120,33 +120,33 @@ def _named(names: Iterable[str], columns: Sequence[str]) -> str | None:
 
 
 def check_columns(names: Sequence[str], *, where: str) -> None:
-    """Refuse a header in which a name stands twice, or that is far too wide.
+    """Refuse a header with a repeated name or too many columns.
 
     Raises:
-        HedgerowError: as said; ``where`` is what the sentence calls the header.
+        HedgerowError: as above; ``where`` is the name of the header in the message.
     """
     if len(names) > MAX_COLUMNS:
         raise HedgerowError(
-            f"Expected at most {MAX_COLUMNS} columns, found {len(names):,} in {where}; "
-            "keep those that are needed."
+            f"Expected at most {MAX_COLUMNS} columns, found {len(names):,} in {where}; remove "
+            "columns that you do not need."
         )
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise HedgerowError(
-                f"Expected every column to have its own name, found {quoted(name)} twice in "
+                f"Expected a different name for every column, found {quoted(name)} twice in "
                 f"{where}; rename one."
             )
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise HedgerowError(
-                f"Expected names of columns in plain text, found half a surrogate pair in {where}; "
+                f"Expected column names in plain text, found half a surrogate pair in {where}; "
                 "rename that column."
             )
         seen.add(name)
 
 
 def check_rows(count: int, *, name: str) -> None:
-    """Refuse more rows than one import takes.
+    """Refuse more rows than an import can have.
 
     Raises:
         HedgerowError: there are more than ``MAX_ROWS``.
@@ -159,11 +159,11 @@ def check_rows(count: int, *, name: str) -> None:
 
 
 def quoted(name: str) -> str:
-    """A column's name in a message, shortened."""
+    """The shortened name of a column, for messages."""
     return f"'{name}'" if len(name) <= _NAME_TOLD else f"'{name[:_NAME_TOLD]}…'"
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names of columns in a message, the first few of them."""
+    """The first few column names, for messages."""
     told = ", ".join(quoted(name) for name in names[:_NAMES_TOLD])
     return told + (f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else "")

@@ -1,7 +1,7 @@
-"""Reading anchors from an upload, a file or pasted text: which format, which columns, which rows.
+"""Read anchors from an upload, a file or pasted text: format, columns and rows.
 
-A file is told by what it holds as much as by its name: a renamed image, a spreadsheet, a program
-is refused as such. Whatever cannot be read is refused as a whole, in one sentence.
+Formats are recognised by content as well as by name: a renamed image, spreadsheet or program is
+refused. A file that cannot be read is refused as a whole, in one sentence.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ ENDINGS = {
     ".txt": Format.TEXT,
     ".text": Format.TEXT,
 }
-"""Ending of the file's name → its format; other files are told by what they hold."""
+"""File name extension → format; other files are recognised by content."""
 
 _NAME_TOLD = 80
 
@@ -39,12 +39,12 @@ def read_file(data: bytes, *, name: str, format: Format | None = None) -> FileTa
 
     Args:
         data: its bytes.
-        name: its name, for its ending and for messages.
-        format: how to read it, whatever its name says; None goes by name and content.
+        name: its name, for the extension and for messages.
+        format: the format, whatever the name; None to detect it by name and content.
 
     Raises:
-        HedgerowError: it is empty, too large, no table of texts, or damaged; one sentence, with
-            the line where there is one.
+        HedgerowError: the file is empty, too large, not a table of texts, or damaged; the message
+            names the line if known.
     """
     told = name if len(name) <= _NAME_TOLD else f"{name[:_NAME_TOLD]}…"
     check_size(data, told)
@@ -58,21 +58,21 @@ def read_file(data: bytes, *, name: str, format: Format | None = None) -> FileTa
 
 
 def read_pasted(text: str, *, format: Format | None = None) -> FileTable:
-    """The table of a pasted text: one sentence a line, or rows with a header as in a file.
+    """The table of a pasted text: one sentence per line, or rows with a header as in a file.
 
     Raises:
         HedgerowError: as ``read_file``.
     """
     data = text.encode("utf-8", "surrogatepass")
     if not text.strip():
-        raise HedgerowError("The pasted text is empty; paste one anchor a line.")
+        raise HedgerowError("The pasted text is empty; paste one anchor per line.")
     check_size(data, PASTED)
     return _hashed(_read_decoded(decode(data, PASTED), PASTED, format), data)
 
 
 def _read_decoded(text: str, name: str, format: Format | None) -> FileTable:
     if not text.strip():
-        raise HedgerowError(f"{name} holds nothing but white space; choose a file with anchors.")
+        raise HedgerowError(f"{name} contains only white space; choose a file with anchors.")
     with collector_paused():
         return _read_rows(text, name, format)
 
@@ -87,14 +87,14 @@ def _read_rows(text: str, name: str, format: Format | None) -> FileTable:
             return read_jsonl(text, name=name)
         case Format.PARQUET:
             raise HedgerowError(
-                f"Expected a Parquet file, but {name} does not begin like one; choose "
-                f"{ACCEPTED}, or give it the ending of what it is."
+                f"Expected a Parquet file, but {name} has another format; choose {ACCEPTED}, or "
+                "correct its extension."
             )
     return read_text(text, name=name)
 
 
 def _format_of(text: str) -> Format:
-    """The format of a text without a telling name: plain unless its first line says otherwise."""
+    """The format of a text whose name does not show it: plain unless its first line is a header."""
     if text.lstrip()[:1] == "{":
         return Format.JSONL
     if looks_delimited(text, "\t"):

@@ -1,6 +1,6 @@
-"""Adding the rows of a previewed file as anchors: all of them, or none.
+"""Add the rows of a previewed file as anchors, all or none.
 
-An import is kept as a finished run: which file (by its hash), which column, what was left out.
+An import is stored as a finished run with the file's hash, the column and what was left out.
 """
 
 from collections.abc import Sequence
@@ -28,23 +28,23 @@ KIND = "import"
 MAX_SOURCE, MAX_LICENCE = 200, 200
 
 _OVERTAKEN = (
-    "Other anchors were added while these were looked at, and nothing was changed; "
-    "look at the rows again, then add them."
+    "Other anchors were added since the preview. Nothing was changed; check the preview again, "
+    "then add the rows."
 )
 
 
 @dataclass(frozen=True)
 class About:
-    """What is said once of a file of anchors.
+    """The attributes of a whole file of anchors.
 
     Attributes:
-        source: where they come from; a name.
-        licence: of the source; None takes the licence of a source that is there already.
-        genre: of rows that have none of their own.
+        source: name of the source.
+        licence: licence of the source; None keeps the licence of an existing source.
+        genre: genre of rows without one.
         language: a tag such as 'en' or 'de-CH'.
 
     Raises:
-        HedgerowError: a name is missing or too long, or the language is no tag.
+        HedgerowError: a name is missing or too long, or the language is not a tag.
     """
 
     source: str
@@ -63,18 +63,16 @@ class About:
             if name != "licence" or self.licence is not None:
                 object.__setattr__(self, name, value)
         if not self.source:
-            raise HedgerowError(
-                "Expected the name of a source, found none; say where they are from."
-            )
+            raise HedgerowError("Expected the name of a source, found none.")
         object.__setattr__(self, "genre", checked_genre(self.genre))
         object.__setattr__(self, "language", checked_language(self.language))
 
 
 class Beside(NamedTuple):
-    """The entailments and contradictions to add beside the anchors.
+    """The entailments and contradictions to add with the anchors.
 
     Attributes:
-        accept: record that each is what the data set says; else they are pending.
+        accept: record that the labels of the data set are right; otherwise they are pending.
     """
 
     originals: Originals
@@ -82,7 +80,7 @@ class Beside(NamedTuple):
 
 
 class Added(NamedTuple):
-    """What an import did; `run_id` and `source` are None where nothing was added."""
+    """The result of an import; `run_id` and `source` are None if nothing was added."""
 
     added: int
     run_id: int | None = None
@@ -91,7 +89,7 @@ class Added(NamedTuple):
 
 
 class Earlier(NamedTuple):
-    """An import of the same file, to the byte."""
+    """An earlier import of exactly the same file."""
 
     source: str
     added: int
@@ -99,7 +97,7 @@ class Earlier(NamedTuple):
 
 
 def earlier_import(session: Session, content_hash: str) -> Earlier | None:
-    """The latest import of a file with this hash, if there was one."""
+    """The latest import of a file with this hash, if any."""
     query = select(Run).where(col(Run.kind) == KIND).order_by(col(Run.id).desc())
     for run in session.execute(query).scalars():
         if run.inputs.get("sha256") == content_hash:
@@ -108,7 +106,7 @@ def earlier_import(session: Session, content_hash: str) -> Earlier | None:
 
 
 def check_source(session: Session, about: About) -> Source | None:
-    """The source of this name, if there is one.
+    """The source with this name, if any.
 
     Raises:
         HedgerowError: it has another licence.
@@ -117,19 +115,19 @@ def check_source(session: Session, about: About) -> Source | None:
     if source is None or about.licence is None or about.licence == source.licence:
         return source
     raise HedgerowError(
-        f"The source '{source.name}' is there already with the licence "
-        f"'{source.licence or 'none given'}', found '{about.licence or 'none given'}'; give the "
-        "same licence, or the source another name."
+        f"The source '{source.name}' already exists with the licence "
+        f"'{source.licence or 'none given'}', found '{about.licence or 'none given'}'; enter the "
+        "same licence, or use another source name."
     )
 
 
 class Before(NamedTuple):
-    """What the project has before an import, as far as the preview of it depends on that.
+    """The state of the project before an import, as far as its preview depends on it.
 
     Attributes:
-        wordings: how many wordings of anchors there are.
-        newest_variant: the highest id of a variant.
-        earlier: the import of the same file, if there was one.
+        wordings: number of anchor revisions.
+        newest_variant: the highest variant id.
+        earlier: the import of the same file, if any.
     """
 
     wordings: int
@@ -138,13 +136,13 @@ class Before(NamedTuple):
 
 
 def before_import(session: Session, content_hash: str, about: About | None) -> Before:
-    """The project as a file finds it.
+    """The state of the project before an import.
 
     Args:
-        about: what is said of the source, once its name is.
+        about: the attributes of the source, once it has a name.
 
     Raises:
-        HedgerowError: the source is another one than the project has under that name.
+        HedgerowError: the project has a different source with this name.
     """
     before = Before(
         count_wordings(session), newest_variant(session), earlier_import(session, content_hash)
@@ -168,11 +166,11 @@ def add_anchors(
     """Add these rows of a preview as anchors, in the session's transaction.
 
     Args:
-        rows: what ``preview.chosen`` gave.
-        beside: texts of these anchors, and of those of the same source that are there already.
-        file: its name, kept with the run.
-        parameters: how the rows were chosen, kept with the run.
-        author_id: who adds them, if somebody has signed in.
+        rows: the result of ``preview.chosen``.
+        beside: texts paired with these anchors or with existing anchors of the same source.
+        file: its name, stored with the run.
+        parameters: how the rows were chosen, stored with the run.
+        author_id: the signed-in person, if any.
 
     Raises:
         HedgerowError: the source has another licence, or anchors were added since the preview.
@@ -208,7 +206,7 @@ def add_anchors(
 def _add_beside(
     session: Session, texts: Sequence[Original], beside: Beside, *, run: Run, file: str
 ) -> Imported:
-    """Add what the file has beside its anchors, and keep it with the run."""
+    """Add the texts that the file pairs with its anchors, and store the counts with the run."""
     imported = add_originals(session, texts, run_id=run.id, file=file, accept=beside.accept)
     left_out = {fault.value: count for fault, count in beside.originals.left_out.items()}
     run.parameters = run.parameters | {

@@ -1,8 +1,8 @@
-"""What a labelled file says of its rows: which are rejected, and what each hypothesis is.
+"""Labels in a file: which rows are rejected, and what each hypothesis is.
 
 Annotation tools mark rows: Prodigy by `answer` (accept, reject, ignore), Argilla by `status`
-(submitted, discarded). Data sets of natural language inference have a premise and a hypothesis on
-each line, and a label for the two. Nothing is dropped without a note.
+(submitted, discarded). Data sets for natural language inference have a premise, a hypothesis and a
+label on each line. A note reports all dropped rows.
 """
 
 from collections import Counter
@@ -18,10 +18,10 @@ _MARKS = {
     "answer": ({"accept", "reject", "ignore"}, {"reject", "ignore"}),
     "status": ({"submitted", "pending", "draft", "completed", "discarded"}, {"discarded"}),
 }
-"""Column → the values that a tool writes there, and those of rows that its annotators refused."""
+"""Column → the values that a tool writes there, and the values of refused rows."""
 
 _MARKED = {"reject": "rejected", "ignore": "ignored", "discarded": "discarded"}
-"""A value of such a row → what was done to the row."""
+"""Value of a refused row → what was done to it."""
 
 _LABELS = ("gold_label", "label", "labels", "choice", "annotation", "class")
 _HYPOTHESES = ("hypothesis", "sentence2")
@@ -37,7 +37,7 @@ _SPELLINGS = {
     "n": _NEUTRAL,
     "-": _NEUTRAL,
 }
-"""SNLI writes '-' where its annotators found no agreement."""
+"""SNLI writes '-' if its annotators did not agree."""
 
 _VALUES_TOLD = 4
 
@@ -45,9 +45,9 @@ Cell = TypeVar("Cell")
 
 
 def with_labels(table: FileTable) -> FileTable:
-    """The table without the rows that its source rejected, and with labelled hypotheses in columns
-    of their own: 'entailment' and 'contradiction'. Its notes say what was done, and which column of
-    labels is not understood.
+    """The table without the rows that its source rejected, and with labelled hypotheses in separate
+       columns, 'entailment' and 'contradiction'. Its notes say what was done, and which label
+       column was not understood.
 
     Raises:
         HedgerowError: all rows were rejected.
@@ -58,7 +58,9 @@ def with_labels(table: FileTable) -> FileTable:
     if label is None:
         return table
     if label not in table.cells:
-        return _noted(table, f"The labels in {quoted(label)} are not used: they are no words.")
+        return _noted(
+            table, f"The labels in {quoted(label)} were ignored because they are not text."
+        )
     found = {_clean(value) for value in table.cells[label]} - {""}
     marks, refused = _MARKS["answer"]
     if found and found <= marks:
@@ -71,14 +73,14 @@ def with_labels(table: FileTable) -> FileTable:
     told = listed(sorted(found, key=len)[:_VALUES_TOLD]) if found else "nothing"
     return _noted(
         table,
-        f"The labels in {quoted(label)} ({told}{' …' if len(found) > _VALUES_TOLD else ''}) are "
-        "not used: understood are accept, reject and ignore, and, with a column of hypotheses, "
+        f"The labels in {quoted(label)} ({told}{' …' if len(found) > _VALUES_TOLD else ''}) were "
+        "ignored. Known labels are accept, reject and ignore, and, with a column of hypotheses, "
         "entailment, neutral and contradiction.",
     )
 
 
 def _named(table: FileTable, names: Sequence[str]) -> str | None:
-    """The column with the first of these names that there is and that holds no sentences."""
+    """The first of these columns that exists and does not contain sentences."""
     known = {column.casefold().strip(): column for column in reversed(table.columns)}
     return next((known[name] for name in names if name in known), None)
 
@@ -90,7 +92,7 @@ def _clean(value: str | None) -> str:
 def _without(
     table: FileTable, column: str | None, values: set[str], refused: set[str]
 ) -> FileTable:
-    """Without the rows that a column of marks refuses; another column of that name is none."""
+    """Without the rows that a column of marks refuses; other columns of that name are ignored."""
     if column is None or column not in table.cells:
         return table
     marks = [_clean(value) for value in table.cells[column]]
@@ -101,7 +103,7 @@ def _without(
     if not any(keep):
         said = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
         raise HedgerowError(
-            f"Every row of {table.name} was {said} in the source ({quoted(column)}); there is "
+            f"Every row of {table.name} was {said} in the source ({quoted(column)}), so there is "
             "nothing to add."
         )
     left = replace(
@@ -121,7 +123,7 @@ def _kept(cells: Sequence[Cell], keep: Sequence[bool]) -> list[Cell]:
 
 
 def _sorted_out(table: FileTable, label: str, hypothesis: str) -> FileTable:
-    """With a column for the entailments and one for the contradictions among the hypotheses."""
+    """With one column for entailments and one for contradictions among the hypotheses."""
     roles = [_SPELLINGS.get(_clean(value), _NEUTRAL) for value in table.cells[label]]
     texts = table.cells[hypothesis]
     columns = {
@@ -133,9 +135,9 @@ def _sorted_out(table: FileTable, label: str, hypothesis: str) -> FileTable:
     changed = replace(table, columns=(*table.columns, *columns), cells={**table.cells, **columns})
     return _noted(
         changed,
-        f"{quoted(label)} says what {quoted(hypothesis)} holds: {counts[ENTAILMENT]:,} entailments "
-        f"and {counts[CONTRADICTION]:,} contradictions; {counts[_NEUTRAL]:,} that are neither were "
-        "left out.",
+        f"{quoted(label)} labels {quoted(hypothesis)} as {counts[ENTAILMENT]:,} entailments and "
+        f"{counts[CONTRADICTION]:,} contradictions. {counts[_NEUTRAL]:,} neutral rows were left "
+        "out.",
     )
 
 

@@ -1,7 +1,8 @@
-"""Storing the entailments and contradictions of a file of anchors, as variants of these anchors.
+"""Store the entailments and contradictions of a file as variants of its anchors.
 
-Nobody has judged them here: they are pending, unless the import accepts them as their data set
-labels them, in the name of a model reviewer whom a person's verdict outranks.
+Nobody has reviewed them in this project, so they are pending unless the import accepts the labels
+of the data set. It then does so in the name of a model reviewer, which any person's verdict
+outranks.
 """
 
 import uuid
@@ -26,17 +27,16 @@ from db.engine import insert_new, know_new_rows
 from db.models import ReviewerKind, Variant, Verdict
 
 MEASURED_AT_ONCE = 5_000
-"""Variants whose distances and flags are measured within the import, in a second or two; more are
-left to the next diagnostics run."""
+"""Maximum variants whose distances and flags the import measures, in a second or two; if there are
+   more, the next diagnostics run measures them."""
 
 
 class Imported(NamedTuple):
-    """What became of originals.
+    """The result of adding originals.
 
     Attributes:
-        types: type id → variants added.
-        measured: whether distances and flags are there; a diagnostics run is due anyway, for the
-            cosines.
+        types: type id → number of variants added.
+        measured: whether distances and flags were measured; cosines always need a diagnostics run.
     """
 
     types: Mapping[str, int] = {}
@@ -44,7 +44,7 @@ class Imported(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All variants added."""
+        """Number of variants added."""
         return sum(self.types.values())
 
 
@@ -53,14 +53,14 @@ def add_originals(
 ) -> Imported:
     """Add these texts as variants of their anchors, in the session's transaction.
 
-    One that an anchor has already, of the same type and in the same words, is passed over, as is
-    one whose anchor has meanwhile been retired or corrected.
+    Skips a text that its anchor already has with the same type, and texts whose anchor has been
+    retired or corrected meanwhile.
 
     Args:
-        originals: of anchors that are stored.
+        originals: texts of stored anchors.
         run_id: the import's.
-        file: its name; kept with each variant.
-        accept: record that each is what the data set says.
+        file: its name, stored with each variant.
+        accept: record that the labels of the data set are right.
 
     Raises:
         HedgerowError: as ``ensure_types``.

@@ -1,7 +1,7 @@
-"""The entailments and contradictions beside the anchors of a file: which there are, what is wrong.
+"""The entailments and contradictions that a file pairs with its anchors, and their problems.
 
-Data sets of natural language inference give a premise with a sentence that follows from it and one
-that contradicts it. Nothing is written here (see ``curation.anchors.importing.nli_insert``).
+Data sets for natural language inference pair a premise with sentences that follow from it or
+contradict it. This module stores nothing (see ``curation.anchors.importing.nli_insert``).
 """
 
 from collections import Counter
@@ -36,15 +36,15 @@ _NAMES = {
     ),
 }
 _BESIDE_ENTAILMENTS = "negative"
-"""Jina AI's name for the contradictions; alone it could mean anything."""
+"""Jina AI's column name for contradictions; ambiguous on its own."""
 
 
 LOOKED_UP_AT_ONCE = 5_000
-"""Uids handed to one query, for which PostgreSQL reads a large table as a whole."""
+"""Uids per query, for which PostgreSQL reads a large table as a whole."""
 
 
 class Fault(StrEnum):
-    """Why a text becomes no variant. Empty cells count nowhere."""
+    """Why a text does not become a variant. Empty cells are not counted."""
 
     THERE = "there"
     SAME = "same"
@@ -54,20 +54,20 @@ class Fault(StrEnum):
 
 
 FAULTS = {
-    Fault.THERE: "there already",
-    Fault.SAME: "the anchor's own words",
-    Fault.NO_SENTENCE: "not a sentence",
+    Fault.THERE: "that already exist",
+    Fault.SAME: "equal to their anchor",
+    Fault.NO_SENTENCE: "that are not a sentence",
     Fault.NOT_TEXT: f"with control characters or longer than {MAX_TEXT:,} characters",
-    Fault.OTHER_SOURCE: "of anchors that another source has",
+    Fault.OTHER_SOURCE: "whose anchor belongs to another source",
 }
-"""What each fault is called in a count."""
+"""The label of each problem in counts."""
 
 
 class Original(NamedTuple):
-    """A text that the file gives for an anchor.
+    """A text that the file pairs with an anchor.
 
     Attributes:
-        anchor: uid of the anchor's wording in the file.
+        anchor: uid of the anchor text in the file.
         text: canonical.
     """
 
@@ -78,14 +78,14 @@ class Original(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Originals:
-    """What a file brings beside its anchors.
+    """The texts that a file pairs with its anchors.
 
     Attributes:
-        columns: type id → the column that its texts are from.
-        source: the name of the source that they were read for.
-        texts: distinct ones that can be added.
-        known: the uids of wordings that are anchors of this source already.
-        left_out: how many texts have each fault.
+        columns: type id → the column of its texts.
+        source: name of the source under which they were read.
+        texts: distinct texts that can be added.
+        known: uids of the texts that are already anchors of this source.
+        left_out: number of texts with each problem.
     """
 
     columns: Mapping[str, str]
@@ -95,13 +95,13 @@ class Originals:
     left_out: Mapping[Fault, int]
 
     def of(self, rows: Sequence[FileRow]) -> list[Original]:
-        """Those of the anchors in these rows, and of the anchors that are there already."""
+        """Those of the anchors in these rows, and of the anchors that are that already exist."""
         wanted = {row.uid for row in rows}.union(self.known)
         return [original for original in self.texts if original.anchor in wanted]
 
 
 class KnownAnchor(NamedTuple):
-    """An anchor in use, in its current wording, with the id and the name of its source."""
+    """An anchor in use at its current revision, with the id and name of its source."""
 
     id: int
     uid: str
@@ -111,10 +111,10 @@ class KnownAnchor(NamedTuple):
 
 
 def guess_columns(table: FileTable, sentence: str) -> dict[str, str]:
-    """Type id → the column that by its name holds its texts.
+    """Type id → the column whose name says that it has texts of this type.
 
     Args:
-        sentence: the column with the anchors, which is none of them.
+        sentence: the column with the anchors, which is excluded.
     """
     names = {
         column.casefold().strip(): column for column in table.text_columns if column != sentence
@@ -138,19 +138,19 @@ def read_originals(
     source: str,
     language: str = "en",
 ) -> Originals:
-    """Look at every text beside an anchor that is there or may become one.
+    """Check every text paired with an existing or future anchor.
 
     Args:
         shown: the preview of the same table.
         sentence: the column with the anchors.
         columns: type id → column, for the types of ``original_types``.
-        source: the name under which the anchors will be added. An anchor of another source gets
-            nothing: a release would give the texts that source's licence.
-        language: of the sentences.
+        source: name under which the anchors will be added. Anchors of other sources are skipped,
+            because a release would give the texts the licence of that source.
+        language: language of the sentences.
 
     Raises:
-        HedgerowError: a column is not there, holds no strings or has two uses; or a type is
-            retired or another thing.
+        HedgerowError: a column is missing, has no strings or is used twice; or a type is retired or
+            has another meaning.
     """
     if not columns:
         return Originals({}, source, (), frozenset(), {})
@@ -183,10 +183,10 @@ def read_originals(
 def known_anchors(
     session: Session, uids: Collection[str], *, lock: bool = False
 ) -> dict[str, KnownAnchor]:
-    """Uid of a current wording → its anchor, of those in use that have one of these uids.
+    """Text uid → anchor, for anchors in use whose current text has one of these uids.
 
     Args:
-        lock: let none of them be retired or corrected before this transaction ends.
+        lock: prevent them from being retired or corrected until this transaction ends.
     """
     found: dict[str, KnownAnchor] = {}
     for some in chunks(uids, LOOKED_UP_AT_ONCE):
@@ -211,7 +211,7 @@ def known_anchors(
 
 
 def newest_variant(session: Session) -> int:
-    """The id of the variant that was added last; 0 where there is none."""
+    """The id of the newest variant; 0 if there is none."""
     return session.execute(select(func.max(col(Variant.id)))).scalar() or 0
 
 
@@ -219,18 +219,17 @@ def _check_distinct(columns: Sequence[str]) -> None:
     for column in columns:
         if columns.count(column) > 1:
             raise HedgerowError(
-                f"Expected another column for each kind of text, found {quoted(column)} twice; "
-                "name another."
+                f"Expected a different column for each kind of text, found {quoted(column)} twice."
             )
 
 
 def _in_the_database(shown: Preview) -> list[str]:
-    """The uids of the rows that are anchors in their current wording."""
+    """The uids of the rows that are current texts of anchors."""
     return [row.uid for row in shown.of(Fate.DUPLICATE) if row.findings[0].reason is Reason.KNOWN]
 
 
 def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[FileRow, str]]:
-    """The rows that are anchors or may become some, each with what its cell holds."""
+    """The rows that are or may become anchors, each with its paired text."""
     unusable = (Reason.RETIRED, Reason.EARLIER_WORDING)
     for row, raw in zip(shown.rows, texts, strict=True):
         out_of_use = row.fate is Fate.DUPLICATE and row.findings[0].reason in unusable
@@ -239,7 +238,7 @@ def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[FileRo
 
 
 def _readable(raw: str, row: FileRow, *, english: bool) -> tuple[str, Fault | None]:
-    """The canonical text, and why it cannot be a variant of the row's anchor."""
+    """The canonical text, and why it cannot be a variant of the row's anchor, if so."""
     try:
         text = canonical(raw)
     except HedgerowError:
@@ -256,7 +255,7 @@ def _readable(raw: str, row: FileRow, *, english: bool) -> tuple[str, Fault | No
 def _stored(
     session: Session, originals: Iterable[Original], anchors: Mapping[str, KnownAnchor]
 ) -> set[Original]:
-    """Those that are variants of these anchors already."""
+    """The texts that are already variants of these anchors."""
     uids = {
         variant_uid(
             anchor_uid=anchors[found.anchor].uid, type_id=found.type_id, text=found.text

@@ -1,7 +1,7 @@
-"""What would become of every row of a file: new, a duplicate, suspicious, or impossible.
+"""Preview of a file: whether each row is new, a duplicate, suspicious or impossible.
 
-Nothing is written here. A row is looked at on its own (``curation.anchors.checks``), then beside
-the anchors of the database, whatever wording they had, and the rows before it in the file.
+This module stores nothing. A row is checked by itself (``curation.anchors.checks``), then against
+all revisions of the anchors in the database and the rows before it in the file.
 """
 
 from collections import Counter
@@ -40,14 +40,14 @@ class Fate(StrEnum):
 
 
 class FileRow(NamedTuple):
-    """A row of the file, looked at.
+    """A checked row of the file.
 
     Attributes:
-        line: where it stands in the file, from 1.
-        text: canonical, as it would be stored; of an impossible row what the file has.
-        uid: of the text; '' for an impossible row.
-        genre: its own, where the file has a column of genres; else ''.
-        findings: the reasons for a fate other than new, the deciding one first.
+        line: line number in the file, from 1.
+        text: canonical text, as it would be stored; for an impossible row the text in the file.
+        uid: uid of the text; '' for an impossible row.
+        genre: the row's genre if the file has a genre column, else ''.
+        findings: the reasons for any other fate than new, the decisive one first.
     """
 
     line: int
@@ -60,10 +60,10 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """All rows of a file, looked at, and the state of the database when that was done.
+    """All checked rows of a file, and the state of the database at that time.
 
     Attributes:
-        wordings: how many wordings of anchors the database held; they are never deleted.
+        wordings: number of anchor revisions in the database; they are never deleted.
     """
 
     rows: Sequence[FileRow]
@@ -78,7 +78,7 @@ class Preview:
 
     @cached_property
     def reasons(self) -> dict[Reason, int]:
-        """How many rows each reason speaks against; a row can have several."""
+        """Number of rows with each reason; a row can have several."""
         counts = Counter(finding.reason for row in self.rows for finding in row.findings)
         return {reason: counts[reason] for reason in Reason if counts[reason]}
 
@@ -92,13 +92,13 @@ class Preview:
         """The rows to add, in the file's order.
 
         Args:
-            include_suspicious: whether those count as new.
-            sample: how many to draw, in proportion to the bands of length and the genres; None
-                takes all.
-            seed: another one draws another sample.
+            include_suspicious: whether to include suspicious rows.
+            sample: size of a sample that keeps the proportions of length bands and genres; None
+                takes all rows.
+            seed: seed of the sample.
 
         Raises:
-            HedgerowError: the sample is larger than what there is.
+            HedgerowError: the sample is larger than the number of rows.
         """
         fates = (Fate.NEW, Fate.SUSPICIOUS) if include_suspicious else (Fate.NEW,)
         rows = self.of(*fates)
@@ -114,9 +114,9 @@ class Preview:
 
 
 _Looked = tuple[int, str, str, str, str, tuple[Finding, ...]]
-"""A row before it is compared: line, text, uid, the key that near equals share, genre, findings.
+"""A row before comparison: line, text, uid, near-duplicate key, genre, findings.
 
-Plain, as there are as many of them as rows and each lives for a moment.
+A plain tuple, because there is one per row and each is short-lived.
 """
 
 
@@ -128,15 +128,16 @@ def preview(
     genre_column: str | None = None,
     language: str = "en",
 ) -> Preview:
-    """Look at every row of a file.
+    """Check every row of a file.
 
     Args:
-        column: the one with the sentences.
-        genre_column: one with the genres, if the file has it.
-        language: of the sentences; the checks for negations, hedges and the like know English.
+        column: column with the sentences.
+        genre_column: column with the genres, if the file has one.
+        language: language of the sentences; the checks for negations, hedges and the like only work
+            for English.
 
     Raises:
-        HedgerowError: a column is not there or holds no strings, or a genre is too long.
+        HedgerowError: a column is missing or has no strings, or a genre is too long.
     """
     with collector_paused():
         looked = _look(table, column, genre_column, english=is_english(language))
@@ -146,7 +147,7 @@ def preview(
 
 
 def count_wordings(session: Session) -> int:
-    """How many wordings of anchors the database holds."""
+    """Number of anchor revisions in the database."""
     return session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
 
 
@@ -168,7 +169,7 @@ def _look(
 
 
 def _readable(raw: str | None) -> tuple[str, Finding | None]:
-    """The canonical text, or the text as it is and why it cannot be an anchor."""
+    """The canonical text, or the unchanged text and why it cannot be an anchor."""
     try:
         text = canonical(raw or "")
     except HedgerowError as error:
@@ -196,9 +197,9 @@ def _genres(table: FileTable, column: str) -> list[str]:
 def _known(
     session: Session, uids: set[str], keys: set[str]
 ) -> tuple[Mapping[str, Finding], Mapping[str, Finding]]:
-    """What the database says of these uids and of these keys of near equals.
+    """The findings of the database for these uids and near-duplicate keys.
 
-    Every wording that an anchor ever had is looked at, a few thousand at a time.
+    Checks all revisions of all anchors, a few thousand at a time.
     """
     current = col(AnchorRevision.revision) == col(Anchor.revision)
     query = (
@@ -226,8 +227,8 @@ def _same(text: str, *, is_current: bool, is_retired: bool) -> Finding:
     if is_retired:
         return Finding(Reason.RETIRED, "It is a retired anchor, which can be restored.")
     if is_current:
-        return Finding(Reason.KNOWN, "It is an anchor already.")
-    return Finding(Reason.EARLIER_WORDING, "An anchor had this wording before it was corrected.")
+        return Finding(Reason.KNOWN, "It is already an anchor.")
+    return Finding(Reason.EARLIER_WORDING, "It is the text of an anchor before a correction.")
 
 
 def _nearly(what: str) -> Finding:
@@ -244,7 +245,7 @@ def _compared(
     nearly: Mapping[str, Finding],
     unit: str,
 ) -> Iterable[FileRow]:
-    """The rows with their fates, each compared with the database and the rows before it."""
+    """The rows with their fates, after comparison with the database and the rows before them."""
     lines: dict[str, int] = {}
     keys: dict[str, int] = {}
     for line, text, uid, key, genre, findings in looked:

@@ -22,18 +22,18 @@ _KINDS = {
     dict: "an object",
 }
 _MAX_UNPACKED = 512 * 1024 * 1024
-"""Bytes that the columns of strings in a Parquet file may take unpacked."""
+"""Maximum unpacked size in bytes of the string columns of a Parquet file."""
 
 
 def read_text(text: str, *, name: str) -> FileTable:
-    """One sentence a line; blank lines are passed over.
+    """Read one sentence per line; blank lines are skipped.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is no sentence.
     """
     numbered = [(number, line) for number, line in _lines(text) if line.strip()]
     if not numbered:
-        raise HedgerowError(f"{name} holds nothing but blank lines; put one anchor on a line.")
+        raise HedgerowError(f"{name} contains only blank lines; put one anchor on each line.")
     check_rows(len(numbered), name=name)
     lines, values = zip(*numbered, strict=True)
     return FileTable(name, Format.TEXT, ("text",), lines, {"text": values})
@@ -45,14 +45,14 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_jsonl(text: str, *, name: str) -> FileTable:
-    """One object a line; a column of strings for each key that holds nothing else.
+    """Read one object per line; keys that contain only strings become columns.
 
     Raises:
-        HedgerowError: a line that is no JSON object, no line at all, no key with strings.
+        HedgerowError: a line is not a JSON object, or there are no lines or no keys with strings.
     """
     if text.lstrip()[:1] == "[":
         raise HedgerowError(
-            f"Expected one JSON object a line, but {name} is one list; write it as JSON lines "
+            f"Expected one JSON object per line, but {name} is a list; write it as JSON lines "
             "(pandas: to_json(orient='records', lines=True))."
         )
     records: list[dict[str, Any]] = []
@@ -62,7 +62,7 @@ def read_jsonl(text: str, *, name: str) -> FileTable:
             records.append(_record(line, f"line {number:,} of {name}"))
             lines.append(number)
     if not records:
-        raise HedgerowError(f"{name} holds nothing but blank lines; put one object on a line.")
+        raise HedgerowError(f"{name} contains only blank lines; put one object on each line.")
     check_rows(len(records), name=name)
     columns = tuple(dict.fromkeys(key for record in records for key in record))
     check_columns(columns, where=name)
@@ -94,14 +94,14 @@ def _record(line: str, where: str) -> dict[str, Any]:
 
 
 def _not_strings(records: list[dict[str, Any]], lines: list[int], name: str) -> dict[str, str]:
-    """The keys that somewhere hold something other than a string, and where first."""
+    """The keys with a value that is not a string, and the first such line."""
     refused: dict[str, str] = {}
     for record, line in zip(records, lines, strict=True):
         for key, value in record.items():
             if not (type(value) is str or value is None or key in refused):
                 refused[key] = (
                     f"Expected a string in {quoted(key)}, found {_KINDS[type(value)]} on line "
-                    f"{line:,} of {name}; name a column of strings."
+                    f"{line:,} of {name}; choose a column of strings."
                 )
     return refused
 
@@ -115,17 +115,17 @@ def _check_any_text(table: FileTable) -> None:
 def _none_of(table: FileTable) -> str:
     return (
         f"Expected a column of strings in {table.name}, found none in {listed(table.columns)}; "
-        "choose a file with one anchor a row."
+        "choose a file with one anchor per row."
     )
 
 
 def read_parquet(data: bytes, *, name: str) -> FileTable:
-    """The rows of a Parquet file; only columns of strings can hold sentences.
+    """The rows of a Parquet file; only string columns can contain sentences.
 
     Raises:
         HedgerowError: a damaged or truncated file, no rows, no column of strings.
     """
-    # Takes a second to import, and only this function needs it.
+    # The import takes a second, and only this function needs it.
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -142,11 +142,13 @@ def read_parquet(data: bytes, *, name: str) -> FileTable:
         cells = _cells(file, texts)
     except (pa.ArrowException, OSError, ValueError):
         raise HedgerowError(
-            f"{name} is a Parquet file that cannot be read: it is cut short or damaged; "
-            "copy or write it anew."
+            f"{name} is a Parquet file that cannot be read because it is truncated or damaged; "
+            "copy or write it again."
         ) from None
     if not file.metadata.num_rows:
-        raise HedgerowError(f"{name} has columns but no rows; choose a file with one anchor a row.")
+        raise HedgerowError(
+            f"{name} has columns but no rows; choose a file with one anchor per row."
+        )
     lines = range(1, file.metadata.num_rows + 1)
     table = FileTable(name, Format.PARQUET, tuple(schema.names), lines, cells, refused=refused)
     _check_any_text(table)
@@ -164,8 +166,8 @@ def _is_string(kind: Any) -> bool:
 def _no_strings(field: Any, name: str) -> str:
     held = "nested values" if field.type.num_fields else f"values of type {field.type}"
     return (
-        f"Expected strings in {quoted(field.name)}, but in {name} it holds {held}; name a column "
-        "of strings."
+        f"Expected strings in {quoted(field.name)}, but in {name} it contains {held}; choose a "
+        "column of strings."
     )
 
 

@@ -1,4 +1,4 @@
-"""How long anchors are, against the paper's, and samples that keep the proportions.
+"""Lengths of anchors compared with the paper's, and samples that keep the proportions.
 
 The paper (3.1.1): about half of its anchors have fewer than 15 words, about a tenth more than 30.
 """
@@ -11,13 +11,13 @@ from curation.content_uids import bucket
 from db.errors import HedgerowError
 
 SHORT, LONG = 15, 30
-"""Words: fewer than the first is short, more than the second long."""
+"""Words: fewer than the first number is short, more than the second is long."""
 
 PAPER_SHORT, PAPER_LONG = 0.5, 0.1
 """Shares of short and long anchors in the paper."""
 
 _BAND_ENDS = (7, 14, 22, 30)
-"""Words up to which the bands of a sample reach; the last band is open."""
+"""Upper ends in words of the length bands of a sample; the last band is open."""
 
 SAMPLE_SALT = "hedgerow/sample/1:"
 
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 
 class Lengths(NamedTuple):
-    """How many texts there are, and how many of them are short, in between and long."""
+    """Counts of all, short, medium and long texts."""
 
     n: int
     short: int
@@ -35,12 +35,12 @@ class Lengths(NamedTuple):
     median: int
 
     def share(self, count: int) -> float:
-        """This many of them as a share in [0, 1]; 0 where there are none."""
+        """The share of this count, in [0, 1]; 0 if there are no texts."""
         return count / self.n if self.n else 0.0
 
 
 def words_in(text: str) -> int:
-    """How many words a canonical text has: what stands between white space."""
+    """Number of words in a canonical text, separated by white space."""
     return text.count(" ") + 1
 
 
@@ -60,10 +60,10 @@ def length_band(text: str) -> int:
 
 
 def allocate(sizes: Mapping[Key, int], total: int) -> dict[Key, int]:
-    """Share `total` out over strata in proportion to their sizes, by largest remainder.
+    """Allocate `total` to strata in proportion to their sizes, by largest remainder.
 
-    The shares add up to `total`, none exceeds its stratum, and each lies less than one from its
-    exact proportion. Equal remainders go to the stratum listed first.
+    The shares add up to `total`, none exceeds its stratum, and each differs by less than one from
+    its exact proportion. Equal remainders go to the stratum listed first.
 
     Raises:
         HedgerowError: `total` is negative or larger than all strata together.
@@ -94,8 +94,8 @@ def stratified_sample(
 ) -> list[Item]:
     """A sample of exactly `size` items that has the proportions of the strata, in their order.
 
-    Which items are taken of a stratum depends on the seed and their uids alone, not on where they
-    stand in the file.
+    The items chosen from a stratum depend only on the seed and the uids, not on their order in the
+    file.
 
     Raises:
         HedgerowError: there are fewer items.

@@ -1,4 +1,4 @@
-"""Imported variants as rows."""
+"""Imported variants as database rows."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from curation.content_uids import RANDOM_SALT, bucket
 from db.columns import now
 
 PROVIDER = "imported"
-"""The provider of variants whose file names none; their model is the name of the file."""
+"""The provider of variants whose file names no provider; their model is the file name."""
 
 _LONGEST_NAME = 200
 
@@ -28,11 +28,11 @@ def imported_row(
     """A variant as a row.
 
     Args:
-        uid: of the variant.
-        source_id: the anchor's.
-        run_id: the import's.
-        file: its name; kept with each variant that names no model.
-        provider: '' for a file that names none.
+        uid: uid of the variant.
+        source_id: source of the anchor.
+        run_id: run of the import.
+        file: its name, stored with each variant that has no model.
+        provider: '' if the file names none.
     """
     return {
         "uid": uid,

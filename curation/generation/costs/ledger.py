@@ -79,7 +79,7 @@ class Ledger:
         """Why the run pauses, for a person."""
         return (
             f"Paused at the budget: {self.calls:,} {'call' if self.calls == 1 else 'calls'} for "
-            f"{self.cost()} so far; raise the budget to go on."
+            f"{self.cost()} so far; raise the budget to continue."
         )
 
 

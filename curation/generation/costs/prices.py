@@ -108,8 +108,8 @@ def price_under(session: Session, model: str, cap: float | None) -> Price:
     price = price_of(session, model)
     if price is None and cap is not None:
         raise HedgerowError(
-            f"A cap in money needs a price, and none is known for '{model}'; set it with 'hedgerow "
-            "prices set' or in Settings, or cap the number of calls instead."
+            f"A spending cap needs a price, but the price of '{model}' is unknown; set it with "
+            "'hedgerow prices set' or in Settings, or cap the number of calls instead."
         )
     return price or Price()
 
@@ -118,7 +118,7 @@ def _check_price(price: Price) -> None:
     for amount in (price.prompt, price.completion):
         if not 0 <= amount <= LARGEST_PRICE:  # no number is neither
             raise HedgerowError(
-                f"Expected US dollars from 0 to {LARGEST_PRICE:,} for a million tokens, found "
+                f"Expected US dollars from 0 to {LARGEST_PRICE:,} per million tokens, found "
                 f"{amount:g}."
             )
 
@@ -134,13 +134,13 @@ def set_price(session: Session, model: str, price: Price | None) -> None:
     name = model.strip()
     if price is not None and not name.isprintable():
         raise HedgerowError(
-            "Expected a model's name of letters, digits and signs, found characters that nobody "
-            "sees; type the name."
+            "Expected a model name of letters, digits and signs, found invisible characters; "
+            "type the name by hand."
         )
     if not name or len(name) > 200:
         raise HedgerowError(
-            f"Expected a model's name of 1 to 200 characters, found {len(name)}; write it as the "
-            "provider does."
+            f"Expected a model name of 1 to 200 characters, found {len(name)}; enter the "
+            "provider's name of the model."
         )
     own = dict(get_setting(session, PRICES))
     if price is None:

@@ -74,8 +74,8 @@ def choose_examples(
     ]
     if not found:
         raise HedgerowError(
-            "There is nothing to show as an example: no person has accepted a variant of these "
-            "types whose anchor is in the training split."
+            "Expected variants to use as examples, found none: no person has accepted a variant "
+            "of these types with an anchor in the training split."
         )
     return found
 

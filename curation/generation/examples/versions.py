@@ -21,8 +21,8 @@ def role_of(name: str) -> Role:
         if role == name:
             return role
     raise HedgerowError(
-        f"Expected a prompt that asks for variants ({', '.join(ROLES)}), found {name[:80]}; others "
-        "show no examples."
+        f"Expected a prompt that asks for variants ({', '.join(ROLES)}), found {name[:80]}; other "
+        "prompts have no examples."
     )
 
 
@@ -44,6 +44,6 @@ def save_with_examples(
     """
     role_of(parent.name)
     if not examples:
-        raise HedgerowError("Expected at least one example, found none; keep one.")
+        raise HedgerowError("Expected at least one example, found none.")
     placed = with_place(parent.template if template is None else template)
     return save_copy(session, parent, placed, author_id=author_id, examples=as_rows(examples))

@@ -77,8 +77,8 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
     ).scalar_one()
     if not total:
         raise NothingToDo(
-            "There is nothing to judge: this model has given its opinion on every variant of this "
-            "selection; choose other variants."
+            "There is nothing to judge: this model has already judged every selected variant; "
+            "change the selection."
         )
     return total
 

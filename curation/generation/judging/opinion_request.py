@@ -59,7 +59,10 @@ class JudgeRequest(ModelRequest):
         if self.repeats == 1:
             raise ValueError("expected at least 2 answers for each variant")
         if self.repeats and self.temperature == 0:
-            raise ValueError("expected a temperature above 0 to ask again, or nothing can differ")
+            raise ValueError(
+                "expected a temperature above 0 for repeated calls, since answers cannot "
+                "differ otherwise"
+            )
         return self
 
 
@@ -75,7 +78,8 @@ def prompt_of(session: Session, request: JudgeRequest) -> PromptVersion | None:
     found = next((row for row in versions if row.id == request.prompt), None)
     if found is None:
         raise HedgerowError(
-            f"There is no prompt {request.prompt} that asks for opinions; choose another."
+            f"Expected a prompt for opinions, found no version {request.prompt}; choose another "
+            "version."
         )
     return found
 

@@ -93,7 +93,7 @@ def _problem(reply: Reply) -> AnswerProblem | None:
 
 def _judged(call: Call) -> JudgedVariant:
     if call.judged is None:
-        raise ValueError(f"call {call.id} is about no variant")
+        raise ValueError(f"call {call.id} has no variant")
     return call.judged
 
 
@@ -172,10 +172,7 @@ def request_opinions(
     if alone:
         refuse_a_second(session, KIND)
     if request.provider != "openai" or request.batch:
-        raise HedgerowError(
-            "Expected a chat model that answers at once, found rules or a batch; opinions come "
-            "from nothing else."
-        )
+        raise HedgerowError("Expected a chat model that answers directly, found rules or a batch.")
     seed_prompts(session)
     prompt = prompt_of(session, request)
     assert prompt is not None  # it has just been stored, if no other is named

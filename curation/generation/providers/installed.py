@@ -46,7 +46,7 @@ def provider_class(name: str) -> type[Provider]:
     if name in PLUG_INS.names():
         return PLUG_INS.load(name)
     raise HedgerowError(
-        f"Expected a provider, found {name[:60]!r}; there are {', '.join(provider_names())}."
+        f"Expected a provider ({', '.join(provider_names())}), found {name[:60]!r}."
     )
 
 
@@ -77,4 +77,6 @@ def installed_providers() -> PlugIns[Provider]:
 
 def not_written(name: str, type_ids: Iterable[str]) -> str:
     """What to do about types that a provider does not write."""
-    return f"The provider {name!r} does not write {', '.join(type_ids)}: ask a model for that."
+    return (
+        f"The provider {name!r} does not write {', '.join(type_ids)}; use a model for these types."
+    )

@@ -184,7 +184,7 @@ def answer_of(made: Provider, task: WritingTask) -> Answer:
         if cue := _usable(written.cue)[:MAX_CUE]:
             answer.cues[written.type_id] = cue
     for type_id in sorted(wanted - answer.texts.keys() - answer.passed_over.keys()):
-        answer.passed_over[type_id] = "nothing was written"
+        answer.passed_over[type_id] = "no text"
     return answer
 
 
@@ -193,7 +193,7 @@ def _written(name: str, given: object) -> Written:
     parts = given if isinstance(given, tuple) else ()
     if not (2 <= len(parts) <= 3 and all(isinstance(part, str) for part in parts)):
         raise HedgerowError(
-            f"Expected a type, a text and maybe a cue from the provider {name!r}, found "
+            f"Expected a type, a text and optionally a cue from the provider {name!r}, found "
             f"{type(given).__name__} {str(given)[:60]!r}; repair its package."
         )
     return Written(*parts)

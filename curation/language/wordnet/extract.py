@@ -36,8 +36,8 @@ def write(place: Path, *, antonyms: Path = FILE, terms: Path = LICENCE) -> int:
     found = direct_antonyms(place, "adj")
     if not found:
         raise HedgerowError(
-            f"Expected WordNet's adjectives in {str(place)!r}, found none with an antonym; install "
-            "Debian's wordnet-base, or name WordNet's folder in WNSEARCHDIR."
+            f"Expected WordNet's adjectives in {str(place)!r}, found none with an antonym; "
+            "install Debian's wordnet-base, or set WNSEARCHDIR to WordNet's folder."
         )
     whole = {"note": NOTE, "antonyms": dict(sorted(found.items()))}
     antonyms.write_text(json.dumps(whole, indent=0) + "\n", encoding="utf-8")
@@ -54,8 +54,8 @@ def main() -> None:
     place = folder()
     if place is None:
         raise SystemExit(
-            "WordNet is not on this machine; install Debian's wordnet-base, or name its folder in "
-            "WNSEARCHDIR."
+            "WordNet is not installed; install Debian's wordnet-base, or set WNSEARCHDIR to its "
+            "folder."
         )
     write(place)
 

@@ -25,18 +25,18 @@ def agreement_section(summary: Mapping[str, Any], types: Sequence[str]) -> list[
     if not found["variants"]:
         return [
             "### Agreement",
-            "No two people decided on the same variant independently of each other, so it is not "
-            "known how far they would agree.",
+            "No two people decided on the same variant independently, so their agreement is "
+            "unknown.",
             several,
         ]
     rows = [[key, found["types"][key]] for key in types if key in found["types"]]
     return [
         "### Agreement",
-        f"Several people decided on {counted(found['variants'], 'variant')}, each before they knew "
-        "anybody else's verdict. All of these are counted, whether or not they were released. "
-        "Accepting is one verdict, rejecting or editing the other; agreement is the share of pairs "
-        "of verdicts that agree, alpha is Krippendorff's. 95% bootstrap intervals over variants "
-        "are in brackets.",
+        f"Several people decided on {counted(found['variants'], 'variant')}, each without knowing "
+        "the other verdicts. All of these variants are counted, whether or not they were "
+        "released. There are two categories: accepted, and rejected or edited. Agreement is the "
+        "share of pairs of verdicts that agree; alpha is Krippendorff's alpha. Brackets show 95% "
+        "bootstrap intervals over variants.",
         markdown_table(
             ["type", "variants", "agreement", "alpha", "kappa", "accepted"],
             [_row(key, its) for key, its in (*rows, ("all", found))],

@@ -16,19 +16,20 @@ from curation.variants.writers import PERSON, RULES
 from db.models import Release, ReleaseItem
 
 WRITERS = (
-    f"`{PERSON}` is a reviewer, `{RULES}` a program, no language model, `{IMPORTED}` the data "
-    "set that the anchors came from, `starter`, `antonyms` and `claims` the corpora that come with "
-    "Hedgerow, which language models wrote; any other is a service for language models, or what a "
-    "plug-in brought, named as it was recorded."
+    f"`{PERSON}` is a reviewer, `{RULES}` is a rule-based program, `{IMPORTED}` is the data set "
+    "of the anchors, and `starter`, `antonyms` and `claims` are Hedgerow's bundled corpora, "
+    "written by language models. Any other name is a language model service or a plug-in, as "
+    "recorded."
 )
 
 WRITTEN_BY_MODELS = (
-    "What language models wrote is fluent, but narrower than what people write. Hedges lean on the "
-    "cues that were asked for, affixal negations on few frames ('was unable to', 'unsuccessful')."
+    "Text by language models is fluent but less varied than text by people. Hedges mostly use "
+    "the requested cues, and affixal negations use few frames ('was unable to', 'unsuccessful')."
 )
 
 WRITTEN_BY_RULES = (
-    "What rules wrote follows few patterns and can be awkward: programs know grammar, not meaning."
+    "Text by rules follows few patterns and can be awkward, because rules use grammar but not "
+    "meaning."
 )
 
 
@@ -95,17 +96,17 @@ def review_statement(summary: Mapping[str, Any]) -> str:
     ruled = ""
     if rules := decided.get("rule", 0):
         ruled = (
-            f" {rules:,} ({percent(rules / total)}) were accepted by a rule over their measures, "
-            "which a person applied **without reading them**."
+            f" {rules:,} ({percent(rules / total)}) were accepted by a rule over their "
+            "measurements, which a person applied **without reading the variants**."
         )
     if not people:
         return (
             f"**No person has reviewed this data.** {models:,} of the {total:,} accepted variants "
-            f"were accepted by a model reviewer alone.{ruled}"
+            f"were accepted only by a model reviewer.{ruled}"
         )
     return (
-        f"Of the {total:,} accepted variants a person accepted {people:,} "
-        f"({percent(people / total)}); {models:,} ({percent(models / total)}) were accepted by a "
-        f"model reviewer alone and **were not reviewed by a person**.{ruled} "
-        f"{summary['adjudicated']:,} were settled by an adjudication."
+        f"Of the {total:,} accepted variants, a person accepted {people:,} "
+        f"({percent(people / total)}). {models:,} ({percent(models / total)}) were accepted only "
+        f"by a model reviewer and **were not reviewed by a person**.{ruled} "
+        f"{summary['adjudicated']:,} were settled by adjudication."
     )

@@ -74,12 +74,12 @@ def card(
     sections = [
         f"# {escape(title)}",
         f"{METHOD}\n\n{_identity(release)}",
-        f"## What is in it\n\n{_contents(release, form, rows, notes, place)}",
-        f"## How it was made\n\n{_making(release, writers)}",
+        f"## Contents\n\n{_contents(release, form, rows, notes, place)}",
+        f"## Creation\n\n{_making(release, writers)}",
         f"## Taxonomy\n\n{_taxonomy(release)}",
         f"## Licence\n\n{_licences(release.summary)}",
         f"## Overlap with benchmarks\n\n{overlap_section([c.facts for c in compared])}",
-        f"## Known weak spots\n\n{_weak_spots(release.summary, writers)}",
+        f"## Known limitations\n\n{_weak_spots(release.summary, writers)}",
         f"## Citation\n\n{_citation(release)}",
     ]
     return f"---\n{head}---\n\n" + "\n\n".join(sections) + "\n"
@@ -99,15 +99,16 @@ def _contents(
     filled = filled_tables(rows)
     parts = [
         f"{summary['anchors']:,} anchors with {summary['variants']:,} accepted variants, which "
-        f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "
-        f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
-        "of a positive or a negative. All variants of an anchor are in the same split.",
+        f"form {summary['triples']:,} triples: each accepted positive of an anchor with each "
+        f"accepted negative. {summary['anchors_without_triples']:,} anchors have no triples "
+        "because they lack a positive or a negative. All variants of an anchor are in the same "
+        "split.",
         *([escape(f"{told} {_left_out(summary)}".strip())] if told else []),
         *map(escape, map(one_line, notes)),
         *_use(form, filled, place),
     ]
     if form.name == "hf" and "triples" not in filled:
-        parts.append("No anchor has both a positive and a negative: there is no `triples`.")
+        parts.append("No anchor has both a positive and a negative, so there is no `triples`.")
     parts += [_split_counts(summary), _type_counts(release)]
     for name in filled:
         described = [[column.name, column.meaning] for column in TABLES[name]]
@@ -119,7 +120,7 @@ def _contents(
 
 def _left_out(summary: Mapping[str, Any]) -> str:
     left_out = summary.get("left_out", 0)
-    return f"{counted(left_out, 'accepted variant')} stayed out." if left_out else ""
+    return f"{counted(left_out, 'accepted variant')} left out." if left_out else ""
 
 
 def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
@@ -131,7 +132,7 @@ def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
         return [QUESTIONS, QUESTION_USE[form.name], hf_use(tables, place)]
     said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
     if said is None:  # a plug-in's files are its own
-        told = f"Its format is {form.label or form.name}. {form.purpose}"
+        told = f"The format is {form.label or form.name}. {form.purpose}"
         return [escape(one_line(told))]
     return [said, whole_use(tables, place)] if tables else [said]
 
@@ -167,7 +168,7 @@ def _lengths(release: Release) -> str:
         for type_id in ordered_types(release)
         if type_id in words["types"]
     }
-    return "In words; the last two columns are shares.\n\n" + markdown_table(
+    return "Lengths in words; the last two columns are shares.\n\n" + markdown_table(
         ["", "shortest", "median", "longest", "under 15", "over 30"],
         [
             [
@@ -197,8 +198,8 @@ def _making(release: Release, writers: Sequence[Writer]) -> str:
             f"Of these texts, {edited.get('person', 0):,} were edited by a person and "
             f"{edited.get('model', 0):,} by a model.",
             review_statement(summary),
-            "What the review made of all variants as they were written; acceptance is the share "
-            "accepted as written among those decided without a conflict:",
+            "Review of all variants as they were written. Acceptance is the share of variants "
+            "accepted as written, among those decided without a conflict:",
             markdown_table(
                 ["type", *(o.replace("_", " ") for o in OUTCOMES), "acceptance"], outcomes
             ),
@@ -212,7 +213,7 @@ def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> str:
     counts = Counter(reasons["rejected"]) + Counter(reasons["edited"])
     if not counts:
         return "No variant was rejected or edited."
-    return "Why variants were rejected or edited:\n\n" + markdown_table(
+    return "Reasons for rejecting or editing variants:\n\n" + markdown_table(
         ["reason", "rejected", "edited"],
         [
             [reason or "none given", *(reasons[k].get(reason, 0) for k in ("rejected", "edited"))]
@@ -240,8 +241,8 @@ def _taxonomy(release: Release) -> str:
 
 
 _ORIGINS = {
-    OWN: "Not of the paper, but added by this project",
-    IMPORTED: "Taken over from the data set that the anchors came with",
+    OWN: "Added by this project, not from the paper",
+    IMPORTED: "From the data set of the anchors",
 }
 
 
@@ -288,7 +289,7 @@ def _weak_spots(summary: Mapping[str, Any], writers: Sequence[Writer]) -> str:
     spots = [*weak_spots_of(writers), *WEAK_SPOTS]
     if summary["decided_by"].get("model", 0):
         spots.insert(
-            0, "A part was accepted by language models alone, and models share blind spots."
+            0, "Some variants were accepted only by language models, and models share blind spots."
         )
     return "\n".join(f"- {spot}" for spot in spots)
 

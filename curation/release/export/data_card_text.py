@@ -9,24 +9,23 @@ METHOD = """\
 Affirmative sentences (anchors), each with variants that negate it and variants that hedge or
 paraphrase it, for training text encoders that understand *not*. The method is that of *Learning
 Robust Negation Text Representations* (HedgeTriple): the positive of a contrastive triple is a
-hedged variant of the anchor, the negative a negated one, both written by a language model after a
-linguistic taxonomy (sections 3.1 and 3.2). Where it holds the type `negated_antonym`, that is the
-right answer of SemAntoNeg: a paraphrase by two reversals."""
+hedged variant of the anchor, the negative a negated one, both written by a language model according
+to a linguistic taxonomy (sections 3.1 and 3.2). The type `negated_antonym`, if present, is the kind
+of paraphrase that is the right answer in SemAntoNeg: two reversals that cancel out."""
 
 JSONL_USE = """\
-`triples.jsonl`, `variants.jsonl` and `families.jsonl`, UTF-8, one JSON object a line, ordered by
-uid; `split` names the part a row belongs to."""
+`triples.jsonl`, `variants.jsonl` and `families.jsonl`, UTF-8, one JSON object per line, ordered by
+uid. `split` is the split of a row."""
 
 PAIRS_USE = """\
-`pairs.csv`: accepted variants with their anchors and a label, as a loss over labelled pairs or a
-spreadsheet takes them; UTF-8 with a byte-order mark, ordered by uid; `split` names the part a row
-belongs to. Variants that leave the claim open are left out: they are neither the same claim nor a
-contradiction.
+`pairs.csv`: accepted variants with their anchors and a label, for a loss over labelled pairs or a
+spreadsheet. UTF-8 with a byte-order mark, ordered by uid. `split` is the split of a row. Variants
+that leave the claim open are left out, because they are neither the same claim nor a contradiction.
 
-So that no spreadsheet takes a sentence for a formula, a cell that starts with `=`, `+`, `-`, `@`,
-a full-width form of these, a tab or a line break, be it after apostrophes, has one more apostrophe
-in front. To undo it, take one apostrophe off every cell in which apostrophes are
-followed by such a character. The formats hf and jsonl hold all texts unchanged."""
+To keep spreadsheets from reading a sentence as a formula, a cell that starts with `=`, `+`, `-`,
+`@`, a full-width form of these, a tab or a line break, also after apostrophes, is prefixed with an
+apostrophe. To undo this, remove one apostrophe from every cell in which apostrophes are followed by
+such a character. The formats hf and jsonl contain all texts unchanged."""
 
 QUESTIONS = f"""\
 Each question is about an anchor and one of its variants, in the words of the paper (HedgeTriple,
@@ -37,21 +36,19 @@ Each question is about an anchor and one of its variants, in the words of the pa
 ```
 
 The answer is Yes for a variant that contradicts the anchor, and No for one that says the same. The
-paper asks two questions of every triple, one of either answer. Here an anchor gives the fewest
-questions that keep those proportions: as many Yes as No, each of its negations as often as the
-others, and each of its hedges and paraphrases. With four negations and two hedges, a negation
-occurs once and a hedge twice."""
+paper asks two questions about every triple, one for each answer. Here each anchor has the smallest
+number of questions with the same proportions: as many Yes as No, with all its negations equally
+frequent and all its hedges and paraphrases equally frequent. With four negations and two hedges,
+each negation occurs once and each hedge twice."""
 
 QUESTION_USE = {
-    "messages": "For each split there are a Parquet file and a file of JSON lines with the same "
-    "rows, in the folder `messages`. The column `messages` is what `SFTTrainer` of the package "
-    "`trl` trains on.",
-    "completion": "For each split there are a Parquet file and a file of JSON lines with the same "
-    "rows, in the folder `completion`. The columns `prompt` and `completion` are what `SFTTrainer` "
-    "of the package `trl` trains on; the answer alone is learned.",
-    "openai": "`train.jsonl` and `validation.jsonl`, as far as the release has such anchors, are "
-    "what OpenAI's finetuning takes as the training and the validation file. `test.jsonl` is for "
-    "measuring.",
+    "messages": "For each split, the folder `messages` has a Parquet file and a JSON lines file "
+    "with the same rows. `SFTTrainer` from the package `trl` trains on the column `messages`.",
+    "completion": "For each split, the folder `completion` has a Parquet file and a JSON lines "
+    "file with the same rows. `SFTTrainer` from the package `trl` trains on the columns "
+    "`prompt` and `completion`; the loss only covers the answer.",
+    "openai": "Use `train.jsonl` and `validation.jsonl`, if present, as the training and "
+    "validation files for OpenAI's finetuning. `test.jsonl` is for evaluation.",
 }
 
 WHOLE = "whole"
@@ -62,8 +59,8 @@ WEAK_SPOTS = (
     "the anchor can be false.",
     "Some hedges fall on a reason or a degree rather than on the main claim.",
     "Of a gradable pair, a negated antonym is weaker than its anchor ('not stingy', 'generous').",
-    "An anchor's variants differ from it by few words, and each occurs in several triples: split "
-    "by anchor, never by row, and keep an anchor's triples out of one another's batches.",
+    "Variants of an anchor differ by few words, and each occurs in several triples. Split the "
+    "data by anchor, never by row, and do not put two triples of an anchor into the same batch.",
 )
 
 CITATION = f"""\
@@ -94,6 +91,6 @@ def hf_use(tables: Iterable[str], place: str) -> str:
         lines.append('texts = triples.select_columns(["anchor", "positive", "negative"])')
         after = [
             "",
-            "A sentence-transformers trainer takes every column for a text: select the three.",
+            "A sentence-transformers trainer reads every column as a text, so select these three.",
         ]
     return "\n".join(["```python", "from datasets import load_dataset", "", *lines, "```", *after])

@@ -155,7 +155,9 @@ class ExportFormat(ABC):
 class _HuggingFace(ExportFormat):
     name = "hf"
     label = "Hugging Face data set"
-    purpose = "To train on or to publish: triples, variants and families in Parquet, with a card."
+    purpose = (
+        "For training or publishing: triples, variants and families in Parquet, with a data card."
+    )
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
         for table in TABLES_OF[self.name]:
@@ -168,7 +170,7 @@ class _HuggingFace(ExportFormat):
 class _JsonLines(ExportFormat):
     name = "jsonl"
     label = "JSON lines"
-    purpose = "For any other program: the same three tables, one record a line."
+    purpose = "For other programs: the same three tables, one record per line."
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
         for table in TABLES_OF[self.name]:
@@ -193,8 +195,8 @@ class _Messages(ExportFormat):
     name = "messages"
     label = "Question pairs as chats"
     purpose = (
-        "To finetune a language model: whether two sentences have opposite meaning, Yes or No. "
-        "Parquet and JSON lines of messages, a file a split."
+        "For finetuning a chat model: Do two sentences have opposite meaning, Yes or No? Parquet "
+        "and JSON lines with messages, one file per split."
     )
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
@@ -205,7 +207,7 @@ class _Messages(ExportFormat):
 class _Completion(ExportFormat):
     name = "completion"
     label = "Question pairs as prompt and completion"
-    purpose = "The same questions for a language model that is not made for chats."
+    purpose = "The same questions for a language model without a chat format."
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
         release.begin_questions()
@@ -216,8 +218,8 @@ class _OpenAI(ExportFormat):
     name = "openai"
     label = "Question pairs for OpenAI's finetuning"
     purpose = (
-        "The same questions as files to upload to OpenAI, or to a service that takes its format; "
-        "checked by its rules."
+        "The same questions as files for OpenAI or compatible services, checked against OpenAI's "
+        "rules."
     )
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
@@ -231,9 +233,9 @@ class _OpenAI(ExportFormat):
                 write_jsonl(path, columns, release.records("openai", split))
                 check_finetuning_file(path)
         release.notes.append(
-            "The files were checked by the rules of OpenAI's finetuning. train.jsonl has "
-            f"{trained_on.examples:,} examples with about {trained_on.tokens:,} tokens; training "
-            "is charged by the token, in each epoch."
+            "The files follow the rules of OpenAI's finetuning. train.jsonl has "
+            f"{trained_on.examples:,} examples with about {trained_on.tokens:,} tokens. OpenAI "
+            "charges training per token and epoch."
         )
 
 
@@ -284,7 +286,7 @@ def export_format(name: str) -> ExportFormat:
         with failures_of(name):
             return kind()
     known = ", ".join(format_names())
-    raise HedgerowError(f"Expected a format ({known}), but found {name[:60]!r}.")
+    raise HedgerowError(f"Expected a format ({known}), found {name[:60]!r}.")
 
 
 def write_tables(

@@ -9,18 +9,19 @@ from curation.markdown import markdown_table, percent
 from curation.release.overlap_fields import SIDES
 
 NOT_CHECKED = (
-    "Its overlap with public benchmarks was not checked here; check it before you report scores."
+    "The overlap with public benchmarks has not been checked. Check it before you report scores."
 )
 
 HOW = """\
-Texts of the release, all splits, compared with those of benchmarks. An item overlaps if one of its
-texts shares so many words in a row with any of them; case and punctuation do not count. *As a
-whole*: items of which a text is one of the release's, however short."""
+Texts of all splits of the release, compared with those of benchmarks. An item overlaps if one of
+its texts shares this many consecutive words with a text of the release, ignoring case and
+punctuation. *Identical*: items with a text that is identical to a text of the release, however
+short."""
 
 BY_FIELD = """\
-By field: items that overlap, and in brackets those with a whole text, counted for each field of the
-release by itself. *Query* is what a benchmark asks or compares, *document* what it is compared
-with."""
+By field: overlapping items, with identical ones in brackets, counted separately for each field of
+the release. *Query* is the text that a benchmark asks or compares, *document* is the text it is
+compared with."""
 
 
 def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
@@ -32,7 +33,7 @@ def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
     rows = [_row(facts) for facts in found if not facts.get("problem")]
     if not rows:
         return NOT_CHECKED
-    head = ["benchmark", "data", "items", "words in a row", "overlapping", "share", "as a whole"]
+    head = ["benchmark", "data", "items", "consecutive words", "overlapping", "share", "identical"]
     section = f"{' '.join(HOW.split())}\n\n{markdown_table(head, rows)}"
     by_field = [row for facts in found for row in _by_field(facts)]
     if not by_field:

@@ -59,8 +59,8 @@ def check_finetuning_file(path: Path, *, least: int = 1) -> FinetuningFile:
             examples += 1
     if examples < least:
         raise HedgerowError(
-            f"Expected at least {least} question pairs to train on, as OpenAI's finetuning asks "
-            f"for, found {examples}; accept more variants and create a new release."
+            f"Expected at least {least} question pairs for training, as OpenAI requires, found "
+            f"{examples}; accept more variants and create a new release."
         )
     return FinetuningFile(examples, tokens(letters))
 
@@ -74,11 +74,11 @@ def _letters(line: str, place: str) -> int:
     chat = example.get("messages") if isinstance(example, dict) and len(example) == 1 else None
     if not isinstance(chat, list) or len(chat) < 2 or not all(_is_message(one) for one in chat):
         raise HedgerowError(
-            f"{place} is no chat: expected only 'messages', at least two, each with a role "
+            f"{place} is not a chat: expected only 'messages', at least two, each with a role "
             f"({', '.join(sorted(ROLES))}) and content that is not empty."
         )
     if chat[-1]["role"] != "assistant":
-        raise HedgerowError(f"{place} ends without an answer; its last message must be one.")
+        raise HedgerowError(f"{place} ends without an answer; the last message must be the answer.")
     return sum(len(one["content"]) for one in chat)
 
 

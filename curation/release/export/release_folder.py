@@ -105,8 +105,8 @@ def explained(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise HedgerowError(
-            f"The export {place} cannot be written ({error.strerror or error}); make room, check "
-            "the folder's rights, or name another place."
+            f"The export {place} cannot be written ({error.strerror or error}); free some space, "
+            "check the permissions of the folder, or choose another folder."
         ) from error
 
 
@@ -115,7 +115,7 @@ def _check_target(target: Path) -> None:
         return
     if not target.is_dir():
         raise HedgerowError(
-            f"Expected a folder to export to, but {target} is a file; name another."
+            f"Expected a folder to export to, but {target} is a file; choose another."
         )
     manifest = read_manifest(target)
     ours = {MANIFEST, *manifest["files"]} if manifest else set()
@@ -124,16 +124,16 @@ def _check_target(target: Path) -> None:
     foreign = next((name for name in names if name not in ours), None)
     if foreign is not None:
         raise HedgerowError(
-            f"Expected a new or empty folder, or an earlier export, but {target} holds "
-            f"'{foreign}'; name another folder."
+            f"Expected a new or empty folder, or an earlier export, but {target} contains "
+            f"'{foreign}'; choose another folder."
         )
     hashes = manifest.get("files", {})
     paths = ((name, target / name) for name in hashes)
     changed = (name for name, path in paths if path.exists() and _sha256(path) != hashes[name])
     if name := next(changed, None):
         raise HedgerowError(
-            f"Expected an earlier export as it was written, but '{name}' in {target} has been "
-            "changed since; name another folder, or move that file away."
+            f"Expected an unmodified earlier export, but '{name}' in {target} has been changed; "
+            "choose another folder, or move that file away."
         )
 
 

@@ -67,7 +67,7 @@ _POLARITY = TableColumn(
 )
 _CUE = TableColumn(
     "cue",
-    "the hedge cue that was asked for, in the paper's spelling, or the frame of a rule; else empty",
+    "the requested hedge cue, in the paper's spelling, or the frame of a rule; else empty",
 )
 
 _CHAT = TableColumn(
@@ -94,7 +94,7 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         TableColumn("negative_uid", "content uid of the negative"),
     ),
     "variants": (
-        TableColumn("anchor", "the affirmative sentence, in its wording at the release"),
+        TableColumn("anchor", "the affirmative sentence at the time of the release"),
         TableColumn("text", "the variant"),
         *(_TYPE, _POLARITY, _CUE, _SPLIT),
         TableColumn("genre", "genre of the anchor"),
@@ -104,19 +104,19 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         *_UIDS,
         TableColumn("parent_uid", "uid of the variant that this one is an edit of; else empty"),
         TableColumn(
-            "anchor_revision", "for which wording of the anchor the text was made, from 1", "int32"
+            "anchor_revision", "anchor revision for which the text was written, from 1", "int32"
         ),
-        TableColumn("provider", "service that the writing model ran on"),
-        TableColumn("model", "the writing model"),
+        TableColumn("provider", "service of the model that wrote the text"),
+        TableColumn("model", "the model that wrote the text"),
         TableColumn("prompt", "name and version of the prompt"),
-        TableColumn("edited_by", "person or model, where the text was edited; else empty"),
-        TableColumn("decided_by", "person, rule or model: what accepted it"),
-        TableColumn("persons", "how many persons accepted it", "int32"),
-        TableColumn("models", "how many models accepted it", "int32"),
+        TableColumn("edited_by", "person or model, if the text was edited; else empty"),
+        TableColumn("decided_by", "person, rule or model that accepted it"),
+        TableColumn("persons", "number of people who accepted it", "int32"),
+        TableColumn("models", "number of models that accepted it", "int32"),
         TableColumn("adjudicated", "whether a disagreement was settled by an adjudication", "bool"),
     ),
     "families": (
-        TableColumn("anchor", "the affirmative sentence, in its wording at the release"),
+        TableColumn("anchor", "the affirmative sentence at the time of the release"),
         *(
             TableColumn(name, f"list of texts; each {_DOES[role.name.lower()]}", TEXTS)
             for name, role in VARIANTS.items()
@@ -134,8 +134,8 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
     ),
     "messages": (_CHAT, _TYPE, _SPLIT, *_UIDS),
     "completion": (
-        TableColumn("prompt", "the question, up to 'Answer:'"),
-        TableColumn("completion", "the answer, ' Yes' or ' No', with the space in front"),
+        TableColumn("prompt", "the question, ending with 'Answer:'"),
+        TableColumn("completion", "the answer, ' Yes' or ' No', with a leading space"),
         *(_TYPE, _SPLIT, *_UIDS),
     ),
     "openai": (_CHAT,),

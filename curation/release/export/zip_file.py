@@ -26,7 +26,7 @@ def zip_export(folder: Path) -> Path:
     with explained(target):
         names = sorted(read_manifest(folder).get("files", ()))
         if not names:
-            raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST} of one.")
+            raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST}.")
         check_zip_place(folder)
         clear_partials(target)
         draft = new_partial(target)
@@ -49,7 +49,7 @@ def check_zip_place(folder: Path) -> None:
     target = _zip_of(resolved(folder))
     with explained(target):
         if target.exists() and not _is_zipped_export(target):
-            raise HedgerowError(f"{target} is not the zip of an export; move it out of the way.")
+            raise HedgerowError(f"{target} is not the zip file of an export; move it away.")
 
 
 def _zip_of(folder: Path) -> Path:

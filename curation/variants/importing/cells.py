@@ -113,7 +113,7 @@ def split_in(value: str, *, place: str, column: str) -> str:
     if key not in _SPLITS:
         raise HedgerowError(
             f"Expected a split ({', '.join(Split)}) in {quoted(column)}, found {quoted(value)} on "
-            f"{place}; leave the column out."
+            f"{place}; leave out the column."
         )
     return _SPLITS[key].value
 
@@ -132,8 +132,8 @@ def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) ->
         return ""
     if key not in types:
         raise HedgerowError(
-            f"The type {quoted(value)} in {quoted(column)} on {place} is none of this project's; "
-            "add it on the Taxonomy page first, or leave its rows out."
+            f"The type {quoted(value)} in {quoted(column)} on {place} does not exist in this "
+            "project; add it on the Taxonomy page first, or leave out its rows."
         )
     return types[key]
 

@@ -61,8 +61,8 @@ def check(session: Session, staged: Staged, choices: Choices) -> None:
     for type_id in sorted(used | set(choices.undecided.values())):
         if type_id in types and types[type_id].retired:
             raise HedgerowError(
-                f"The type '{type_id}' is retired; restore it on the Taxonomy page, or leave its "
-                "rows out."
+                f"The type '{type_id}' is retired; restore it on the Taxonomy page, or leave out "
+                "its rows."
             )
     for role, type_id in choices.undecided.items():
         _check_undecided(types, Role(role), type_id)
@@ -99,8 +99,8 @@ def _check_reviewers(session: Session, staged: Staged, choices: Choices) -> None
         return
     if not choices.reviewer:
         raise HedgerowError(
-            f"{staged.facts.name} has {counted(nameless, 'verdict')} without a reviewer's name; "
-            "name the reviewer, or set HEDGEROW_REVIEWER."
+            f"{staged.facts.name} has {counted(nameless, 'verdict')} without a reviewer name; "
+            "give a reviewer, or set HEDGEROW_REVIEWER."
         )
     check_person(session, choices.reviewer)
 
@@ -122,7 +122,7 @@ def undecided_by_role(types: Iterable[str], known: Mapping[str, VariantType]) ->
             )
         if role in found:
             raise HedgerowError(
-                f"Expected one type for each {role} that is undecided, found '{found[role]}' and "
+                f"Expected one type for each {role} of unknown type, found '{found[role]}' and "
                 f"'{type_id}'; keep one."
             )
         found[role] = type_id

@@ -57,13 +57,13 @@ LABELS = {
     LeftOut.NO_VARIANT: "rows without a variant",
     LeftOut.NO_TYPE: "variants without a type",
     LeftOut.NOT_TEXT: f"variants with control characters or more than {MAX_TEXT:,} characters",
-    LeftOut.SAME: "variants in the anchor's own words",
-    LeftOut.UNDECIDED: "variants whose words don't show their type",
-    LeftOut.THERE: "variants that are here already",
-    LeftOut.OTHER_SOURCE: "variants of anchors that another source has here",
+    LeftOut.SAME: "variants that are equal to their anchor",
+    LeftOut.UNDECIDED: "variants of unknown type",
+    LeftOut.THERE: "variants that already exist",
+    LeftOut.OTHER_SOURCE: "variants whose anchor belongs to another source",
     LeftOut.RETIRED: "variants of retired anchors",
-    LeftOut.EARLIER_WORDING: "variants of an earlier wording of an anchor",
-    LeftOut.VERDICT_THERE: "verdicts that are here already",
+    LeftOut.EARLIER_WORDING: "variants of an earlier revision of an anchor",
+    LeftOut.VERDICT_THERE: "verdicts that already exist",
 }
 """What each is called in a count."""
 

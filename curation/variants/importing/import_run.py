@@ -61,8 +61,8 @@ def create_import(
         shutil.copyfile(staged.path, place)
     except OSError as error:
         raise HedgerowError(
-            f"The file {place} cannot be written ({error.strerror or error}); make room or check "
-            "the folder's rights."
+            f"The file {place} cannot be written ({error.strerror or error}); free some space or "
+            "check the permissions of the folder."
         ) from error
     return run
 
@@ -76,7 +76,7 @@ def work(context: RunContext) -> Result:
     """
     path: Path = context.folder / _ROWS
     if not path.exists():
-        raise HedgerowError("The rows of this import are no longer there; import the file again.")
+        raise HedgerowError("The rows of this import no longer exist; import the file again.")
     staged, choices = Staged(path), Choices.from_parameters(context.parameters)
     with reading(context.engine) as session:
         check(session, staged, choices)

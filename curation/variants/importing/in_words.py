@@ -14,7 +14,7 @@ _VERBS = {Verdict.ACCEPT: ("accepts", "accept"), Verdict.REJECT: ("rejects", "re
 _HERE = {
     Status.ACCEPTED: "accepted here",
     Status.REJECTED: "rejected here",
-    Status.SUPERSEDED: "replaced by an edit here",
+    Status.SUPERSEDED: "replaced by an edit in this project",
 }
 
 
@@ -37,8 +37,8 @@ def left_out(found: Preview) -> list[LeftOutCount]:
         for source, one in found.elsewhere.items():
             anchor = one.anchor if len(one.anchor) <= _TOLD else f"{one.anchor[:_TOLD]}…"
             what = (
-                f"variants of anchors that the source '{source}' has here, such as “{anchor}” "
-                "(give the file that source to add them)"
+                f"variants of anchors that belong to the source '{source}', such as “{anchor}” "
+                "(use that source for the file to add them)"
             )
             counts.append(LeftOutCount(one.variants, what, one.place.words))
     return counts
@@ -65,9 +65,9 @@ def nothing_left(found: Preview) -> str:
         return ""
     there = {LeftOut.THERE, LeftOut.VERDICT_THERE}
     if not found.left_out.keys() & there:
-        return "There is nothing to import: all of it is left out."
+        return "There is nothing to import: all rows are left out."
     rest = ", and the rest is left out." if found.left_out.keys() - there else " already."
-    what = "what could be imported" if found.left_out.keys() - there else "all of it"
+    what = "everything that could be imported" if found.left_out.keys() - there else "all of it"
     return f"Nothing is left to import: the project has {what}{rest}"
 
 

@@ -42,8 +42,8 @@ MEANINGS = {
     Role.TEXT: "Variants of several types",
     Role.TYPE: "Types of the variants",
     Role.CUE: "Hedge cues",
-    Role.HEDGE: "Hedges whose type is found out",
-    Role.NEGATION: "Negations whose type is found out",
+    Role.HEDGE: "Hedges (type detected)",
+    Role.NEGATION: "Negations (type detected)",
     Role.VERDICT: "Verdicts",
     Role.REVIEWER: "Reviewers",
     Role.REASON: "Reasons of rejections",
@@ -148,8 +148,8 @@ def parse_roles(
             )
         if column not in columns:
             raise HedgerowError(
-                f"Expected a column {quoted(column)} in {name}, found {listed(columns)}; name one "
-                "of these."
+                f"Expected a column {quoted(column)} in {name}, found {listed(columns)}; choose "
+                "one of these."
             )
         if column in found:
             raise HedgerowError(f"Expected one role for {quoted(column)}, found two; keep one.")
@@ -164,8 +164,8 @@ def _role(text: str, types: Mapping[str, str]) -> str:
     if type_id is None:
         raise HedgerowError(
             f"Expected a role ({', '.join(Role)}) or a variant type "
-            f"({', '.join(dict.fromkeys(types.values()))}), found {text[:80]!r}; add a type of "
-            "your own on the Taxonomy page first."
+            f"({', '.join(dict.fromkeys(types.values()))}), found {text[:80]!r}; add your own "
+            "types on the Taxonomy page first."
         )
     return type_id
 
@@ -195,7 +195,7 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
             )
     if Role.ANCHOR not in given:
         raise Unclear(
-            f"No column of {name} is known to hold anchors, found {listed(columns)}", Field.ANCHORS
+            f"Expected a column of anchors in {name}, found {listed(columns)}", Field.ANCHORS
         )
     if Role.TEXT in given and Role.TYPE not in given:
         column = next(column for column, role in roles.items() if role == Role.TEXT)
@@ -204,7 +204,7 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
         )
     if not text_columns(roles):
         raise Unclear(
-            f"No column of {name} is known to hold variants, found {listed(columns)}",
+            f"Expected a column of variants in {name}, found {listed(columns)}",
             Field.VARIANTS,
         )
 

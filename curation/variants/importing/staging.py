@@ -246,5 +246,5 @@ def _check_any(connection: sqlite3.Connection, facts: Facts) -> None:
         raise HedgerowError(
             f"There is no variant to import in {counted(facts.rows, 'row')} of {facts.name}"
             + (f" ({LABELS[LeftOut(why[0])]}, such as {why[1]})" if why else "")
-            + "; check which column holds what."
+            + "; check the roles of the columns."
         )

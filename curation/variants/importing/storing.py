@@ -79,7 +79,7 @@ def store_families(
         _add(session, plan, choices, into)
     except IntegrityError as error:
         raise HedgerowError(
-            "Somebody else added one of these anchors at the same moment; resume the import."
+            "Somebody else added one of these anchors at the same time; resume the import."
         ) from error
     verdicts = Counter(one.judge.name for one in plan.verdicts.values())
     return Stored(len(plan.anchors), types, verdicts, plan.left_out)

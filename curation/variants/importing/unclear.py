@@ -17,15 +17,13 @@ class Field(StrEnum):
 
 
 _OPTIONS = {
-    Field.ONE_COLUMN: "leave one out, as in COLUMN=ignore",
-    Field.ANCHORS: "say which one does, as in COLUMN=anchor",
-    Field.VARIANTS: "say which one does, as in COLUMN=text, COLUMN=verbal, COLUMN=hedge or "
-    "COLUMN=negation",
-    Field.TYPES: "say which column names them, as in COLUMN=type, or which type all of them are, "
-    "as in {about}=verbal",
-    Field.SAME_VALUE: "make them the same, or leave the column out, as in COLUMN=ignore",
-    Field.VERDICT_WORDS: "say what it means, as in --verdict '{about}=accept', or leave the column "
-    "out",
+    Field.ONE_COLUMN: "leave out one of them with COLUMN=ignore",
+    Field.ANCHORS: "name the right one with COLUMN=anchor",
+    Field.VARIANTS: "name it with COLUMN=text, COLUMN=verbal, COLUMN=hedge or COLUMN=negation",
+    Field.TYPES: "name the column of types with COLUMN=type, or give all of them one type with "
+    "{about}=verbal",
+    Field.SAME_VALUE: "make them the same, or leave out the column with COLUMN=ignore",
+    Field.VERDICT_WORDS: "define it with --verdict '{about}=accept', or leave out the column",
 }
 """What to do in the terminal."""
 

@@ -1,1 +1,1 @@
-"""The Anchors page."""
+"""Parts of the Anchors page."""

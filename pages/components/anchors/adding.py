@@ -1,4 +1,4 @@
-"""Adding anchors: choose a file or paste, look at what would happen, add all or nothing."""
+"""Add anchors: choose a file or paste text, preview the result, then add all or nothing."""
 
 import hashlib
 from typing import NamedTuple
@@ -31,24 +31,24 @@ FORMATS = {
     Format.TSV: "TSV",
     Format.JSONL: "JSON lines",
     Format.PARQUET: "Parquet",
-    Format.TEXT: "Plain text, one sentence a line",
+    Format.TEXT: "Plain text, one sentence per line",
 }
 FILE, PASTE = "file", "paste"
-WAYS = {FILE: "A file", PASTE: "Pasted text"}
+WAYS = {FILE: "File", PASTE: "Pasted text"}
 _SIDE, _WIDTH = 490, 300
-"""Pixels: two fill the page, and three do."""
+"""Width in pixels at which two or three boxes fill a row."""
 
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
-    "One sentence a row: CSV or TSV with a header, JSON lines, Parquet, or plain text with one "
-    f"sentence a line, in UTF-8, at most {MAX_BYTES >> 20} MB. Nothing is added before you have "
-    "seen what would be."
+    "One sentence per row: CSV or TSV with a header, JSON lines, Parquet, or plain text with one "
+    f"sentence per line, in UTF-8, at most {MAX_BYTES >> 20} MB. You see a preview before "
+    "anything is added."
 )
 
 
 class Given(NamedTuple):
-    """What a person gave: a file or a text, told apart by a hash."""
+    """The uploaded file or pasted text, identified by a hash."""
 
     data: bytes | str
     name: str
@@ -56,7 +56,7 @@ class Given(NamedTuple):
 
 
 class ImportPlan(NamedTuple):
-    """What the button adds."""
+    """What the button will add."""
 
     shown: Preview
     rows: list[FileRow]
@@ -68,10 +68,10 @@ class ImportPlan(NamedTuple):
 
 @error_messages.fragment
 def adder(reviewer_id: int | None) -> None:
-    """The whole of adding; redrawn on its own.
+    """The whole form, as a fragment that reruns on its own.
 
     Args:
-        reviewer_id: who has signed in, if anybody; kept as the author.
+        reviewer_id: the signed-in reviewer, if any; stored as the author.
     """
     if st.session_state.pop(_LEFT, False):
         st.rerun()
@@ -105,7 +105,7 @@ def _given() -> Given | None:
             key=f"anchors-text-{turn}",
             height=180,
             label_visibility="collapsed",
-            placeholder="One sentence a line, or rows copied from a table with their header",
+            placeholder="One sentence per line, or table rows copied with their header",
         )
         if not text or not text.strip():
             return None
@@ -121,13 +121,13 @@ def _given() -> Given | None:
 
 @st.cache_resource(max_entries=4, ttl=3600, show_spinner="Reading …")
 def _table(key: str, format: Format | None, _given: Given) -> FileTable:
-    """Shared and never copied, as it is never changed."""
+    """Cached without copying, because it is never changed."""
     if isinstance(_given.data, str):
         return read_pasted(_given.data, format=format)
     return read_file(_given.data, name=_given.name, format=format)
 
 
-@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Looking at every row …")
+@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Checking every row …")
 def _preview(
     key: str,
     format: Format | None,
@@ -137,13 +137,13 @@ def _preview(
     wordings: int,
     _table: FileTable,
 ) -> Preview:
-    """What would happen to each row; made anew when the database has got other anchors."""
+    """The plan for each row; recomputed when the anchors in the database change."""
     return open_project.ask(
         preview, _table, column=column, genre_column=genre_column, language=language
     )
 
 
-@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Looking at what is beside them …")
+@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Checking the paired texts …")
 def _originals(
     key: tuple[object, ...],
     sentence: str,
@@ -154,7 +154,7 @@ def _originals(
     _shown: Preview,
     _table: FileTable,
 ) -> Originals:
-    """Made anew when variants have been added."""
+    """Recomputed when variants have been added."""
     return open_project.ask(
         read_originals,
         _table,
@@ -174,18 +174,18 @@ def _chosen(
 
 
 def _look(given: Given, reviewer_id: int | None) -> None:
-    """Everything below the file: which column, the questions, what would happen, the button."""
-    row = st.container(horizontal=True)  # below each other in a narrow window
+    """Everything below the file: columns, questions, preview and button."""
+    row = st.container(horizontal=True)  # stacked in a narrow window
     format = row.selectbox(
         "Read as",
         [None, *FORMATS],
         key="anchors-format",
-        format_func=lambda kind: FORMATS[kind] if kind else "As it looks",
+        format_func=lambda kind: FORMATS[kind] if kind else "Detect automatically",
         width=_WIDTH,
     )
     table = _table(given.key, format, given)
     column = row.selectbox(
-        "Sentences in",
+        "Sentence column",
         table.columns,
         width=_WIDTH,
         index=table.columns.index(table.sentence_column()),
@@ -194,7 +194,7 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     genres = [name for name in table.text_columns if name != column]
     guessed = table.genre_column()
     genre_column = row.selectbox(
-        "Genres in",
+        "Genre column",
         [None, *genres],
         width=_WIDTH,
         index=1 + genres.index(guessed) if guessed in genres else 0,
@@ -211,11 +211,11 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     shown = _preview(*key, table)
     if before is not None:
         st.text(
-            f"This very file was added before, as the source '{before.source}': "
+            f"This file has already been added, as the source '{before.source}': "
             f"{file_rows.anchors(before.added)}."
         )
     file_rows.draw(shown, table, key=given.key)
-    with st.container(horizontal=True):  # one below the other in a narrow window
+    with st.container(horizontal=True):  # stacked in a narrow window
         facts = st.container(width=_SIDE), st.container(width=_SIDE)
     include, size, seed = file_questions.rows_to_add(shown, key=given.key)
     rows = _chosen(key, include, size, seed, shown)
@@ -248,9 +248,9 @@ def _look(given: Given, reviewer_id: int | None) -> None:
 
 def _button(plan: ImportPlan | None, count: int, texts: int, reviewer_id: int | None) -> None:
     if plan is None:
-        st.caption("Name the source to add them.")
+        st.caption("Enter the name of the source.")
     if not count and not texts:
-        st.text("Every row is there already or left out, so there is nothing to add.")
+        st.text("Nothing to add: every row already exists or is left out.")
     st.button(
         f"Add {_amount(count, texts)}",
         type="primary",
@@ -267,7 +267,7 @@ def _amount(count: int, texts: int) -> str:
 
 
 def _add(plan: ImportPlan | None, reviewer_id: int | None) -> None:
-    """Add what was planned, once: a second click finds it done."""
+    """Add the planned rows once: a second click finds nothing to do."""
     if plan is None or _DONE in st.session_state:
         return
     added = open_project.tell(
@@ -289,12 +289,12 @@ def _done() -> None:
     added: Added = st.session_state[_DONE]
     texts = added.originals.total
     with st.container(border=True, key="anchors-added"):
-        st.text(f"Added {_amount(added.added, texts)} of the source '{added.source}'.")
+        st.text(f"Added {_amount(added.added, texts)} from the source '{added.source}'.")
         st.write(
-            "The variants are being measured, and those to be reviewed are in the queue."
+            "The variants are being measured. Pending ones are in the review queue."
             if texts
-            else "They have no variants yet. A language model or rules can write them; under "
-            "**Browse** you can also write some by hand."
+            else "They have no variants yet. A language model or the built-in rules can write "
+            "them, or you can write them by hand under **Browse**."
         )
         with st.container(horizontal=True):
             generate = added.added and st.button(
@@ -310,7 +310,7 @@ def _done() -> None:
                 type="secondary" if added.added else "primary",
             )
             st.button(
-                "Browse them",
+                "Browse anchors",
                 key="anchors-browse",
                 on_click=_browse,
                 args=(added.source, "In use" if texts else "Without variants"),
@@ -323,13 +323,13 @@ def _done() -> None:
 
 
 def _browse(source: str, show: str) -> None:
-    """Show them under Browse."""
+    """Show the added anchors under Browse."""
     _leave()
     st.session_state.update({"part": "Browse", "anchors-source": source, "show": show})
 
 
 def _leave() -> None:
-    """Forget what was added, and start with an empty form."""
+    """Clear the result and start with an empty form."""
     st.session_state.pop(_DONE, None)
     st.session_state[_TURN] += 1
-    st.session_state[_LEFT] = True  # the tabs lie outside what is redrawn
+    st.session_state[_LEFT] = True  # the tabs are outside this fragment

@@ -1,4 +1,4 @@
-"""Looking through the anchors: search, filters, the list, and the one that is picked."""
+"""Browse the anchors: search, filters, the list and the selected anchor."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ from pages.components.shared import links
 from pages.components.shared.shell import open_project
 
 PAGE = 100
-"""Anchors listed at a time."""
+"""Anchors per page."""
 
-"""The address names the uids of the ticked anchors by this key, with commas between them."""
+"""URL key that holds the uids of the selected anchors, separated by commas."""
 
 _SHOW = ("In use", "Without variants", "Retired")
 _PAGE_KEY = "anchors-page"
@@ -28,10 +28,10 @@ _CHANGED, _DROPPED = "anchors-list-changed", "anchors-tick-dropped"
 
 
 def browser(reviewer_id: int | None) -> None:
-    """Draw the anchors, with what can be done to one.
+    """Show the anchors and the actions on the selected ones.
 
     Args:
-        reviewer_id: who is signed in; None asks for a name where one is needed.
+        reviewer_id: the signed-in reviewer; None asks for a name when one is needed.
     """
     wanted = _filters()
     if st.session_state.get("anchors-wanted") != wanted:
@@ -39,7 +39,7 @@ def browser(reviewer_id: int | None) -> None:
         st.session_state.pop(_PAGE_KEY, None)
     number = int(st.session_state.get(_PAGE_KEY, 1))
     there, found = open_project.ask(page_of_anchors, wanted, number=number, size=PAGE)
-    if there != number:  # the last page's last one was retired
+    if there != number:  # the only anchor on the last page was retired
         number = st.session_state[_PAGE_KEY] = there
     picked = _picked(found)
     _list(found, wanted, number, picked)
@@ -50,19 +50,20 @@ def browser(reviewer_id: int | None) -> None:
         detail.draw(picked[0], reviewer_id)
     elif found.anchors:
         st.caption(
-            "Tick an anchor to see its variants and to correct it, or several to retire or "
-            "describe them together."
+            "Select an anchor to see its variants or correct it. Select several to retire them "
+            "or set their genre and language together."
         )
 
 
 def _picked(found: AnchorPage) -> list[str]:
-    """The uids in the address. Of several, those that the list shows: nobody changes unseen ones.
+    """The uids in the URL; of several, only those in the list, so that nobody changes unseen ones.
 
-    One alone is shown wherever it is, so that links to it work, until you change the list.
+    A single uid is shown even if the list does not include it, so that links work, until you change
+    the list.
     """
     address = st.query_params.get(links.ANCHOR, "")
     uids = [uid for uid in address.split(",") if uid]
-    # The browser may send the address once more as it was before its tick was dropped.
+    # The browser may send the old URL once more after an anchor was deselected.
     changed = st.session_state.pop(_CHANGED, False) or address == st.session_state.get(_DROPPED)
     if not changed and len(uids) < 2:
         return uids
@@ -90,7 +91,7 @@ def _filters() -> AnchorFilter:
             options,
             width=width,
             index=None,
-            key=f"anchors-{label.lower()}",  # other pages have a box with the key "source"
+            key=f"anchors-{label.lower()}",  # other pages use the key "source"
             placeholder="All",
             on_change=_changed,
         )
@@ -121,7 +122,7 @@ def _filters() -> AnchorFilter:
 
 
 def _changed() -> None:
-    """Note that the list becomes another one, which may not show what is picked."""
+    """Note that the list changes and may no longer show the selected anchor."""
     st.session_state[_CHANGED] = True
 
 
@@ -129,10 +130,10 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
     if not found.total:
         is_empty = wanted == AnchorFilter()
         st.text(
-            "There are no anchors in use yet. Add takes your own; the Overview loads the starter "
-            "corpus."
+            "There are no anchors in use yet. Use Add for your own, or load the starter corpus "
+            "on the Overview."
             if is_empty
-            else "No anchor fits; widen the search or a filter."
+            else "No anchor matches. Change the search or a filter."
         )
         return
     pages = _pages(found)
@@ -140,8 +141,8 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
         st.text(_range(found, number))
         if pages > 1:
             st.pagination(pages, key=_PAGE_KEY, on_change=_changed)
-    # Streamlit keeps ticks by row. A key of its own for every list of anchors, also for the same
-    # list with one anchor less, makes them follow the anchors in the address instead.
+    # Streamlit keeps the selection by row number. A separate key for each list of anchors, even for
+    # the same list minus one anchor, makes the selection follow the anchors in the URL.
     uids = [anchor.uid for anchor in found.anchors]
     key = f"anchors-{abs(hash((wanted, number, *uids)))}"
     rows = [at for at, uid in enumerate(uids) if uid in picked]
@@ -168,7 +169,7 @@ def _range(found: AnchorPage, number: int) -> str:
     total = counted(found.total, "anchor")
     if found.total <= PAGE:
         return f"{total}."
-    return f"{total}; here are {first:,} to {first + len(found.anchors) - 1:,}."
+    return f"{total}; showing {first:,} to {first + len(found.anchors) - 1:,}."
 
 
 def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
@@ -187,7 +188,7 @@ def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
 
 
 def _pick(key: str, uids: Sequence[str]) -> None:
-    """Keep in the address which rows are ticked."""
+    """Keep the selected rows in the URL."""
     _keep([uids[row] for row in st.session_state[key].selection.rows if row < len(uids)])
 
 

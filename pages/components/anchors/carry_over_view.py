@@ -1,4 +1,4 @@
-"""Carrying a correction over: the variants with the corrected words, each with its new text."""
+"""Apply a correction to variants: those with the corrected words, each with its new text."""
 
 from collections.abc import Sequence
 
@@ -21,15 +21,15 @@ _WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
 
 
 def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
-    """Offer the new texts; nothing is drawn where there are none."""
+    """Offer the new texts; show nothing if there are none."""
     found = open_project.ask(proposals, anchor.id)
     if not found:
         return
     with st.container(border=True, key="anchor-carry"):
-        st.markdown("**Carry the correction over**")
+        st.markdown("**Apply the correction to variants**")
         st.caption(
-            "These pending variants have the corrected words. A text that you tick is saved as "
-            "your edit and accepted; the others keep their text and wait in the queue."
+            "These pending variants contain the corrected words. The texts you select are saved "
+            "as your edits and accepted. The others keep their text and stay in the queue."
         )
         chosen = _choice(found, key=f"{anchor.uid}-{anchor.revision}")
         save = st.button(
@@ -42,13 +42,13 @@ def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
         if not (save and chosen):
             return
         if reviewer_id is None:
-            signin.name_form("Your name is kept with what you change.", key=_NAME, button="Go on")
+            signin.name_form("Your changes are stored under your name.", key=_NAME, button="Go on")
         else:
             _save(anchor, chosen, reviewer_id)
 
 
 def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
-    """Variant id → new text, of the ticked ones; those that were accepted are ticked at first."""
+    """Variant id → new text, for the selected variants; accepted ones are preselected."""
     labels = open_project.type_names()
     chosen: dict[int, str] = {}
     for carried in found:
@@ -72,5 +72,7 @@ def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None
         error_messages.show(str(error), key="anchor-carry")
         return
     background.measure()
-    said = f"{counted(len(done.children), 'variant')} edited and accepted. Z in Review takes "
+    said = (
+        f"{counted(len(done.children), 'variant')} edited and accepted. Pressing Z in Review takes "
+    )
     forms_of_change.finish(anchor.uid, f"{said}{'them' if len(chosen) > 1 else 'it'} back.")

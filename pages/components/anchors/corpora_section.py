@@ -1,4 +1,4 @@
-"""The corpora that come with Hedgerow: what they hold, loading one, accepting what is unflagged."""
+"""The bundled corpora: their contents, loading one, and accepting its unflagged variants."""
 
 import streamlit as st
 
@@ -15,16 +15,16 @@ from pages.components.shared.shell.count_cache import CachedCounts
 from training.runs.kinds import kind_of
 
 _TOLD, _ACCEPTED = "corpora-told", "corpora-accepted"
-"""Session: the corpus and a sentence on it, once; corpus → the action that accepted, and whose."""
+"""Session keys: a message shown once; corpus → the accepting action and its reviewer."""
 
-_UNDO = "Z on the Review page or 'hedgerow review undo' takes it back as one action."
+_UNDO = "Press Z on the Review page or run 'hedgerow review undo' to undo it as one action."
 
 
 def corpora() -> None:
-    """Every corpus, with what can be done with it."""
+    """Show every corpus with its actions."""
     st.caption(
-        "These sentences come with Hedgerow. Load a corpus to review its variants like any others. "
-        "What nobody has reviewed is pending."
+        "These corpora come with Hedgerow. Load one to review its variants like any others. "
+        "Variants that nobody has reviewed are pending."
     )
     counts = CachedCounts()
     for state in open_project.ask(corpus_run.corpora_states):
@@ -38,7 +38,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     st.header(corpus.source, anchor=False)
     st.text(corpus.about)
     st.text(f"{_here(state)} Licence: {corpus.licence}.")
-    with st.expander("Who wrote it, who reviewed it, what it is for", icon=":material/notes:"):
+    with st.expander("Authors, reviewers and purpose", icon=":material/notes:"):
         st.markdown(_below_heading(corpus.readme))
     if run is not None and run.state in UNFINISHED:
         progress_view.follow(run, title=f"Load {corpus.source}")
@@ -46,14 +46,14 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     _ended(run)
     complete = bool(state.anchors) and (run is None or run.state == RunState.DONE)
     st.button(
-        "Load what is new" if complete else "Load",
+        "Load new sentences" if complete else "Load",
         key=f"load-{corpus.id}",
         icon=":material/download:",
         type="secondary" if state.anchors else "primary",
         on_click=_load,
         args=(corpus,),
-        help="Adds what this version of Hedgerow has of it and your project lacks. What you have "
-        "changed or decided stays as it is."
+        help="Adds the sentences that are new in this version of Hedgerow. Your changes and "
+        "decisions are kept."
         if state.anchors
         else f"Takes {progress_view.duration(corpus.seconds)}. You can close the browser.",
     )
@@ -63,7 +63,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
 
 
 def _below_heading(readme: str) -> str:
-    """A file of ours without its title, its headings a level below the heading of the corpus."""
+    """A bundled README without its title and with smaller headings."""
     title, _, rest = readme.partition("\n")
     assert title.startswith("# ")
     return rest.replace("\n## ", "\n### ")
@@ -71,27 +71,27 @@ def _below_heading(readme: str) -> str:
 
 def _here(state: CorpusState) -> str:
     if not state.anchors:
-        return f"None of its {state.corpus.anchors:,} anchors is here."
+        return f"None of its {state.corpus.anchors:,} anchors is loaded."
     verb = "is" if state.anchors == 1 else "are"
-    here = f"{state.anchors:,} of its {state.corpus.anchors:,} anchors {verb} here."
+    here = f"{state.anchors:,} of its {state.corpus.anchors:,} anchors {verb} loaded."
     if (
         state.run is None
         or state.run.state != RunState.DONE
         or state.anchors == state.corpus.anchors
     ):
         return here
-    return f"{here} The others were here before, from another source."
+    return f"{here} The others already existed, from another source."
 
 
 def _ended(run: Run | None) -> None:
-    """What became of the last loading."""
+    """Report how the last load ended."""
     if run is None:
         return
     if run.state == RunState.DONE:
         if said := kind_of(run.kind).sum_up(run.result):
             st.text(said)
     elif run.state == RunState.CANCELLED:
-        st.text(f"Run {run.id} was cancelled. What it had loaded stays; Load adds the rest.")
+        st.text(f"Run {run.id} was cancelled. What it has loaded is kept; Load adds the rest.")
     else:
         progress_view.stopped(run)
 
@@ -101,24 +101,24 @@ def _load(corpus: Corpus) -> None:
 
 
 def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
-    """One click that accepts what no check flags, with the number beforehand."""
+    """Accept all unflagged variants with one click; the number is shown first."""
     number = counts.get(corpus_run.count_unflagged, corpus.id)
     if number is None:
         st.caption("Counting variants without a flag.")
         return
     if not number:
-        st.text("No pending variant is without a flag.")
+        st.text("Every pending variant has a flag.")
         return
-    st.text(f"{_variants(number)} pending with no flag: no check found anything to object to.")
+    st.text(f"{_variants(number)} pending without a flag: no check found a problem.")
     if signin.reviewer_id() is None:
         with st.popover(f"Accept the {number:,}", icon=":material/check:"):
-            st.write("Decisions are stored under a name, so that they can be taken back.")
+            st.write("Decisions are stored under your name so that they can be undone.")
             signin.name_form("Your name", key=f"signin-corpus-{corpus.id}")
     elif st.button(
         f"Accept the {number:,}",
         key=f"accept-{corpus.id}",
         icon=":material/check:",
-        help=f"Accepts, in your name, the variants without a flag. {_UNDO}",
+        help=f"Accepts the unflagged variants in your name. {_UNDO}",
     ):
         _accept(corpus, number)
 
@@ -129,11 +129,11 @@ def _variants(number: int) -> str:
 
 def _accept(corpus: Corpus, number: int) -> None:
     reviewer_id = signin.reviewer_id()
-    assert reviewer_id is not None  # the button is there for a reviewer only
+    assert reviewer_id is not None  # the button is only shown to a reviewer
     with st.spinner(f"Accepting {counted(number, 'variant')}."):
         done = open_project.tell(corpus_run.accept_unflagged, corpus.id, reviewer_id=reviewer_id)
     count_cache.forget()
-    if done.action_id is not None:  # else a second click came after the first
+    if done.action_id is not None:  # otherwise this is a second click
         st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)
         said = f"Accepted {counted(done.matches.total, 'variant')} in your name. {_UNDO}"
         st.session_state[_TOLD] = (corpus.id, said)
@@ -152,5 +152,5 @@ def _undo() -> None:
     corpus_id, action_id, reviewer_id = st.session_state.pop(_ACCEPTED)
     undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
     count_cache.forget()
-    said = f"Took back {counted(undone.decisions, 'acceptance')}; they are pending again."
+    said = f"Undid {counted(undone.decisions, 'acceptance')}. These variants are pending again."
     st.session_state[_TOLD] = (corpus_id, said)

@@ -1,4 +1,4 @@
-"""One anchor: its wordings, its variants, and what can be done to it."""
+"""One anchor: its revisions, variants and actions."""
 
 from collections.abc import Sequence
 
@@ -18,13 +18,13 @@ from pages.components.shared.shell import open_project, signin
 from pages.components.shared.variants import card as cards
 from pages.components.shared.variants.picked_variants import open_in_review
 
-_CORRECT, _WRITE = "Correct the wording", "Write a variant"
+_CORRECT, _WRITE = "Correct the text", "Write a variant"
 _DESCRIBE = "Set genre and language"
 _NAME = "anchor-name"
 
 
 def draw(uid: str, reviewer_id: int | None) -> None:
-    """Draw the anchor with this uid, if there is one."""
+    """Show the anchor with this uid, if it exists."""
     found = open_project.ask(whole_anchor, uid)
     if found is None:
         st.text(f"There is no anchor '{uid}'.")
@@ -51,12 +51,13 @@ def _head(anchor: FoundAnchor) -> None:
     )
     if anchor.retired_at is not None:
         st.text(
-            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are out of use."
+            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are no longer "
+            "in use."
         )
 
 
 def _told(anchor: FoundAnchor) -> None:
-    """What the last action on this anchor did, once."""
+    """Report the last action on this anchor once."""
     done = forms_of_change.take_done(anchor.uid)
     if done is None:
         return
@@ -82,7 +83,7 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     if not (doing or retire):
         return
     if reviewer_id is None:
-        signin.name_form("Your name is kept with what you change.", key=_NAME, button="Go on")
+        signin.name_form("Your changes are stored under your name.", key=_NAME, button="Go on")
     elif retire:
         _set_retired(anchor, reviewer_id, retired=True)
     elif doing == _CORRECT:
@@ -98,16 +99,17 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
 def _set_retired(anchor: FoundAnchor, reviewer_id: int | None, *, retired: bool) -> None:
     open_project.tell(retire_anchor if retired else restore_anchor, anchor.id)
     said = (
-        "Retired. It and its variants are out of use; releases made before stay as they are."
+        "Retired. The anchor and its variants are no longer in use. Existing releases do not "
+        "change."
         if retired
-        else "Restored, with its variants as they were."
+        else "The anchor and its variants are restored."
     )
     forms_of_change.finish(anchor.uid, said)
 
 
 def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
     if not variants:
-        st.text("Nothing was written for it yet.")
+        st.text("This anchor has no variants yet.")
         return
     labels = open_project.type_names()
     st.dataframe(
@@ -126,14 +128,16 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
         column_config={
             "Variant": st.column_config.TextColumn(width="large"),
             "Card": st.column_config.LinkColumn(
-                display_text="Open", help="The variant on its card in Review, in another tab."
+                display_text="Open", help="Opens the variant's card in Review in a new tab."
             ),
         },
     )
     pending = [item.variant.id for item in variants if item.variant.status is Status.PENDING]
     if pending and anchor.retired_at is None:
         label = (
-            "Review the pending one" if len(pending) == 1 else f"Review the {len(pending)} pending"
+            "Review the pending variant"
+            if len(pending) == 1
+            else f"Review the {len(pending)} pending variants"
         )
         if st.button(label, key="anchor-review", icon=":material/rate_review:"):
             open_in_review(pending, f"Anchor: {anchor.text}")
@@ -146,7 +150,7 @@ def _status(item: Card) -> str:
 
 
 def _wordings(wordings: Sequence[Wording]) -> None:
-    with st.expander(f"Wordings ({len(wordings)})"):
+    with st.expander(f"Revisions ({len(wordings)})"):
         for wording in reversed(wordings):
             by = f"{wording.author}, " if wording.author else ""
             st.text(f"{wording.text}\n{by}{local(wording.created_at):%Y-%m-%d %H:%M}")

@@ -1,4 +1,4 @@
-"""What is asked about a file of anchors: where it is from, which rows, which texts beside them."""
+"""Questions about a file of anchors: its source, which rows to add, and paired texts."""
 
 import streamlit as st
 
@@ -10,16 +10,16 @@ from curation.anchors.importing.nli_texts import FAULTS, Originals, guess_column
 from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 
-ORIGINALS = {ENTAILMENT: "Entailments in", CONTRADICTION: "Contradictions in"}
+ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
 
 def questions(name: str, *, key: str, has_genres: bool) -> About | None:
-    """What is said once of the file; None while the source has no name.
+    """Ask what applies to the whole file; None while the source has no name.
 
     Args:
-        name: of the file.
-        key: tells it from other files.
-        has_genres: whether a column gives rows their own.
+        name: name of the file.
+        key: identifies the file among others.
+        has_genres: whether a column gives each row its genre.
     """
     stem = "" if name == PASTED else name.rpartition(".")[0] or name
     first, second = st.columns(2)
@@ -28,30 +28,30 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
         stem[:MAX_SOURCE],
         max_chars=MAX_SOURCE,
         key=f"anchors-source-{key}",
-        placeholder="Where they come from",
-        help="A data set, a book, a person. Anchors of one source are told apart by it.",
+        placeholder="Source",
+        help="For example a data set, a book or a person. You can filter by source.",
     )
     licence = second.text_input(
         "Licence",
         max_chars=MAX_LICENCE,
         key=f"anchors-licence-{key}",
-        placeholder="Such as CC BY 4.0",
-        help="Every release repeats it. Left empty, that of the source if it is there already.",
+        placeholder="For example CC BY 4.0",
+        help="Included in every release. Leave empty to keep the licence of an existing source.",
     )
     first, second = st.columns(2)
     genre = first.text_input(
-        "Genre of rows without one" if has_genres else "Genre",
+        "Genre for rows without one" if has_genres else "Genre",
         max_chars=MAX_GENRE,
         key=f"anchors-genre-{key}",
-        placeholder="Such as news",
+        placeholder="For example news",
     )
     language = second.text_input(
         "Language",
         "en",
         max_chars=MAX_LANGUAGE,
         key=f"anchors-language-{key}",
-        help="A tag such as en or de-CH. The checks for negations, hedges and questions know "
-        "English only and are left out for others.",
+        help="A tag such as en or de-CH. The checks for negations, hedges and questions only "
+        "work for English and are skipped for other languages.",
     )
     if not source.strip():
         return None
@@ -59,15 +59,15 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
 
 
 def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
-    """Whether suspicious rows count, the size of the sample (0: all), and its seed."""
+    """Whether to add suspicious rows, the sample size (0: all), and the seed."""
     new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
     include = bool(suspicious) and st.checkbox(
-        f"Add the {suspicious:,} suspicious ones, too", key=f"anchors-include-{key}"
+        f"Also add the {suspicious:,} suspicious rows", key=f"anchors-include-{key}"
     )
     most = new + (suspicious if include else 0)
     sampling = st.container(horizontal=True)
     size = sampling.number_input(
-        "Sample of",
+        "Sample size",
         width=220,
         min_value=1,
         max_value=max(most, 1),
@@ -75,7 +75,8 @@ def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
         step=1,
         placeholder="All",
         key=f"anchors-sample-{key}-{most}",
-        help="Drawn in proportion to lengths and genres, the same for the same seed.",
+        help="The sample keeps the proportions of lengths and genres. The same seed gives the "
+        "same sample.",
     )
     seed = sampling.number_input(
         "Seed",
@@ -91,10 +92,10 @@ def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
 
 
 def original_columns(table: FileTable, sentence: str, *, key: str) -> dict[str, str]:
-    """Type id → the column chosen for the entailments, the contradictions.
+    """Type id → column chosen for the entailments or contradictions.
 
     Args:
-        sentence: the column with the anchors.
+        sentence: column with the anchors.
     """
     others = [name for name in table.text_columns if name != sentence]
     if not others:
@@ -108,7 +109,7 @@ def original_columns(table: FileTable, sentence: str, *, key: str) -> dict[str, 
             index=1 + others.index(guessed[type_id]) if type_id in guessed else 0,
             format_func=lambda name: "No column" if name is None else name,
             key=f"anchors-{type_id}-{key}-{sentence}",
-            help="Sentences that the data set has for each anchor; they become its variants.",
+            help="Sentences that the data set pairs with each anchor. They become its variants.",
         )
         if column is not None:
             chosen[type_id] = column
@@ -116,19 +117,20 @@ def original_columns(table: FileTable, sentence: str, *, key: str) -> dict[str, 
 
 
 def accept_originals(originals: Originals, rows: list[FileRow], *, key: str) -> tuple[int, bool]:
-    """What comes beside these rows, and whether to accept it as its data set labels it."""
+    """Report the paired texts, and ask whether to accept them as their data set labels them."""
     texts = originals.of(rows)
     if not originals.columns:
         return 0, False
     counts = {kind: sum(text.type_id == kind for text in texts) for kind in originals.columns}
     said = " and ".join(f"{count:,} {_many(kind, count)}" for kind, count in counts.items())
     left = "; ".join(f"{count:,} {FAULTS[fault]}" for fault, count in originals.left_out.items())
-    st.text(f"Beside them: {said}." + (f" Left out: {left}." if left else ""))
+    st.text(f"Paired texts: {said}." + (f" Left out: {left}." if left else ""))
     accept = st.checkbox(
-        "Accept these as their data set labels them",
+        "Accept these with the labels of their data set",
         key=f"anchors-accept-{key}",
         disabled=not texts,
-        help="Otherwise they are pending, to be reviewed. A person's verdict outranks the label.",
+        help="Otherwise they are pending until somebody reviews them. A person's verdict "
+        "outranks the label.",
     )
     return len(texts), accept
 

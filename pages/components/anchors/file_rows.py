@@ -1,4 +1,4 @@
-"""What would become of the rows of a file: counts, reasons, the rows, and how long they are."""
+"""Preview of a file: what happens to its rows, why, and how long they are."""
 
 from collections.abc import Sequence
 
@@ -21,13 +21,13 @@ FATES = {
 }
 ALL = "all"
 A_PAGE = 50
-"""Rows shown at a time."""
+"""Rows per page."""
 
 _SHOWN = 300
-"""Characters of a text that a cell shows."""
+"""Maximum number of characters in a cell."""
 
 _HEIGHT = 260
-"""Pixels, axis and legend included."""
+"""Height in pixels, including axis and legend."""
 
 
 def anchors(count: int) -> str:
@@ -35,7 +35,7 @@ def anchors(count: int) -> str:
 
 
 def draw(shown: Preview, table: FileTable, *, key: str) -> None:
-    """The counts as a choice, and a page of the rows chosen."""
+    """Show the counts as a choice, and one page of the chosen rows."""
     counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
     chosen = st.segmented_control(
         "Rows",
@@ -51,11 +51,11 @@ def draw(shown: Preview, table: FileTable, *, key: str) -> None:
 
 
 def reasons(shown: Preview, *, key: str) -> None:
-    """Why rows are not simply new, counted; a row can have several reasons."""
+    """Count the problems of rows; a row can have several."""
     if not shown.reasons:
         return
     st.dataframe(
-        [{"What speaks against rows": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
+        [{"Problems": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
         hide_index=True,
         key=f"anchors-reasons-{key}",
         column_config={"Rows": st.column_config.NumberColumn(format="localized", width="small")},
@@ -83,7 +83,7 @@ def _page(rows: Sequence[FileRow], table: FileTable, *, key: str) -> None:
         [
             {
                 place: row.line,
-                "What happens": FATES[row.fate],
+                "Result": FATES[row.fate],
                 "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
                 "Why": " ".join(finding.sentence for finding in row.findings),
             }
@@ -95,14 +95,14 @@ def _page(rows: Sequence[FileRow], table: FileTable, *, key: str) -> None:
         column_config={
             place: st.column_config.NumberColumn(width=80, format="localized"),
             "Text": st.column_config.TextColumn(width="large"),
-            "What happens": st.column_config.TextColumn(width=110),
+            "Result": st.column_config.TextColumn(width=110),
             "Why": st.column_config.TextColumn(width="large"),
         },
     )
 
 
 def lengths_chart(rows: Sequence[FileRow]) -> None:
-    """How long the anchors to add are, beside the paper's."""
+    """Compare the lengths of the new anchors with the paper's."""
     if not rows:
         return
     found = lengths(row.text for row in rows)
@@ -117,14 +117,14 @@ def lengths_chart(rows: Sequence[FileRow]) -> None:
 
 def in_words(found: Lengths) -> str:
     return (
-        f"{found.share(found.short):.0%} of them have fewer than {SHORT} words (in the paper about "
-        f"half), {found.share(found.long):.0%} more than {LONG} (in the paper about a tenth); the "
-        f"median is {found.median}."
+        f"{found.share(found.short):.0%} have fewer than {SHORT} words (about half in the paper) "
+        f"and {found.share(found.long):.0%} have more than {LONG} (about a tenth in the paper). "
+        f"The median is {found.median}."
     )
 
 
 def chart(found: Lengths, *, dark: bool) -> alt.Chart:
-    """Three bands of length, these anchors beside the paper's."""
+    """Share of anchors in three length bands, next to the paper's."""
     colours = palette(dark=dark)
     bands = [f"fewer than {SHORT} words", f"{SHORT} to {LONG}", f"more than {LONG}"]
     shares = {

@@ -1,4 +1,4 @@
-"""The forms that change an anchor: its wording, and a further variant of it."""
+"""Forms that change an anchor: correct its text, or add a variant."""
 
 import uuid
 from typing import NamedTuple
@@ -24,7 +24,7 @@ _DONE = "anchor-done"
 
 
 class ActionResult(NamedTuple):
-    """What an action did, to be told once; ``variant_id`` is one that it wrote."""
+    """The result of an action, shown once; ``variant_id`` is a variant that it wrote."""
 
     uid: str
     said: str
@@ -32,22 +32,22 @@ class ActionResult(NamedTuple):
 
 
 class Doubted(NamedTuple):
-    """A wording that was asked about, and what speaks against it."""
+    """A text that needs confirmation, and the reason."""
 
     text: str
     why: str
 
 
 def doing(uid: str) -> str:
-    """The key of the control that says which form of an anchor is open; renewed to close it."""
+    """Key of the control that says which form of an anchor is open; a new key closes it."""
     return f"anchor-do-{uid}-{st.session_state.get('anchor-forms', 0)}"
 
 
 def finish(uid: str, said: str, variant_id: int | None = None) -> None:
-    """Close the form and tell what was done when the page is drawn anew.
+    """Close the form, and show what was done on the next rerun.
 
     Args:
-        said: our own words; shown as Markdown.
+        said: our own text; shown as Markdown.
     """
     st.session_state["anchor-forms"] = st.session_state.get("anchor-forms", 0) + 1
     st.session_state[_DONE] = ActionResult(uid, said, variant_id)
@@ -55,15 +55,15 @@ def finish(uid: str, said: str, variant_id: int | None = None) -> None:
 
 
 def take_done(uid: str) -> ActionResult | None:
-    """What was just done to this anchor; it is told once."""
+    """The last action on this anchor, shown once."""
     done: ActionResult | None = st.session_state.pop(_DONE, None)
     return done if done is not None and done.uid == uid else None
 
 
 def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
-    """Ask for a better wording, and say beforehand what that opens again."""
+    """Ask for the corrected text, and say first which decisions it reopens."""
     form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
-    # The wording that the reviewer saw when the form was opened.
+    # The revision that the reviewer saw when the form was opened.
     seen = st.session_state.setdefault(f"anchor-seen-{form_id}", anchor.revision)
     looks = open_project.ask(count_second_looks, anchor.id)
     doubted: Doubted | None = st.session_state.get(f"anchor-doubted-{form_id}")
@@ -72,7 +72,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         st.form(f"correct-{form_id}", border=False),
     ):
         text = st.text_area(
-            "Better wording", anchor.text, max_chars=MAX_ANCHOR, key=f"wording-{form_id}"
+            "Corrected text", anchor.text, max_chars=MAX_ANCHOR, key=f"wording-{form_id}"
         )
         st.caption(_consequence(looks))
         if refused := st.session_state.pop(f"anchor-refused-{form_id}", ""):
@@ -80,8 +80,8 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         if doubted:
             error_messages.show(f"{doubted.why} Nothing has been saved yet.", key="anchor-doubted")
         with st.container(horizontal=True):
-            save = st.form_submit_button("Save the wording", type="primary")
-            insist = doubted is not None and st.form_submit_button("Save it anyway")
+            save = st.form_submit_button("Save correction", type="primary")
+            insist = doubted is not None and st.form_submit_button("Save anyway")
     if not (save or insist):
         return
     try:
@@ -94,14 +94,14 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
             insist=insist and doubted is not None and doubted.text == text,
         )
     except SuspiciousWording as suspicious:
-        # Asked in the form, so that what is typed meanwhile is asked about again, not lost.
+        # Ask inside the form, so that text typed meanwhile is checked again and not lost.
         st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))
         st.rerun()
     except HedgerowError as error:
-        # Told in the form, too, where it takes the place of what was asked about another wording.
+        # Also shown in the form, where it replaces the question about an earlier text.
         st.session_state.pop(f"anchor-doubted-{form_id}", None)
         st.session_state[f"anchor-refused-{form_id}"] = str(error)
-        # Whoever saves once more has been told.
+        # Saving the same text again confirms it.
         st.session_state[f"anchor-seen-{form_id}"] = anchor.revision
         st.rerun()
     if anchor.variants:
@@ -111,10 +111,11 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
 
 def _consequence(looks: int) -> str:
     if not looks:
-        return "No variant of it has been decided on, so nothing has to be looked at again."
+        return "None of its variants has been decided, so nothing needs another review."
     return (
-        f"{_variants(looks)} will be pending again, for a second look. The decisions stay in the "
-        "history, but count no longer, and no new release has these until they are accepted again."
+        f"{_variants(looks)} will be pending again for a second look. Their decisions stay in the "
+        "history but no longer count, and new releases leave these variants out until they are "
+        "accepted again."
     )
 
 
@@ -127,7 +128,7 @@ def _variants(number: int) -> str:
 
 
 def write(anchor: FoundAnchor, reviewer_id: int) -> None:
-    """Ask for a further variant, beside the guideline of its type; what the checks flag, once."""
+    """Ask for another variant, next to the guideline of its type; flags are shown once."""
     form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
     action_id = st.session_state.setdefault(f"anchor-action-{form_id}", str(uuid.uuid4()))
     asked: set[str] = st.session_state.setdefault(f"anchor-asked-{form_id}", set())
@@ -137,15 +138,13 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         type_id = st.selectbox(
             "Type", list(types), format_func=lambda key: types[key].label, key=f"type-{form_id}"
         )
-        text = st.text_area(
-            "A variant of your own", anchor.text, max_chars=MAX_TEXT, key=f"text-{form_id}"
-        )
+        text = st.text_area("Your variant", anchor.text, max_chars=MAX_TEXT, key=f"text-{form_id}")
         cue = (
             st.text_input(
                 "Hedge cue",
                 max_chars=MAX_CUE,
                 key=f"cue-{form_id}",
-                placeholder="The word or phrase that hedges",
+                placeholder="The hedging word or phrase",
             )
             if types[type_id].needs_cue
             else None
@@ -153,7 +152,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         seen = Look()
         if text != anchor.text:
             seen = open_project.ask(look_at_own, anchor.id, type_id=type_id, text=text, cue=cue)
-        save = st.button("Add it, as accepted", key=f"save-{form_id}", type="primary")
+        save = st.button("Add and accept", key=f"save-{form_id}", type="primary")
         new = {concern.kind for concern in seen.concerns} - asked
         if save:
             asked |= new
@@ -178,7 +177,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         return
     background.measure()
     said = (
-        "Added and accepted in your name. Z in Review takes your decision back; the variant stays, "
+        "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
         "undecided."
     )
     finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), written.variant.id)

@@ -1,4 +1,4 @@
-"""Several anchors at once: retired, restored, given another genre or language."""
+"""Actions on several anchors at once: retire, restore, set genre and language."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -18,14 +18,14 @@ _NAME = "anchors-name"
 
 
 class _Done(NamedTuple):
-    """What was just done; ``retired`` are the ids that the undo button restores."""
+    """The last action; ``retired`` has the ids that the undo button restores."""
 
     said: str
     retired: tuple[int, ...] = ()
 
 
 def told() -> None:
-    """Say what was done last, with a button that takes a retirement back."""
+    """Report the last action, with an undo button if anchors were retired."""
     done: _Done | None = st.session_state.get(_DONE)
     if done is None:
         return
@@ -44,13 +44,13 @@ def told() -> None:
 
 
 def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
-    """What can be done to the ticked anchors, which are all in use or all retired."""
+    """Actions on the selected anchors, which are all in use or all retired."""
     ids = [anchor.id for anchor in anchors]
     with st.container(border=True, key="anchors-bulk"):
-        st.text(f"{counted(len(ids), 'anchor')} ticked.")
+        st.text(f"{counted(len(ids), 'anchor')} selected.")
         if anchors[0].retired_at is not None:
             st.button(
-                "Restore them",
+                "Restore",
                 key="anchors-bulk-restore",
                 icon=":material/undo:",
                 on_click=_restore,
@@ -61,12 +61,10 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
             describe = st.segmented_control(
                 "Do", [_DESCRIBE], key=f"anchors-bulk-do-{_turn()}", label_visibility="collapsed"
             )
-            retire = st.button(
-                "Retire them", key="anchors-bulk-retire", icon=":material/inventory_2:"
-            )
+            retire = st.button("Retire", key="anchors-bulk-retire", icon=":material/inventory_2:")
         retire = signin.kept_press(retire, key=_NAME, of=(*ids, describe))
         if (describe or retire) and reviewer_id is None:
-            signin.name_form("Your name is kept with what you change.", key=_NAME, button="Go on")
+            signin.name_form("Your changes are stored under your name.", key=_NAME, button="Go on")
         elif retire:
             _retire(ids)
         elif describe:
@@ -80,12 +78,12 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
 
 
 def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -> str:
-    """Ask for genre and language; says what was done, '' before that.
+    """Ask for genre and language; return what was done, or '' before that.
 
     Args:
-        genre: what all of them have; None where they differ. ``language`` likewise.
+        genre: the genre of all of them; None if they differ. ``language`` likewise.
     """
-    differ = "They differ; left empty, each keeps its own"
+    differ = "Different values; leave empty to keep them"
     turn = _turn()
     with st.container(key="type-here-facts"), st.form(f"facts-{turn}", border=False):
         left, right = st.columns(2)
@@ -102,8 +100,8 @@ def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -
             max_chars=MAX_LANGUAGE,
             key=f"facts-language-{turn}",
             placeholder=differ if language is None else "",
-            help="A tag such as en or de-CH. The checks for negations, hedges and the like apply "
-            "to English only.",
+            help="A tag such as en or de-CH. The checks for negations, hedges and the like only "
+            "work for English.",
         )
         save = st.form_submit_button("Save genre and language", type="primary")
     if not save:
@@ -120,7 +118,7 @@ def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -
 
 
 def _turn() -> int:
-    """Renewed to empty and close the form."""
+    """A new key empties and closes the form."""
     return int(st.session_state.get(_FORM, 0))
 
 
@@ -131,7 +129,7 @@ def _common(values: Iterable[str]) -> str | None:
 
 def _retire(ids: Sequence[int]) -> None:
     changed = open_project.tell(retire_anchors, ids)
-    said = f"{counted(len(changed), 'anchor')} retired, with their variants."
+    said = f"{counted(len(changed), 'anchor')} and their variants retired."
     _finish(_Done(said, tuple(changed)))
 
 

@@ -1,4 +1,4 @@
-"""What is asked about a file of variants: what its columns hold, and what its words mean."""
+"""Questions about a file of variants: what its columns contain and what its values mean."""
 
 from collections.abc import Mapping
 
@@ -22,25 +22,25 @@ from db.errors import HedgerowError
 from pages.components.shared.formatting.label import plain
 
 MOST = 40
-"""Columns that can be chosen for; the others of a wider table are as guessed."""
+"""Number of columns to ask about; the others of a wider table keep their detected role."""
 
-WORDS = "Words for verdicts"
+WORDS = "Verdict values"
 
 _WIDTH = 300
-"""Pixels: as much as the longest choice takes. A narrow window has fewer boxes side by side."""
+"""Width in pixels of the longest choice. A narrow window has fewer boxes per row."""
 
 _UNDECIDED = {Role.HEDGE: "Hedges", Role.NEGATION: "Negations"}
 
 
 def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dict[str, str]:
-    """Column → what it holds, as guessed by its name or as somebody chose."""
+    """Column → its role, as detected from its name or as chosen."""
     guessed = guess_roles(table.columns, types_by_name(types.values()))
     in_use = [entry.id for entry in types.values() if not entry.retired]
     options = [Role.IGNORE.value, *(role.value for role in Role if role != Role.IGNORE), *in_use]
     asked = _asked(table, guessed)
     given: dict[str, str] = {}
     unsure = _is_unsure(table, guessed)
-    with st.expander(f"What the columns of {plain(table.name)} hold", expanded=unsure):
+    with st.expander(f"Columns of {plain(table.name)}", expanded=unsure):
         place = st.container(horizontal=True)
         for column in asked:
             role = guessed.get(column, Role.IGNORE.value)
@@ -53,7 +53,9 @@ def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dic
                 width=_WIDTH,
             )
         if len(asked) < len(table.columns):
-            st.caption(f"{len(table.columns) - len(asked):,} further columns are as guessed.")
+            st.caption(
+                f"{len(table.columns) - len(asked):,} further columns use the detected role."
+            )
     return with_given(guessed, given)
 
 
@@ -66,7 +68,7 @@ def _is_unsure(table: Table, guessed: Mapping[str, str]) -> bool:
 
 
 def _asked(table: Table, guessed: Mapping[str, str]) -> list[str]:
-    """The columns to ask about: those that a role was guessed for first."""
+    """The columns to ask about; those with a detected role come first."""
     return sorted(table.columns, key=lambda column: column not in guessed)[:MOST]
 
 
@@ -77,22 +79,22 @@ def _named(role: str, types: Mapping[str, VariantType]) -> str:
 
 
 def meanings(roles: Mapping[str, str], *, key: str) -> str:
-    """What the file's own words for verdicts mean, as it was typed."""
+    """The meaning of the file's own verdict values, as typed."""
     if Role.VERDICT not in roles.values():
         return ""
     return st.text_input(
         WORDS,
         key=f"variants-words-{key}",
-        placeholder="Such as fine=accept, odd=reject, later=none",
-        help="Needed only for words other than accept, reject, yes, no and the like.",
+        placeholder="For example fine=accept, odd=reject, later=none",
+        help="Only needed for values other than accept, reject, yes, no and the like.",
     )
 
 
 def parsed_meanings(typed: str) -> Meanings:
-    """What was typed, as a file is read with it.
+    """Parse the typed values.
 
     Raises:
-        HedgerowError: it reads otherwise; it names the field.
+        HedgerowError: the format is wrong; the message names the field.
     """
     try:
         return parse_meanings(part.strip() for part in typed.split(",") if part.strip())
@@ -112,22 +114,22 @@ _FIELDS = {
     Field.VERDICT_WORDS: f"say under “{WORDS}” what it means, as in {{about}}=accept, or choose "
     f"“{MEANINGS[Role.IGNORE]}” for the column",
 }
-"""What to do here about what an import needs to be told."""
+"""Import question → what to do about it on this page."""
 
 
 def in_fields(error: HedgerowError) -> str:
-    """The sentence of an error, which names the fields of this page."""
+    """An error message in terms of the fields of this page."""
     if not isinstance(error, Unclear):
         return str(error)
     return f"{error.found}; {_FIELDS[error.field].format(about=error.about)}."
 
 
 def undecided(staged: Staged, types: Mapping[str, VariantType], *, key: str) -> dict[str, str]:
-    """Untyped role → the type chosen for variants whose words don't show theirs."""
+    """Untyped role → the type chosen for variants whose text does not show their type."""
     chosen: dict[str, str] = {}
     for role, count in staged.facts.untyped.items():
         type_id = st.selectbox(
-            f"{_UNDECIDED[Role(role)]} whose words don't show their type: {count:,}",
+            f"{_UNDECIDED[Role(role)]} of unknown type: {count:,}",
             [None, *fitting_types(types, Role(role))],
             format_func=lambda one: "Leave out" if one is None else plain(types[one].label),
             key=f"variants-undecided-{role}-{key}",

@@ -1,4 +1,4 @@
-"""What a file of variants would bring: by type, by reviewer, what is left out, some variants."""
+"""Preview of an import: counts by type and reviewer, what is left out, and sample variants."""
 
 from collections.abc import Mapping
 
@@ -13,24 +13,24 @@ from curation.variants.importing.staged import Staged
 from db.models import Verdict
 
 _SHOWN = 300
-"""Characters of a text that a cell shows."""
+"""Maximum number of characters in a cell."""
 
 _ROW = 84
-"""Pixels: four lines. Streamlit breaks texts into lines in rows of more than 64."""
+"""Row height in pixels for four lines. Streamlit wraps text only in rows higher than 64."""
 
 _NUMBER = st.column_config.NumberColumn(format="localized", width="small")
 _VERDICTS = {Verdict.ACCEPT: "Accepted", Verdict.REJECT: "Rejected"}
 _FATES = {
     LeftOut.UNDECIDED: "Left out: no type",
-    LeftOut.THERE: "Here already",
-    LeftOut.OTHER_SOURCE: "Left out: another source has its anchor",
+    LeftOut.THERE: "Already exists",
+    LeftOut.OTHER_SOURCE: "Left out: its anchor belongs to another source",
     LeftOut.RETIRED: "Left out: its anchor is retired",
     LeftOut.EARLIER_WORDING: "Left out: its anchor was corrected",
 }
 
 
 def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> None:
-    """The counts, and some variants with what becomes of them."""
+    """Show the counts, and sample variants with their result."""
     st.text(
         f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
         f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'new verdict')}."
@@ -62,7 +62,7 @@ def _by_reviewer(found: Preview) -> None:
 
 
 def _left_out(found: Preview) -> None:
-    """A line each: the reasons are too long for a table in a narrow window."""
+    """One line each, because the reasons are too long for a table in a narrow window."""
     if found.left_out:
         lines = [f"• {one.what}: {one.number:,} (first: {one.first})" for one in left_out(found)]
         st.text("\n".join(["Left out:", *lines]))
@@ -71,10 +71,10 @@ def _left_out(found: Preview) -> None:
 def _examples(found: Preview, types: Mapping[str, VariantType]) -> None:
     rows = [
         {
-            "What happens": _fate(example),
+            "Result": _fate(example),
             "Anchor": example.anchor[:_SHOWN],
             "Variant": example.variant.text[:_SHOWN],
-            "Type": _label(types, example.type_id) or "Not shown by its words",
+            "Type": _label(types, example.type_id) or "Unknown",
             "Cue": example.variant.cue or "",
             "New verdicts": ", ".join(_VERDICTS[verdict] for verdict in example.verdicts),
         }
@@ -87,7 +87,7 @@ def _examples(found: Preview, types: Mapping[str, VariantType]) -> None:
         row_height=_ROW,
         height="auto" if len(rows) < 6 else 460,
         column_config={
-            "What happens": st.column_config.TextColumn(width=112),
+            "Result": st.column_config.TextColumn(width=112),
             "Anchor": st.column_config.TextColumn(width=145),
             "Variant": st.column_config.TextColumn(width=170),
         },
@@ -98,7 +98,7 @@ def _fate(example: Example) -> str:
     if example.reason is None:
         return "New"
     if example.reason is LeftOut.THERE and example.verdicts:
-        return "Here already; its verdict is new"
+        return "Already exists; new verdict"
     return _FATES[example.reason]
 
 

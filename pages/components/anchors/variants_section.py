@@ -1,4 +1,4 @@
-"""Importing variants: choose a file, say what its columns hold, see what it brings, import it."""
+"""Import variants: choose a file, assign its columns, preview the result, import."""
 
 from typing import NamedTuple
 
@@ -24,17 +24,17 @@ from pages.components.shared.shell import error_messages, open_project, signin
 from training.runs.kinds import kind_of
 
 HOW = (
-    f"Variants that were made or judged elsewhere, with their anchors: {ACCEPTED}. Pack the folder "
-    f"of an export into a zip file. UTF-8, at most {MAX_BYTES >> 20} MB. Nothing is stored before "
-    "you have seen what it brings."
+    f"Import variants that were written or judged elsewhere, with their anchors: {ACCEPTED}. Pack "
+    f"an export folder into a zip file. UTF-8, at most {MAX_BYTES >> 20} MB. You see a preview "
+    "before anything is stored."
 )
 
 _TURN, _RUN = "variants-turn", "variants-run"
-"""Session: a new file box for each; the number of the run that this session started last."""
+"""Session keys: the number of the file box, and the last run that this session started."""
 
 
 class _Opened(NamedTuple):
-    """A file whose columns are known."""
+    """A file whose columns have been assigned."""
 
     parts: Parts
     table: Table
@@ -42,7 +42,7 @@ class _Opened(NamedTuple):
 
 @error_messages.fragment
 def importer() -> None:
-    """The whole of importing; redrawn on its own."""
+    """The whole import form, as a fragment that reruns on its own."""
     if (run := background.active(KIND)) is not None:
         progress_view.follow(run)
         return
@@ -73,7 +73,7 @@ def _opened(key: str, name: str, _data: bytes) -> _Opened:
 
 @st.cache_resource(max_entries=3, ttl=3600, show_spinner="Reading every row …")
 def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _Opened) -> Staged:
-    """Shared and never changed; its file goes with it."""
+    """Cached without copying and never changed; it owns its file."""
     return stage(
         _file.table,
         _file.parts,
@@ -87,15 +87,15 @@ def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _
 def _preview(
     key: tuple[object, ...], state: tuple[object, ...], _staged: Staged, _choices: Choices
 ) -> Preview:
-    """Made again when the project has changed."""
+    """Recomputed when the project changes."""
     return open_project.ask(preview, _staged, _choices)
 
 
 def _look(file: _Opened, *, key: str) -> None:
-    """Everything below the file: the columns, the questions, what it brings, the button."""
+    """Everything below the file: columns, questions, preview and button."""
     table = file.table
     if table.kind != "table":
-        st.text(f"Read as an export of {table.kind}: a row for each answer.")
+        st.text(f"Read as an export of {table.kind}, with one row per answer.")
     types = open_project.every_type()
     roles = variant_columns.roles_of(table, types, key=key)
     meanings = variant_columns.meanings(roles, key=key)
@@ -103,20 +103,20 @@ def _look(file: _Opened, *, key: str) -> None:
         table.name, key=f"variants-{key}", has_genres=Role.GENRE in roles.values()
     )
     accept = st.checkbox(
-        "Accept variants without a verdict as their data set has them",
+        "Accept variants without a verdict",
         key=f"variants-accept-{key}",
-        help="Otherwise they are pending, to be reviewed. The model reviewer 'data set labels' "
-        "accepts them; a person's verdict outranks it.",
+        help="They are accepted by the model reviewer 'data set labels', which any person's "
+        "verdict outranks. Otherwise they are pending until somebody reviews them.",
     )
-    # What follows can fail. The fields above keep what was typed, as they are drawn already.
+    # The code below can fail. The fields above keep their input because they are already rendered.
     check_roles(roles, columns=table.columns, name=table.name)
     staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
     undecided = variant_columns.undecided(staged, types, key=key)
     if about is None:
-        st.caption("Name the source to go on.")
+        st.caption("Enter the name of the source.")
         return
     if _has_nameless(staged) and signin.reviewer_id() is None:
-        st.write("The file has verdicts without a name. Decisions are stored under one.")
+        st.write("The file has verdicts without a reviewer name. They will be stored under yours.")
         signin.name_form("Your name", key="signin-variants")
         return
     choices = _choices(about, undecided, accept)
@@ -145,7 +145,7 @@ def _choices(about: About, undecided: dict[str, str], accept: bool) -> Choices:
 
 
 def _start(staged: Staged, choices: Choices) -> None:
-    """Store the run and start its process, once: a second click finds it at work."""
+    """Store the run and start its process once: a second click finds it running."""
     if background.active(KIND) is not None:
         return
     run = open_project.tell(
@@ -160,21 +160,21 @@ def _start(staged: Staged, choices: Choices) -> None:
 
 
 def _ended(run: Run) -> None:
-    """What became of the import that was started here."""
+    """Report how the import that was started here ended."""
     if run.state in UNFINISHED:
         progress_view.follow(run)
         return
     if run.state != RunState.DONE:
         progress_view.stopped(run, again=lambda: background.start_again(run), label="Resume")
-        st.caption("What it has stored so far is whole: each anchor with all its variants.")
+        st.caption("What has been stored so far is complete: each anchor with all its variants.")
         st.button("Choose another file", key="variants-other", on_click=_leave)
         return
     with st.container(border=True, key="variants-imported"):
         st.text(kind_of(run.kind).sum_up(run.result))
         if run.result.get("decisions"):
             st.caption(
-                "'hedgerow review undo --reviewer NAME', or Z on the Review page, takes the "
-                "verdicts of one reviewer back, as one action."
+                "To undo the verdicts of one reviewer as one action, run 'hedgerow review undo "
+                "--reviewer NAME' or press Z on the Review page."
             )
         with st.container(horizontal=True):
             review = st.button(
@@ -189,6 +189,6 @@ def _ended(run: Run) -> None:
 
 
 def _leave() -> None:
-    """Forget what was imported, and start with an empty form."""
+    """Clear the result and start with an empty form."""
     st.session_state.pop(_RUN, None)
     st.session_state[_TURN] += 1

@@ -1,1 +1,1 @@
-"""The Diagnostics page."""
+"""Parts of the Diagnostics page."""

@@ -1,4 +1,4 @@
-"""What reviewers accept and why they reject, by type, cue, genre and origin."""
+"""Acceptance rates and reject reasons by type, cue, genre and origin."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ DIMENSIONS = {
 KEY = "by"
 
 GROUPS = 25
-"""Bars, of those with most decisions; the table has all."""
+"""Maximum number of bars, for the groups with the most decisions; the table lists all groups."""
 
 
 def draw(view: PageView) -> None:
-    """The whole section."""
+    """Show the section."""
     st.session_state.setdefault(KEY, "Type")
     chosen = st.segmented_control(
         "By",
@@ -37,7 +37,7 @@ def draw(view: PageView) -> None:
         required=True,
         bind="query-params",
         label_visibility="collapsed",
-        help="Origin: what wrote the variants (provider, model and run).",
+        help="Origin is the provider, model and run that wrote the variants.",
     )
     dimension = DIMENSIONS[chosen or "Type"]
     scope = {"types": view.scope.types, "source_id": view.scope.source_id}
@@ -49,12 +49,11 @@ def draw(view: PageView) -> None:
     named = _named(view, dimension, found)
     st.header("Acceptance", anchor=False)
     st.text(
-        "Variants as they were written, whatever their status now: acceptance is the share of the "
-        "decided ones that were accepted as written or with an edit. What reviewers wrote in "
-        "edits is not counted itself."
+        "Acceptance is the share of decided variants that were accepted as written or after an "
+        "edit. The texts that reviewers wrote in edits are not counted separately."
     )
     if not any(group.decided for group in named.values()):
-        st.text("Nothing of this choice has been decided yet.")
+        st.text("None of the selected variants has been decided yet.")
     else:
         _chart(view, named, dimension)
     _table(named)
@@ -64,7 +63,7 @@ def draw(view: PageView) -> None:
 
 
 def _left_out(view: PageView, found: Mapping[Group, Outcomes]) -> None:
-    """Name the types that have variants but no row."""
+    """List the types that have variants but no row."""
     statuses = view.counts.get(status_counts, view.scope.source_id) or {}
     left_out = [
         label
@@ -73,14 +72,14 @@ def _left_out(view: PageView, found: Mapping[Group, Outcomes]) -> None:
     ]
     if left_out:
         st.text(
-            f"Not in the table, since reviewers wrote all their variants: {', '.join(left_out)}."
+            f"Not in the table because reviewers wrote all their variants: {', '.join(left_out)}."
         )
 
 
 def _named(
     view: PageView, dimension: Dimension, found: Mapping[Group, Outcomes]
 ) -> dict[str, Outcomes]:
-    """The groups by name: types in the taxonomy's order, others with most decisions first."""
+    """The groups by name: types in taxonomy order, others by number of decisions."""
     if dimension is Dimension.TYPE:
         order = view.labels_of(group[0] for group in found)
         return {label: found[(t,)] for t, label in order.items() if (t,) in found}
@@ -107,10 +106,13 @@ def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) 
     save.chart(
         drawn,
         name=f"acceptance-{dimension.value}",
-        alt_text="Bars: what became of the decided variants; the table below has the numbers",
+        alt_text="Bar chart: outcomes of the decided variants; the table below has the numbers",
     )
     if len(decided) > GROUPS:
-        st.caption(f"The {GROUPS} with most decisions of {len(decided):,}; the table has all.")
+        st.caption(
+            f"Shows the {GROUPS} of {len(decided):,} groups with the most decisions. The "
+            "table lists all."
+        )
 
 
 def _table(named: Mapping[str, Outcomes]) -> None:
@@ -148,9 +150,9 @@ def _reasons(
     found: Mapping[Group, Outcomes],
     reasons: Sequence[ReasonCount],
 ) -> None:
-    st.header("Why variants are rejected", anchor=False)
+    st.header("Reject reasons", anchor=False)
     if not reasons:
-        st.text("No variant of this choice is rejected.")
+        st.text("None of the selected variants is rejected.")
         return
     rejected = {name: group.rejected for name, group in named.items() if group.rejected}
     rows = list(rejected)[:GROUPS]
@@ -170,9 +172,9 @@ def _reasons(
     save.chart(
         drawn,
         name=f"reasons-{dimension.value}",
-        alt_text="Heat map: how many rejected variants of each group have which reason",
+        alt_text="Heat map: rejected variants per group and reason",
     )
     st.caption(
-        "Rejected variants by the reasons of the verdicts that stand; one with two reasons counts "
-        "under both. The darker, the greater the share of the row."
+        "Reasons of the current verdicts. A variant with two reasons counts under both. Darker "
+        "cells are a larger share of their row."
     )

@@ -1,4 +1,4 @@
-"""How varied the wording is: hedge cues and negators, with their entropy."""
+"""Diversity of hedge cues and negators, with their entropy."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,19 +18,18 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 
 TOP = 20
-"""Bars of a ranking."""
+"""Maximum number of bars in a ranking."""
 
 SAMPLE = 3_000
-"""Variants whose texts are searched for negators."""
+"""Maximum number of variants to search for negators."""
 
 
 def draw(view: PageView) -> None:
-    """The whole section."""
+    """Show the section."""
     types = [t for t in open_project.types() if not view.scope.types or t.id in view.scope.types]
     st.text(
-        "Entropy in bits says how many kinds of wording are in play: 3 bits are worth eight, "
-        "equally frequent ones. Evenness, the entropy divided by the most it could be, is 1 where "
-        "all are equally frequent."
+        "Entropy measures diversity: 3 bits correspond to eight equally frequent words. Evenness "
+        "is the entropy divided by its maximum; it is 1 if all words are equally frequent."
     )
     _cues(view, [entry for entry in types if entry.needs_cue])
     _negators(view, [entry for entry in types if entry.role != "hedge"])
@@ -50,7 +49,7 @@ def _cues(view: PageView, types: list[VariantType]) -> None:
 
 
 def _in_pairs(types: list[VariantType]) -> Iterator[tuple[DeltaGenerator, VariantType]]:
-    """The types, two side by side, each with its column."""
+    """The types in two columns."""
     for first in range(0, len(types), 2):
         yield from zip(st.columns(2, gap="large"), types[first : first + 2], strict=False)
 
@@ -93,7 +92,7 @@ def _drawn_from(found: NegatorSample) -> str:
     which = f"all {found.of:,} variants"
     if looked_at < found.of:
         which = f"{looked_at:,} variants, an even sample of {found.of:,}"
-    return f"Found in the texts of {which}; what their anchors have, too, is left out."
+    return f"Counted in {which}. Negators that are also in the anchor are left out."
 
 
 def _negators_of_type(view: PageView, entry: VariantType, found: NegatorSample) -> None:
@@ -101,8 +100,8 @@ def _negators_of_type(view: PageView, entry: VariantType, found: NegatorSample) 
     named = {value: number for value, number in counts.items() if value}
     without = counts.get("", 0)
     st.text(
-        f"{entry.label}: {_in_words(diversity(named), 'negator')} "
-        f"{without:,} of {found.sampled[entry.id]:,} have none."
+        f"{entry.label}: {_in_words(diversity(named), 'negator')} {without:,} of "
+        f"{found.sampled[entry.id]:,} have no negator."
     )
     if named:
         _ranking(view, entry, named, name="negators", what="negator")
@@ -110,7 +109,7 @@ def _negators_of_type(view: PageView, entry: VariantType, found: NegatorSample) 
 
 def _in_words(found: Diversity, what: str) -> str:
     if not found.total:
-        return f"no {what} in this choice."
+        return f"no {what} in the selection."
     evenness = "" if found.evenness is None else f", evenness {found.evenness:.2f}"
     kinds = counted(found.distinct, f"different {what}")
     return f"{kinds}, entropy {found.entropy:.2f} bits{evenness}."
@@ -135,7 +134,7 @@ def _ranking(
     save.chart(
         drawn,
         name=f"{name}-{entry.id}",
-        alt_text=f"Bars: how many variants have which {what}",
+        alt_text=f"Bar chart: number of variants per {what}",
     )
     if more:
         st.caption(more.strip())

@@ -1,4 +1,4 @@
-"""Giveaways: how well the side of a variant is guessed without its anchor, and by what words."""
+"""Giveaways: how well a variant's class is predicted without its anchor, and from which words."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,22 +23,22 @@ POLARITIES = {"negative": "Negative", "neutral": "Neutral", "positive": "Positiv
 GROUPS = {"type": "Type", "source": "Source", "provider": "Provider"}
 
 WIDTH = 720
-"""Pixels of the table of n-grams, where the window is wide enough."""
+"""Width of the n-gram table in pixels, if the window is wide enough."""
 
 COLUMNS = (3.0, 1.3, 1.3, 1.3)
-"""Widths of the table of n-grams: n-gram, variants, share, negator."""
+"""Column widths of the n-gram table: n-gram, variants, share, negator."""
 
 
 def draw(view: PageView) -> None:
-    """The whole section."""
+    """Show the section."""
     st.text(
-        "Does a variant betray its side without its anchor? A classifier reads one to three words "
-        "at a time and guesses. It never sees an anchor, and it guesses only variants of anchors "
-        "that it was not trained on."
+        "Can the class of a variant be predicted without its anchor? A classifier on n-grams of "
+        "one to three words tries. It never sees an anchor, and it is tested on variants of "
+        "anchors that it was not trained on."
     )
     st.caption(
-        "All accepted and pending variants count, whatever types and status are chosen above. "
-        "Variants that are rejected, in conflict or replaced by an edit don't."
+        "Uses all accepted and pending variants, regardless of the types and status chosen "
+        "above. Leaves out variants that are rejected, in conflict or superseded."
     )
     source_id = view.scope.source_id
     last = open_project.ask(giveaways.last, source_id)
@@ -52,15 +52,15 @@ def draw(view: PageView) -> None:
 
 
 def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
-    """The button that starts a run with these parameters, after what became of the last one."""
+    """Report how the last run ended, and show the button that starts a new one."""
     if last is not None and last.state in STOPPED:
         progress_view.stopped(last)
-    told = "Look for giveaways" if found is None else "Look again"
+    told = "Search for giveaways" if found is None else "Search again"
     if st.button(
         told,
         key="look-for-giveaways",
         icon=":material/search:",
-        help="Takes about a minute for 90,000 variants, in the background.",
+        help="Runs in the background; takes about a minute for 90,000 variants.",
     ):
         background.ensure(KIND, wanted)
         st.rerun()
@@ -72,7 +72,7 @@ def _result(view: PageView, run: Run) -> None:
         f"Run {run.id}{_moment(run)}: {counted(run.result['records'], 'variant')} of "
         f"{counted(run.result['anchors'], 'anchor')}. "
         + (
-            "Variants have been added, rejected or restored since then: look again."
+            "Variants have been added, rejected or restored since then. Search again."
             if changed
             else "The data has not changed since then."
         )
@@ -94,17 +94,17 @@ def _moment(run: Run) -> str:
 
 
 def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
-    st.header("How often the guess is right", anchor=False)
+    st.header("Accuracy", anchor=False)
     st.text(
-        f"All variants: {guess.total.accuracy:.1%}. Naming the most frequent class every time is "
-        f"right in {guess.total.chance:.1%}."
+        f"Accuracy on all variants: {guess.total.accuracy:.1%}. Always predicting the most "
+        f"frequent class gives {guess.total.chance:.1%}."
     )
     for by, title in GROUPS.items():
         names = labels if by == "type" else {}
         _table(title, guess.by[by], names)
     st.caption(
-        "Chance, of a source or a provider: the share of its most frequent class. Chance, of a "
-        "type: the share of its class among all variants."
+        "Chance is the share of the most frequent class for a source or a provider, and the "
+        "share of its class among all variants for a type."
     )
 
 
@@ -136,31 +136,31 @@ def _table(title: str, scores: Sequence[Score], names: Mapping[str, str]) -> Non
 
 
 def _meaning(guess: Guess, labels: Mapping[str, str]) -> None:
-    """How to read the figures, and the types that call for a look."""
-    st.header("What it means", anchor=False)
+    """Explain the figures, and name the types that need attention."""
+    st.header("Interpretation", anchor=False)
     st.text(
-        "A verbal or absolute negation carries a negator and a hedge its cue: these are guessed by "
-        "definition. What should worry you is a type that needs no such word, such as a lexical "
-        "or affixal negation, a hedge in free words or a paraphrase, and is guessed well above "
-        "chance by words that have nothing to do with negation. A model can then learn those "
-        "words instead of comparing the variant with its anchor."
+        "Verbal and absolute negations contain a negator and hedges contain their cue, so they "
+        "are predictable by definition. Check types that need no such word (lexical and affixal "
+        "negations, free hedges, paraphrases). If they are predicted well above chance from "
+        "words unrelated to negation, a model can learn those words instead of comparing the "
+        "variant with its anchor."
     )
     found = giveaways.suspects(guess.by["type"], open_project.every_type())
     if not found:
-        st.text("No type that needs no such word is guessed well above chance.")
+        st.text("No such type is predicted well above chance.")
         return
     told = ", ".join(
         f"{labels.get(score.name, score.name)} ({score.accuracy:.0%}, chance {score.chance:.0%})"
         for score in found
     )
     st.text(
-        f"Worth a look, at least {giveaways.WELL_ABOVE * 100:.0f} points above chance without a "
-        f"word that defines it: {told}."
+        f"Check these types, which are at least {giveaways.WELL_ABOVE * 100:.0f} points above "
+        f"chance without a defining word: {told}."
     )
 
 
 def _telling(guess: Guess, what: str, names: Mapping[str, str], source_id: int | None) -> None:
-    st.header("Telling words", anchor=False)
+    st.header("Predictive words", anchor=False)
     classes = sorted(guess.telling, key=lambda name: ([*names, name].index(name), name))
     chosen = st.selectbox(
         "Class",
@@ -169,15 +169,15 @@ def _telling(guess: Guess, what: str, names: Mapping[str, str], source_id: int |
         key=f"class-{what}",
     )
     if chosen is None or not guess.telling[chosen]:
-        st.text("No word tells this class.")
+        st.text("No word predicts this class.")
         return
     st.caption(
-        "The most telling first. Choose one to review the variants that have it, those of the "
-        "class first."
+        "The most predictive words come first. Select one to review the variants that contain "
+        "it; those of the class come first."
     )
     with st.container(key="telling", gap="xsmall", width=WIDTH):
         for place, text in zip(
-            st.columns(COLUMNS), ("Words", "Variants with it", "Of the class", ""), strict=True
+            st.columns(COLUMNS), ("Words", "Variants", "Share in class", ""), strict=True
         ):
             place.caption(text)
         for ngram in guess.telling[chosen]:
@@ -203,4 +203,4 @@ def _row(ngram: Ngram, what: str, of_class: str, name: str, source_id: int | Non
     if ids:
         part = f", the first {REVIEWED:,}" if len(ids) == REVIEWED else ""
         open_in_review(ids, f"Diagnostics: “{ngram.text}”, {name} first{part}")
-    st.text("No accepted or pending variant has these words any more.")
+    st.text("No accepted or pending variant contains these words any more.")

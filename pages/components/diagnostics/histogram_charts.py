@@ -1,7 +1,7 @@
-"""Histograms of a measure, one row a type, as pure functions of counts.
+"""Histograms of a measure, one row per type, as pure functions of counts.
 
-One plain chart and not a faceted one, which would not follow the width of the page. Each row is
-scaled to its own highest bar: types are compared by the shape and place of their bars.
+This is one plain chart, because a faceted chart would not follow the width of the page. Each row is
+scaled to its own highest bar, so that the shape and position of the bars can be compared.
 """
 
 import math
@@ -15,17 +15,17 @@ from curation.diagnostics.distributions import COSINE_BINS
 from pages.components.shared.charts.palette import palette
 
 ROW_HEIGHT, AROUND = 58, 110
-"""Pixels a row, and for axis and legend together."""
+"""Pixels per row, and pixels for axis and legend together."""
 
 LOWEST = 150
-"""Pixels that a single row takes."""
+"""Height in pixels of a single row."""
 
 TENTHS = [step / 10 for step in range(-10, 11)]
 
 FILL = 0.82
-"""The part of a row that its highest bar takes."""
+"""Share of a row's height that its highest bar fills."""
 
-KEPT, CUT = "within the threshold", "cut by it"
+KEPT, CUT = "within the threshold", "above the threshold"
 
 _LABEL = "split(datum.label, '\\n')"
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50, 100)
@@ -34,7 +34,7 @@ _TAIL = 0.001
 
 
 class HistogramBar(NamedTuple):
-    """One bar: its row, where it stands on the axis and in its row, and what it counts."""
+    """One bar: its row, its position on the axis and in the row, and its count."""
 
     row: int
     start: float
@@ -48,17 +48,17 @@ class HistogramBar(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """How characters are shown: bins of ``width`` up to ``end``, where the last holds all more."""
+    """The binning of characters: bins of ``width`` up to ``end``; the last bin is open-ended."""
 
     width: int
     end: int
 
     def bin_of(self, value: int) -> int:
-        """Where the bin of a value starts."""
+        """Start of the bin that contains a value."""
         return min(value, self.end - 1) // self.width * self.width
 
     def told(self, start: int) -> str:
-        """The values of the bin that starts there, in words."""
+        """The values of the bin that starts there, as text."""
         last = start + self.width - 1
         if start + self.width >= self.end:
             return f"{start} or more characters"
@@ -66,9 +66,9 @@ class Axis(NamedTuple):
 
 
 def character_axis(counts: Mapping[str, Mapping[int, int]]) -> Axis:
-    """An axis on which all but the farthest thousandth can be seen.
+    """An axis that shows all but the largest 0.1 percent of values.
 
-    It depends on the data alone: bars that move with a threshold could not be compared.
+    It depends only on the data: bars that moved with the threshold could not be compared.
     """
     values: dict[int, int] = {}
     for row in counts.values():
@@ -93,12 +93,12 @@ def levenshtein(
     threshold: int,
     dark: bool,
 ) -> alt.LayerChart:
-    """Levenshtein distances by type, and what a threshold cuts of them.
+    """Levenshtein distances by type, split at a threshold.
 
     Args:
         counts: type → distance in characters → variants.
-        labels: the types in the order of their rows, and what they are called.
-        threshold: distances above it are cut.
+        labels: type ids in row order → their names.
+        threshold: larger distances have the second colour.
     """
     colours = palette(dark=dark)
     axis = character_axis(counts)
@@ -160,7 +160,7 @@ def _label(label: str, counts: Mapping[int, int]) -> str:
 def _distance_bars(
     row: int, counts: Mapping[int, int], axis: Axis, threshold: int
 ) -> Iterator[HistogramBar]:
-    """The bars of one type; the bin that the threshold divides has one on top of another."""
+    """The bars of one type; the bin that contains the threshold has two stacked bars."""
     kept: dict[int, int] = {}
     cut: dict[int, int] = {}
     for value, number in counts.items():
@@ -206,7 +206,7 @@ def _cosine_bars(row: int, counts: Mapping[int, int]) -> Iterator[HistogramBar]:
 
 
 def _place(row: int, height: float) -> float:
-    """Where a height of 0 to 1 lies on the vertical axis, which counts rows from above."""
+    """Position of a height from 0 to 1 on the vertical axis, which counts rows from the top."""
     return row + 1 - FILL * height
 
 
@@ -219,10 +219,10 @@ def _chart(
     ink: str,
     more: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
-    """The bars over their rows' names. Two vertical scales that agree: names, and heights."""
+    """The bars with row names: two aligned vertical scales, one for names and one for heights."""
     names = (
         alt.Chart(pd.DataFrame([{"label": label} for label in labels]))
-        .mark_bar(opacity=0)  # not a point: its scale has no bands
+        .mark_bar(opacity=0)  # not a point scale, which has no bands
         .encode(
             y=alt.Y(
                 "label:N",

@@ -1,8 +1,8 @@
-"""Distance against similarity, counted: a small heat map for each type.
+"""Distance against similarity: a small heat map of counts for each type.
 
-Distances are whole numbers, so that a symbol for every variant would hide thousands under others.
-Plain charts, one a type, and not a faceted one: Streamlit selects in plain charts only, and a
-faceted one does not follow the width of the page.
+Distances are integers, so one symbol per variant would hide thousands under others. There is one
+plain chart per type instead of a faceted chart, because Streamlit only supports selections in plain
+charts and a faceted chart does not follow the width of the page.
 """
 
 import math
@@ -18,35 +18,35 @@ from pages.components.diagnostics.histogram_charts import TENTHS, Axis, characte
 from pages.components.shared.charts.palette import palette
 
 BRUSH, PLACE = "brush", "place"
-"""The names of the two selections: a region that is dragged over, a cell that is clicked on."""
+"""Names of the two selections: a dragged region and a clicked cell."""
 
 HEIGHT = 220
-"""Pixels of a chart with its axes."""
+"""Height in pixels of a chart with its axes."""
 
 PRINTED = 3
-"""Charts side by side in a saved picture, and how wide each is, in pixels."""
+"""Charts per row in a saved picture, and the width of each in pixels."""
 PRINTED_WIDTH = 190
 
 FAINTEST = 0.25
-"""The opacity of the cell of one variant; the fullest cell of a type is opaque."""
+"""Opacity of a cell with one variant; the fullest cell of a type is opaque."""
 
 
 class Region(NamedTuple):
-    """Distances and bins of the cosine, from the first to the last, all included."""
+    """Ranges of distances and cosine bins; both ends are included."""
 
     distances: tuple[int, int]
     bins: tuple[int, int]
 
 
 class Axes(NamedTuple):
-    """What charts have in common that are compared: columns, and the lowest cosine."""
+    """The axes that compared charts share: the columns, and the lowest cosine."""
 
     distance: Axis
     lowest: float
 
 
 def axes_of(rows: Iterable[PairCount]) -> Axes:
-    """The axes for these rows; give all of a project, so that a filter moves nothing."""
+    """The axes for these rows; pass all rows of a project so that a filter does not move them."""
     counts: Counter[int] = Counter()
     lowest = 1.0
     for row in rows:
@@ -56,7 +56,7 @@ def axes_of(rows: Iterable[PairCount]) -> Axes:
 
 
 class TypePairs(NamedTuple):
-    """The pairs of one type: what it is called, its role, its rows, and the axes they are on."""
+    """The pairs of one type: its label, role, rows and axes."""
 
     label: str
     role: str
@@ -65,7 +65,7 @@ class TypePairs(NamedTuple):
 
 
 def draw(pairs: TypePairs, *, dark: bool) -> alt.Chart:
-    """One type, to be dragged over (selection ``BRUSH``) and clicked on (``PLACE``)."""
+    """The chart of one type, with the selections ``BRUSH`` (drag) and ``PLACE`` (click)."""
     place = alt.selection_point(name=PLACE, fields=["x", "bin"])
     marked = alt.when(place, empty=False)
     return (
@@ -77,7 +77,7 @@ def draw(pairs: TypePairs, *, dark: bool) -> alt.Chart:
 
 
 def printed(types: Sequence[TypePairs], *, dark: bool) -> alt.ConcatChart:
-    """All types in one picture, each under its name."""
+    """All types in one picture, each with its name."""
     charts = [
         _cells(pairs, dark=dark).properties(
             title=pairs.label, width=PRINTED_WIDTH, height=PRINTED_WIDTH
@@ -124,7 +124,7 @@ def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
 
 
 def _counted(rows: Iterable[PairCount], axis: Axis) -> list[dict[str, Any]]:
-    """One cell for each column and bin that has variants; the fullest first."""
+    """One cell per column and bin with variants, the fullest first."""
     counts: Counter[tuple[int, int]] = Counter()
     for row in rows:
         counts[axis.bin_of(row.levenshtein), row.cosine_bin] += row.number
@@ -147,11 +147,11 @@ def _counted(rows: Iterable[PairCount], axis: Axis) -> list[dict[str, Any]]:
 
 
 FARTHEST = 2**31 - 1
-"""What the last column ends with: it holds all that is farther, too."""
+"""The end of the last column, which includes all larger distances."""
 
 
 def marked(axis: Axis, distances: Sequence[float], cosines: Sequence[float]) -> Region:
-    """The columns and bins that a marked region touches, as whole ones.
+    """All columns and bins that a selected region touches.
 
     Args:
         distances, cosines: the ends of the region on the two axes, in any order.
@@ -165,13 +165,13 @@ def marked(axis: Axis, distances: Sequence[float], cosines: Sequence[float]) -> 
 
 
 def clicked(axis: Axis, left: float, cosine_bin: int) -> Region:
-    """The region of one cell, by its left edge and its bin."""
+    """The region of one cell, given its left edge and its bin."""
     column = _column(axis, left)
     return Region((column, _last_of(axis, column)), (cosine_bin, cosine_bin))
 
 
 def _column(axis: Axis, place: float) -> int:
-    """The column at a place of the axis, which has each whole number in the middle of its own."""
+    """The column at a position on the axis, where each integer is the centre of its column."""
     return axis.bin_of(max(0, math.floor(place + 0.5)))
 
 
@@ -180,7 +180,7 @@ def _last_of(axis: Axis, column: int) -> int:
 
 
 def told(axis: Axis, region: Region) -> str:
-    """A region in words."""
+    """A region as text."""
     (first, last), (lowest, highest) = region
     far = f"{first} or more" if last == FARTHEST else f"{first} to {last}"
     distance = str(first) if first == last else far

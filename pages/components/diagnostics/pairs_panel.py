@@ -1,4 +1,4 @@
-"""Pairs: distance against similarity by type, and the variants of a region that is marked."""
+"""Pairs: distance against similarity by type, and the variants of a selected region."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _MARKED, _ROUNDS = "pairs-marked", "pairs-rounds"
 
 
 def draw(view: PageView) -> None:
-    """The whole section."""
+    """Show the section."""
     rows = view.counts.get(distributions.pair_counts, view.scope.source_id)
     in_use = view.in_use()
     if rows is None or in_use is None:
@@ -39,11 +39,11 @@ def draw(view: PageView) -> None:
         measure_button(in_use - measured, what="cosine")
     types = _types(view, rows)
     if not types:
-        st.text("No variant of this choice has both a distance and a similarity yet.")
+        st.text("None of the selected variants has both a distance and a similarity yet.")
         return
     type_id, region = _marked_in(types, _charts(types))
     if region is None:
-        st.caption("Drag over a region, or click on a cell: its variants are listed here.")
+        st.caption("Drag over a region or click a cell to list its variants here.")
         return
     found_table(
         view,
@@ -58,7 +58,7 @@ def draw(view: PageView) -> None:
 
 
 def _types(view: PageView, rows: Sequence[PairCount]) -> dict[str, TypePairs]:
-    """What is drawn of each type; those in free words are farther away and have their own axes."""
+    """The chart data of each type; free-form types have larger distances and their own axes."""
     entries = open_project.every_type()
     kept = {key for key, entry in entries.items() if entry.surface_check.keeps_wording}
     axes = {
@@ -80,10 +80,11 @@ def _types(view: PageView, rows: Sequence[PairCount]) -> dict[str, TypePairs]:
 
 
 def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
-    """Draw the charts; what is selected in each."""
+    """Show the charts; return the selection of each."""
     number = counted(sum(row.number for pairs in types.values() for row in pairs.rows), "variant")
     st.text(
-        f"{number}. Top left: small changes that the encoder hardly sees, the pairs it gets wrong."
+        f"{number}. Top left: small changes that the encoder barely notices. These are the pairs "
+        "it gets wrong."
     )
     rounds = st.session_state.setdefault(_ROUNDS, Counter())
     selected: dict[str, Any] = {}
@@ -105,14 +106,14 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
         key="save-pairs",
     )
     st.caption(
-        "A darker cell has more of the type's variants: those with the same distance and nearly "
-        "the same cosine (steps of 0.02). Types in free words have longer axes than the others."
+        "Each cell counts a type's variants with the same distance and a similar cosine (bins of "
+        "0.02); darker cells have more. Free-form types have longer axes than the others."
     )
     return selected
 
 
 def _mark(type_id: str) -> None:
-    """Keep which chart was marked last, and draw the one before without its mark."""
+    """Remember which chart has the latest selection, and clear the one before."""
     before = st.session_state.get(_MARKED)
     if before is not None and before != type_id:
         st.session_state[_ROUNDS][before] += 1
@@ -122,7 +123,7 @@ def _mark(type_id: str) -> None:
 def _marked_in(
     types: Mapping[str, TypePairs], selected: Mapping[str, Any]
 ) -> tuple[str, Region | None]:
-    """The type whose chart was marked last, and what is marked there."""
+    """The type with the latest selection, and that selection."""
     type_id = st.session_state.get(_MARKED, "")
     if type_id not in types:
         return type_id, None
@@ -130,7 +131,7 @@ def _marked_in(
 
 
 def _region(selected: Any, axis: Axis) -> Region | None:
-    """What is marked: a region that was dragged over, or else a cell."""
+    """The selection: a dragged region, or else a clicked cell."""
     selection: Mapping[str, Any] = selected.get("selection", {})
     brush: Mapping[str, list[float]] = selection.get(BRUSH) or {}
     if {"x", "y"} <= brush.keys():

@@ -1,4 +1,4 @@
-"""What all parts of the diagnostics page share: scope, counts, names, and the table of variants."""
+"""Shared by all parts of the Diagnostics page: scope, counts, names and the table of variants."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants.picked_variants import open_in_review
 
 SHOWN = 200
-"""Rows of the table; more are slow to scroll and are not read."""
+"""Maximum rows of the table; more would be slow to scroll, and nobody reads them."""
 
 REVIEWED = 2_000
-"""Variants handed to the review at once: more than a week's work."""
+"""Maximum variants to open in Review at once: more than a week's work."""
 
 STATUSES: dict[str, Status | None] = {
     "In use": None,
@@ -32,7 +32,7 @@ STATUSES: dict[str, Status | None] = {
     "Rejected": Status.REJECTED,
     "In conflict": Status.CONFLICT,
 }
-"""What the whole page can be narrowed down to."""
+"""Status filters of the page."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class PageView:
     """One run of the page.
 
     Attributes:
-        counts: where counts over all variants are asked for.
-        labels: every type in use, in the taxonomy's order, and what it is called.
+        counts: cached counts over all variants.
+        labels: types in use, in taxonomy order → their names.
     """
 
     counts: CachedCounts
@@ -49,9 +49,9 @@ class PageView:
     labels: dict[str, str]
 
     def labels_of(self, type_ids: Iterable[str]) -> dict[str, str]:
-        """The names of the types that are in the scope or in ``type_ids``, in order.
+        """The names of the types in the scope or in ``type_ids``, in order.
 
-        Types that are no longer in use have no name but their id.
+        A type that is no longer in use is named by its id.
         """
         known = [t for t in self.labels if not self.scope.types or t in self.scope.types]
         others = sorted(set(type_ids) - set(self.labels))
@@ -71,12 +71,12 @@ class PageView:
 
 
 def counting() -> None:
-    """Say that what belongs here is being counted."""
-    st.text("Counting. In a large project this takes some seconds.")
+    """Show that counting is in progress."""
+    st.text("Counting. This takes a few seconds in a large project.")
 
 
 def measure_button(missing: int, *, what: str) -> None:
-    """Say how many variants lack a measure, and offer to measure them."""
+    """Say how many variants have no measurement yet, and offer to measure them."""
     if background.active(MEASURE) is not None:
         return  # the run is shown below
     with st.container(horizontal=True, vertical_alignment="center", key=f"missing-{what}"):
@@ -88,17 +88,17 @@ def measure_button(missing: int, *, what: str) -> None:
 
 
 def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -> None:
-    """The variants wanted: how many, the first of them as a table, and the way to review them.
+    """Show how many variants were found, the first of them as a table, and a link to review them.
 
     Args:
-        told: what was asked for, in words.
+        told: the request, as text.
     """
     found = view.counts.get(variants_by_measure.find, wanted, limit=REVIEWED)
     if found is None:
         counting()
         return
     if not found.total:
-        st.text(f"No variant: {told}.")
+        st.text(f"No variants: {told}.")
         return
     rows = open_project.ask(variants_by_measure.rows, found.ids[:SHOWN])
     with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
@@ -109,11 +109,11 @@ def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -
 
 
 def _found_in_words(found: FoundVariants, told: str) -> str:
-    shown = "" if found.total <= SHOWN else f"; the table has the first {SHOWN}"
+    shown = "" if found.total <= SHOWN else f"; the table shows the first {SHOWN}"
     return f"{counted(found.total, 'variant')}: {told}{shown}."
 
 
 def _review_label(found: FoundVariants) -> str:
     if found.total > len(found.ids):
         return f"Review the first {len(found.ids):,}"
-    return "Review this one" if found.total == 1 else f"Review these {found.total:,}"
+    return "Review this variant" if found.total == 1 else f"Review these {found.total:,} variants"

@@ -1,4 +1,4 @@
-"""Levenshtein distances and cosines by type, and what another threshold would do."""
+"""Levenshtein distances and cosine similarities by type, and the effect of another threshold."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,13 +25,13 @@ from pages.components.shared.shell import count_cache, open_project, signin
 KEY = "threshold"
 TOLD = "threshold_told"
 REJECTED = "threshold_rejected"
-"""Session: the action id of the last bulk rejection from here."""
+"""Session key: the action id of the last bulk rejection made here."""
 
 SHORTEST_AXIS = 100
 
 
 def draw(view: PageView) -> None:
-    """The whole section."""
+    """Show the section."""
     distances = view.counts.get(distributions.levenshtein_counts, view.scope.source_id)
     in_use = view.in_use()
     if distances is None or in_use is None:
@@ -46,7 +46,7 @@ def draw(view: PageView) -> None:
 
 
 def _keeping_wording(view: PageView) -> PageView:
-    """The view of those types that the threshold is for; maybe none."""
+    """The view of the types that the threshold applies to, possibly none."""
     known = open_project.every_type()
     wanted = view.scope.types or view.labels
     kept = tuple(t for t in wanted if known[t].surface_check.keeps_wording)
@@ -56,7 +56,7 @@ def _keeping_wording(view: PageView) -> PageView:
 def _distances(view: PageView, rows: Sequence[Count]) -> None:
     st.header("Distance from the anchor", anchor=False)
     if not view.scope.types:
-        st.text("These types are in free words, for which no distance is too great.")
+        st.text("The threshold does not apply to these free-form types.")
         return
     present = int(open_project.ask(get_setting, THRESHOLD))
     threshold = _slider(rows, view.scope, present)
@@ -70,12 +70,12 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
     save.chart(
         drawn,
         name="levenshtein",
-        alt_text="Histograms of the Levenshtein distance, one row a type; the table below has the "
-        "numbers the threshold cuts",
+        alt_text="Histograms of the Levenshtein distance, one row per type; the table below shows "
+        "how many variants are above the threshold",
     )
     st.caption(
-        "Each row is scaled to its own highest bar. Point at a bar to see its number. Types in "
-        "free words are left out: no distance is too great for them."
+        "Each row is scaled to its own highest bar. Hover over a bar to see its count. Free-form "
+        "types are left out because the threshold does not apply to them."
     )
     _acts(view, rows, threshold, present)
     _by_type(view, rows, threshold, labels)
@@ -85,28 +85,28 @@ def _slider(rows: Sequence[Count], scope: Scope, present: int) -> int:
     longest = min(max((row.value for row in rows if row.type_id in scope.types), default=0), 500)
     st.session_state.setdefault(KEY, present)
     return st.slider(
-        "Levenshtein threshold, in characters",
+        "Levenshtein threshold (characters)",
         1,
         max(SHORTEST_AXIS, present, longest),
         key=KEY,
         bind="query-params",
-        help="Try one out: nothing changes until you press a button below. The paper drops what is "
-        "more than 60 characters, about ten words, away from its anchor.",
+        help="Try a value. Nothing changes until you press a button below. The paper drops "
+        "variants that are more than 60 characters (about ten words) away from their anchor.",
     )
 
 
 def _told(view: PageView, rows: Sequence[Count], threshold: int) -> None:
-    """What the threshold cuts, in a sentence."""
+    """The effect of the threshold in a sentence."""
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
     st.text(
-        f"A threshold of {threshold} cuts {lost:,} of {total:,} variants ({lost / total:.2%}). "
-        f"Of the pending ones it cuts {_count_pending(view.scope, rows, threshold):,}."
+        f"{lost:,} of {total:,} variants ({lost / total:.2%}) are above a threshold of "
+        f"{threshold}, including {_count_pending(view.scope, rows, threshold):,} pending ones."
     )
 
 
 def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict[str, str]) -> None:
-    """What the threshold cuts of each type."""
+    """The effect of the threshold on each type."""
     measured = distributions.totals(rows, view.scope)
     cut = distributions.over(rows, view.scope, threshold)
     pending = distributions.over(rows, _pending(view.scope), threshold)
@@ -125,9 +125,9 @@ def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict
         key="cut-by-type",
         column_config={
             "Measured": numbers,
-            "Cut": numbers,
-            "Pending and cut": numbers,
-            "Share cut": st.column_config.NumberColumn(format="percent"),
+            "Above": numbers,
+            "Pending above": numbers,
+            "Share above": st.column_config.NumberColumn(format="percent"),
         },
     )
 
@@ -136,9 +136,9 @@ def _line(label: str, measured: int, cut: int, pending: int) -> dict[str, object
     return {
         "Type": label,
         "Measured": measured,
-        "Cut": cut,
-        "Share cut": cut / measured,
-        "Pending and cut": pending,
+        "Above": cut,
+        "Share above": cut / measured,
+        "Pending above": pending,
     }
 
 
@@ -154,21 +154,22 @@ def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):
         st.button(
-            f"Keep {threshold} as the project's threshold",
+            f"Set the project's threshold to {threshold}",
             key="keep-threshold",
             disabled=threshold == present,
             on_click=_keep,
             args=(threshold,),
-            help=f"It is {present} now. Flags and the order of the queues follow in the "
-            "background.",
+            help=f"Currently {present}. Flags and review queues are updated in the background.",
         )
         if pending:
-            with st.popover(f"Reject the {pending:,} pending over it", icon=":material/block:"):
+            with st.popover(
+                f"Reject the {pending:,} pending variants above it", icon=":material/block:"
+            ):
                 _reject_form(view.scope, threshold, pending)
     if told := st.session_state.pop(TOLD, ""):
         st.text(told)
     if REJECTED in st.session_state:
-        st.button("Undo the rejection", key="undo-threshold", on_click=_undo)
+        st.button("Undo rejection", key="undo-threshold", on_click=_undo)
 
 
 def _keep(threshold: int) -> None:
@@ -176,12 +177,12 @@ def _keep(threshold: int) -> None:
     if changed:
         background.ensure(REORDER)
         count_cache.forget()
-        st.session_state[TOLD] = f"The project's threshold is {threshold} now."
+        st.session_state[TOLD] = f"The project's threshold is now {threshold}."
 
 
 def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
     if signin.reviewer_id() is None:
-        st.write("Decisions are stored under a name, so that they can be taken back.")
+        st.write("Decisions are stored under your name so that they can be undone.")
         signin.name_form("Your name", key="signin-diagnostics")
         return
     types = open_project.every_type()
@@ -196,7 +197,7 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
         list(reasons),
         index=None,
         format_func=lambda key: reasons[key],
-        placeholder="Why are they rejected",
+        placeholder="Reject reason",
         key="threshold-reason",
     )
     st.button(
@@ -211,7 +212,7 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
 
 def _reject(scope: Scope, threshold: int, reason: str) -> None:
     reviewer_id = signin.reviewer_id()
-    assert reviewer_id is not None  # the form is there for a reviewer only
+    assert reviewer_id is not None  # the form is only shown to a reviewer
     rule = parse_rule(f"levenshtein > {threshold}")
     if scope.source_id is not None:
         rule = of_source(rule, open_project.ask(sources_in_use)[scope.source_id])
@@ -233,7 +234,7 @@ def _undo() -> None:
     action_id, reviewer_id = st.session_state.pop(REJECTED)
     undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
     count_cache.forget()
-    st.session_state[TOLD] = f"Took back {undone.decisions:,} rejections."
+    st.session_state[TOLD] = f"Undid {undone.decisions:,} rejections."
 
 
 def _cosines(view: PageView, in_use: int) -> None:
@@ -253,6 +254,6 @@ def _cosines(view: PageView, in_use: int) -> None:
     save.chart(
         drawn,
         name="cosine",
-        alt_text="Histograms of the cosine similarity of anchor and variant, one row a type",
+        alt_text="Histograms of the cosine similarity between anchor and variant, one row per type",
     )
-    st.text(f"Under the active encoder, {encoder}. Bars are 0.02 wide.")
+    st.text(f"By the active encoder, {encoder}. Bins are 0.02 wide.")

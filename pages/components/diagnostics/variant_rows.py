@@ -1,7 +1,7 @@
-"""Found variants as a table of whole sentences, each row as high as its texts.
+"""Found variants as a table of full sentences, with each row as high as its text.
 
-Markup, since a row of ``st.dataframe`` is as high as every other: it cuts sentences, or wastes the
-page for the longest one.
+This is HTML because all rows of an ``st.dataframe`` have the same height: it would cut sentences or
+waste space.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ _NUMBERS = ("Distance", "Cosine")
 
 
 def table(rows: Sequence[FoundVariant], labels: Mapping[str, str]) -> Markup:
-    """The variants in their order; what is longer than the window scrolls by itself.
+    """The variants in order; a table longer than the window scrolls separately.
 
     Args:
-        labels: what the types are called; others by their id.
+        labels: type id → name; other types are named by their id.
     """
     heads = (Markup('<th scope="col"{}>{}</th>').format(_style(head), head) for head in _HEADS)
     return Markup(
@@ -32,7 +32,7 @@ def table(rows: Sequence[FoundVariant], labels: Mapping[str, str]) -> Markup:
 
 def _row(row: FoundVariant, labels: Mapping[str, str]) -> Markup:
     card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
-        permalink(row.uid), "The variant on its card in Review, in another tab."
+        permalink(row.uid), "Opens the variant's card in Review in a new tab."
     )
     cells: dict[str, str | Markup] = {
         "Card": card,

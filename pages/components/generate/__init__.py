@@ -1,1 +1,1 @@
-"""The Generate page."""
+"""Parts of the Generate page."""

@@ -1,4 +1,4 @@
-"""What to generate: which anchors, and which calls are made for each."""
+"""What to generate: which anchors, and which calls for each."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,23 +15,23 @@ from pages.components.shared.shell import open_project
 
 RUN = "generate-run"
 RUNS = 50
-"""Earlier runs that can be chosen to retry what failed in them."""
+"""Number of earlier runs offered for retrying failed calls."""
 
 ALL_ANCHORS = {
     Which.WITHOUT: "Anchors without variants of these types",
-    Which.SLOTS: "Types without an accepted or pending variant",
-    Which.FAILED: "What failed in an earlier run",
+    Which.SLOTS: "Types that lack an accepted or pending variant",
+    Which.FAILED: "Failed calls of an earlier run",
 }
 
 
 def draw() -> Choice | None:
-    """Draw the boxes; None while they do not say enough, which is said on the page."""
+    """Show the fields; None while the choice is incomplete, which the page says."""
     sources = open_project.ask(source_ids)
     runs = _ended_runs()
     options = [which for which in Which if which is not Which.FAILED or runs]
     row = st.container(horizontal=True)
     which = row.selectbox(
-        "Which anchors",
+        "Anchors",
         options,
         format_func=lambda which: ALL_ANCHORS[which],
         key=links.GENERATE_WHICH,
@@ -55,13 +55,13 @@ def draw() -> Choice | None:
         persist_state="session",
     )
     limit = row.number_input(
-        "Sample of",
+        "Sample size",
         1,
         value=None,
         step=100,
         key="generate-limit",
         placeholder="All",
-        help="So many anchors, drawn at random by the seed.",
+        help="Number of anchors, chosen at random by the seed.",
         persist_state="session",
     )
     run = None
@@ -74,7 +74,7 @@ def draw() -> Choice | None:
             persist_state="session",
         )
     if not roles:
-        st.text("Choose at least one call.")
+        st.text("Choose at least one kind of call.")
         return None
     selection = AnchorSelection(
         which=which,
@@ -88,7 +88,7 @@ def draw() -> Choice | None:
 
 
 def _ended_runs() -> dict[int, str]:
-    """The earlier runs by number, each with what to call it."""
+    """Number of an earlier run → its label."""
     runs = open_project.ask(list_runs, kind=KIND, limit=RUNS)
     return {run.id: run_names.named(run) for run in runs if run.state not in UNFINISHED}
 
@@ -100,12 +100,12 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     needed = [role for role in named if ROLES[role].polarity != "neutral"]  # for triples
     st.session_state.setdefault(links.GENERATE_ROLES, needed[:2])
     chosen = place.pills(
-        "For each anchor, one call for",
+        "Calls per anchor",
         named,
         selection_mode="multi",
         format_func=lambda role: f"{ROLES[role].name} ({len(asked[role])})",
         key=links.GENERATE_ROLES,
-        help="In brackets: for so many types, all in one answer.",
+        help="One call asks for all types of a role. Their number is in brackets.",
         persist_state="session",
     )
     return tuple(role for role in ROLES if role in (chosen or ()))

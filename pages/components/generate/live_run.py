@@ -1,4 +1,4 @@
-"""A generation as it goes on: pace, cost, problems; one that has stopped, and how it goes on."""
+"""Progress of a generation run: pace, cost and problems; resuming a stopped run."""
 
 from collections.abc import Mapping
 
@@ -21,19 +21,19 @@ _PROBLEM = "generate_resume_problem"
 
 
 def figures(run: Run) -> None:
-    """Pace and cost so far, and how often which problem came up."""
+    """Pace and cost so far, and the count of each problem."""
     found = _progress(run)
     _pace(run, found.spent)
     _troubles(run, found.problems)
 
 
 def troubles(run: Run) -> None:
-    """How often which problem came up, with the last raw texts of one."""
+    """The count of each problem, with the last raw texts of one."""
     _troubles(run, _progress(run).problems)
 
 
 def _progress(run: Run) -> AttemptCounts:
-    """As the answers give it; of a run that does nothing now, as it was counted before."""
+    """Counted from the answers; cached for a run that is not running."""
     if run.state in UNFINISHED:
         return open_project.ask(progress, run.id)
     return _last_progress(run.id, run.attempt)
@@ -45,7 +45,7 @@ def _last_progress(run_id: int, attempt: int) -> AttemptCounts:
 
 
 def _pace(run: Run, so_far: Spent) -> None:
-    """Calls, tokens and money so far; of a running run, how many calls end in a minute."""
+    """Calls, tokens and cost so far; for a running run also calls per minute."""
     if not so_far.attempts:
         return
     parts = [f"{so_far.attempts:,} calls made"]
@@ -63,17 +63,17 @@ def _of_the_budget(run: Run) -> str:
 
 
 def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
-    """How often which problem came up, and the last raw texts of the one that is picked."""
+    """Show the count of each problem, and the last raw texts of the chosen one."""
     if not counts:
         return
     said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
     st.text(f"Problems, including incomplete answers: {said}.")
-    # Without the counts, which change while the run goes on: a choice is kept by its name.
+    # Labels have no counts, which change during the run: Streamlit keeps a choice by its label.
     picked = st.pills(
-        "Read the last texts with the problem",
+        "Show the latest answers with the problem",
         [p.value for p in AnswerProblem if p in counts],
         key=f"generate-problem-{run.id}",
-        help="Problems that asking again solves leave no trace in the variants.",
+        help="A problem that a retry solves does not affect the variants.",
     )
     if picked is None:
         return
@@ -90,7 +90,7 @@ def _trouble(trouble: Trouble) -> None:
 
 
 def stopped(run: Run) -> None:
-    """A run that stopped before its end, or failed: why, and how it goes on, if it can."""
+    """Show a run that stopped early or failed: why, and how to resume it if possible."""
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         found = _progress(run)
@@ -106,7 +106,7 @@ def stopped(run: Run) -> None:
 
 
 def _can_go_on(run: Run) -> bool:
-    """Whether any of its calls would be made if it was resumed."""
+    """Whether resuming the run would make any calls."""
     return open_project.ask(can_go_on, run.id)
 
 
@@ -129,28 +129,28 @@ def _way_on(run: Run) -> None:
         if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
             st.button("Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,))
     if other is not None:
-        st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
+        st.text(f"Run {other.id} is still running. You can resume this run when it has finished.")
     error_messages.show_kept(_PROBLEM)
 
 
 def _why(run: Run) -> str:
-    stored = "What has been answered is stored; resuming asks for the rest."
+    stored = "All answers so far are stored. Resume to make the remaining calls."
     if run.state == RunState.FAILED:
         return f"Failed: {run.message} {stored}"
     if run.state == RunState.CANCELLED:
         return f"Cancelled. {stored}"
     if run.state == RunState.INTERRUPTED:
-        return f"Interrupted: its process ended before the run did. {stored}"
+        return f"Interrupted: the process ended before the run was complete. {stored}"
     return f"{run.message or 'Paused.'} {stored}"
 
 
 def _resume(run: Run, budget: Budget) -> None:
-    """Go on with a run. What was typed last is read from its boxes."""
+    """Resume a run with the latest values of its fields."""
     with error_messages.kept_for(_PROBLEM):
         spending_caps.apply(run, budget)
         if run.kind == KIND:
             open_project.ask(check_alone, run.id)
-        count_cache.forget()  # what is left to generate is another count afterwards
+        count_cache.forget()  # the number of variants left to generate changes
         background.start_again(run, provider_key.environment(run.parameters["base_url"]))
 
 

@@ -1,4 +1,4 @@
-"""Second opinions: having a chat model judge variants, and how it agrees with people."""
+"""Second opinions: have a chat model judge variants, and show its agreement with people."""
 
 from typing import Any
 
@@ -37,42 +37,41 @@ from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
 NAME = "Second opinions"
-"""Of this section of the Generate page."""
+"""Name of this section of the Generate page."""
 
 SAMPLE = "opinion-sample"
-"""The key of the box that chooses a sample of variants to judge."""
+"""Key of the field that chooses a sample to judge."""
 
 MATCHING = 0
-"""In place of a sample's number: what matches the boxes below. None would not be kept."""
+"""Used instead of a sample number: the filters below apply. Streamlit would not keep None."""
 
 ONCE = 1
 
 TRIAL = 10
-"""Variants of a trial."""
+"""Variants per trial."""
 
 STATUSES: dict[Status | None, str] = {
     Status.PENDING: "Pending",
     Status.ACCEPTED: "Accepted",
     Status.REJECTED: "Rejected",
     Status.CONFLICT: "In conflict",
-    None: "All but replaced wordings",
+    None: "All except superseded",
 }
 _SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
 _PROBLEM = "opinion_problem"
 
 
 def draw() -> None:
-    """What is at work or has stopped, the next run, and how far models agree with people."""
+    """Show the running or stopped run, the next run, and the agreement of models with people."""
     st.caption(
-        "A chat model judges variants as a reviewer of its own. Its opinions put doubtful variants "
-        "first in Review's queue and are shown on a card to those who ask (J). They count for "
-        "nothing unless the model is switched on in Settings, and any person's verdict outranks "
-        "them."
+        "A chat model judges variants as a separate reviewer. Its opinions let you review "
+        "doubtful variants first, and J shows them on a card. They do not decide anything unless "
+        "you switch the model on in Settings. A person's verdict always outranks them."
     )
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
     counts = CachedCounts()
     if counts.empty:
-        st.text("There are no variants to judge yet; set up a run that writes some.")
+        st.text("There are no variants to judge yet. Generate some first.")
         return
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
@@ -90,15 +89,15 @@ def draw() -> None:
 
 
 def _done(run: Run) -> None:
-    """What the last run brought, in numbers: what it says of which variant is for Review."""
+    """Show the counts of the last run; the opinions themselves are shown in Review."""
     result = run.result or {}
     done, failed, calls = (int(result.get(key, 0)) for key in ("done", "failed", "calls"))
-    again = " What failed is asked about again by the next run." if failed else ""
+    again = " The next run repeats the failed calls." if failed else ""
     with st.container(border=True, key=f"opinion-done-{run.id}"):
         st.text(f"Run {run.id}: {live_run.title(run)}; {progress_view.STATES[run.state]}")
         judged = f"{done:,} variants judged"
         if run.parameters.get("repeats"):
-            judged, again = f"{done:,} answers that are no opinions", ""
+            judged, again = f"{done:,} repeated answers", ""
         st.text(
             f"{judged}, {failed:,} calls failed.{again}\n{calls:,} calls made, {spent_by(result)}."
         )
@@ -106,7 +105,7 @@ def _done(run: Run) -> None:
             live_run.troubles(run)
         st.page_link(
             "pages/review.py",
-            label="Review, doubtful first",
+            label="Review doubtful variants first",
             icon=":material/rate_review:",
             query_params={"order": "Doubtful"},
         )
@@ -124,15 +123,15 @@ def _box(counts: CachedCounts) -> None:
         if times > ONCE:
             values |= {"repeats": times, "temperature": TEMPERATURE}
     with st.container(border=True, key="opinion-cost"):
-        st.header("What it takes", anchor=False)
+        st.header("Cost and time", anchor=False)
         if values["model"]:
             _cost(values | {"selection": selection}, counts)
         else:
-            st.text("Name a model to see what it would take.")
+            st.text("Choose a model to see the cost.")
 
 
 def _what() -> tuple[JudgeSelection, int]:
-    """The variants to judge, and how often each is asked about: a sample's, or what matches."""
+    """Ask which variants to judge (a sample or a filter), and how often to ask about each."""
     samples = {sample.id: sample for sample in open_project.ask(list_samples)}
     if not samples:
         return _selection(), ONCE
@@ -140,10 +139,10 @@ def _what() -> tuple[JudgeSelection, int]:
     chosen = left.selectbox(
         "Variants",
         [MATCHING, *samples],
-        format_func=lambda key: f"Sample {key}" if key else "Those that match",
+        format_func=lambda key: f"Sample {key}" if key else "Filter",
         key=SAMPLE,
         persist_state="session",
-        help="A sample is drawn under Judges, to measure models by it.",
+        help="Create samples under Judges to measure how reliable models are.",
     )
     if chosen == MATCHING:
         return _selection(), ONCE
@@ -154,8 +153,8 @@ def _what() -> tuple[JudgeSelection, int]:
         ONCE,
         key="opinion-times",
         persist_state="session",
-        help="Once asks for opinions. More often, at a temperature above 0, finds out whether the "
-        "model says the same again; these answers are no opinions.",
+        help="Once asks for an opinion. Repeated calls at a temperature above 0 measure how "
+        "consistent the model is. Their answers are not stored as opinions.",
     )
     return of_sample(samples[chosen]), int(times)
 
@@ -168,7 +167,7 @@ def _selection() -> JudgeSelection:
         selection_mode="multi",
         format_func=lambda key: labels[key],
         key="opinion-types",
-        help="None picked: all of them.",
+        help="Leave empty for all types.",
         persist_state="session",
     )
     left, middle, right = st.columns(3, vertical_alignment="bottom")
@@ -178,16 +177,16 @@ def _selection() -> JudgeSelection:
         format_func=lambda status: STATUSES[status],
         key="opinion-status",
         persist_state="session",
-        help="Judge some that people have decided, too, to see how far they agree.",
+        help="Include decided variants to measure the agreement with people.",
     )
     limit = middle.number_input(
-        "Sample of",
+        "Sample size",
         1,
         value=None,
         step=100,
         placeholder="All",
         key="opinion-limit",
-        help="Those that come first in Review's random order.",
+        help="Takes the first variants in the random order of Review.",
         persist_state="session",
     )
     flagged = right.checkbox("Flagged only", key="opinion-flagged", persist_state="session")
@@ -195,7 +194,7 @@ def _selection() -> JudgeSelection:
 
 
 def _prompt() -> int | None:
-    """The version of the prompt; asked for only where there is more than one."""
+    """The prompt version; only asked for if there are several."""
     versions = open_project.ask(prompt_ids, JUDGE)
     if len(versions) < 2:
         return next(iter(versions.values()), None)
@@ -205,17 +204,17 @@ def _prompt() -> int | None:
         format_func=lambda number: f"Version {number}",
         key="opinion-prompt",
         persist_state="session",
-        help="Each version of the prompt makes the model another reviewer.",
+        help="A model counts as a different reviewer with each prompt version.",
     )
     return versions[version]
 
 
 def _fine_points() -> dict[str, Any]:
-    """For slow servers, and for models that think before they answer."""
-    with st.expander("Pace, length of the answers", icon=":material/tune:"):
+    """Options for slow servers and for models that reason before they answer."""
+    with st.expander("Concurrency, answer length, timeout", icon=":material/tune:"):
         first, second, third = st.columns(3, vertical_alignment="bottom")
         concurrency = first.number_input(
-            "Calls at once",
+            "Concurrent calls",
             1,
             MAX_CONCURRENCY,
             16,
@@ -223,17 +222,17 @@ def _fine_points() -> dict[str, Any]:
             persist_state="session",
         )
         tokens = second.number_input(
-            "Longest answer (tokens)",
+            "Maximum answer length (tokens)",
             16,
             32_000,
             500,
             100,
             key="opinion-tokens",
             persist_state="session",
-            help="Raise it where a model thinks aloud, or answers are cut off.",
+            help="Raise this if the model reasons before it answers or if answers are cut off.",
         )
         timeout = third.number_input(
-            "Wait for an answer (seconds)",
+            "Timeout (seconds)",
             1,
             3600,
             120,
@@ -262,13 +261,13 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
         st.text(line)
     lacks_key = provider_key.lacks(request.base_url)
     if lacks_key:
-        st.text("OpenAI needs a key: type one in, or name another address.")
+        st.text("OpenAI needs an API key. Enter one, or enter the address of another server.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
     error_messages.show_kept(_PROBLEM)
 
 
 def _bare(request: JudgeRequest) -> JudgeRequest:
-    """What of a request decides which variants it asks about: counts are kept by that."""
+    """The fields of a request that determine its variants; counts are cached by them."""
     return JudgeRequest(
         model=request.model,
         prompt=request.prompt,
@@ -280,17 +279,19 @@ def _bare(request: JudgeRequest) -> JudgeRequest:
 
 def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
     if not found.total_calls:
-        return ["Nothing to judge: no variant of this choice lacks this model's opinion."]
+        return ["Nothing to judge: the model has judged all selected variants."]
     each = f"{request.repeats} calls" if request.repeats else "one call"
     variants = found.total_calls // max(1, request.repeats)
     lines = [f"{variants:,} variants of {found.anchors:,} anchors, {each} for each."]
     if found.cost is None or found.seconds is None:
-        return [*lines, "Tokens, cost and time are not known yet: try it on a few."]
+        return [
+            *lines,
+            "Tokens, cost and time are unknown until you try the model on a few variants.",
+        ]
     return [
         *lines,
-        f"Expected cost: {dollars(found.cost)}, going by {found.based_on:,} answered "
-        f"calls. Takes {progress_view.duration(found.seconds)} at "
-        f"{request.concurrency} calls at once.",
+        f"Expected cost: {dollars(found.cost)}, based on {found.based_on:,} answered calls. Takes "
+        f"{progress_view.duration(found.seconds)} with {request.concurrency} concurrent calls.",
     ]
 
 
@@ -320,7 +321,7 @@ def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
 
 
 def _start(request: JudgeRequest) -> None:
-    """Store a run with its calls and start its process; a problem is told beside the buttons."""
+    """Store a run with its calls and start its process; problems are shown next to the buttons."""
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_opinions, request, requested_by=signin.reviewer_id(), alone=True
@@ -329,7 +330,7 @@ def _start(request: JudgeRequest) -> None:
 
 
 def _agreement(counts: CachedCounts) -> None:
-    """Each model that has given opinions, and how far it agrees with people."""
+    """Show each model that has given opinions, and its agreement with people."""
     found = open_project.ask(judges)
     if not found:
         return
@@ -344,7 +345,7 @@ def _agreement(counts: CachedCounts) -> None:
         )
         agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
-        "Counted is all that people and models have both judged. A random sample that people "
-        "decide blind tells more: see Judges."
+        "Based on all variants that both people and models have judged. For a less biased "
+        "measure, use a random sample decided blind, under Judges."
     )
     st.page_link("pages/settings.py", label="Switch a model on or off in Settings")

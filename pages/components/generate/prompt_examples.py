@@ -1,4 +1,4 @@
-"""The examples of a prompt's version, and a version with others, from what people accepted."""
+"""The examples of a prompt version, and new versions with examples from accepted variants."""
 
 from collections.abc import Sequence
 
@@ -14,17 +14,17 @@ from pages.components.shared.chat_models.choice import MAX_SEED
 from pages.components.shared.shell import error_messages, open_project, signin
 
 OF_EACH = 3
-"""Examples of a type, unless another number is chosen."""
+"""Default number of examples per type."""
 
 _PROBLEM, _TOLD = "generate_examples_problem", "generate_examples_told"
 
 
 def draw(chosen: PromptVersion, role: Role) -> None:
-    """Those that the version shows, and a form for others."""
+    """Show the examples of the version, and a form to choose others."""
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)
     if chosen.examples:
-        with st.expander(f"Its {len(chosen.examples)} examples", icon=":material/list:"):
+        with st.expander(f"{len(chosen.examples)} examples", icon=":material/list:"):
             st.dataframe(
                 [_line(example) for example in from_rows(chosen.examples)],
                 hide_index=True,
@@ -47,13 +47,18 @@ def _line(example: Example) -> dict[str, object]:
 
 def _form(chosen: PromptVersion, role: Role) -> None:
     st.caption(
-        "Variants that people read and accepted, edits first, as different from each other as "
-        "possible. Only anchors of the training split are taken, and no call shows an example of "
-        "the anchor it asks about."
+        "Chooses variants that people read and accepted, edited ones first, as diverse as "
+        "possible. All come from the training split. A call never shows an example for the "
+        "anchor it asks about."
     )
     left, right = st.columns(2)
     number = left.number_input(
-        "Of each type", 1, MOST, OF_EACH, key="generate-examples-number", persist_state="session"
+        "Examples per type",
+        1,
+        MOST,
+        OF_EACH,
+        key="generate-examples-number",
+        persist_state="session",
     )
     seed = right.number_input(
         "Seed",
@@ -62,7 +67,7 @@ def _form(chosen: PromptVersion, role: Role) -> None:
         0,
         key="generate-examples-seed",
         persist_state="session",
-        help="Another seed chooses other examples.",
+        help="Change the seed to get different examples.",
     )
     try:
         found = open_project.ask(choose_examples, role, int(number), seed=int(seed))
@@ -77,7 +82,7 @@ def _form(chosen: PromptVersion, role: Role) -> None:
     )
     kept = [example for example, row in zip(found, edited, strict=True) if row["Use"]]
     st.button(
-        f"Save a version with {len(kept)} examples",
+        f"Save version with {len(kept)} examples",
         key="generate-save-examples",
         disabled=not kept,
         on_click=_save,
@@ -89,4 +94,4 @@ def _form(chosen: PromptVersion, role: Role) -> None:
 def _save(chosen: PromptVersion, kept: Sequence[Example]) -> None:
     with error_messages.kept_for(_PROBLEM):
         saved = open_project.tell(save_with_examples, chosen, kept, author_id=signin.reviewer_id())
-        st.session_state[_TOLD] = f"Version {saved.version} shows these examples."
+        st.session_state[_TOLD] = f"Saved as version {saved.version}."

@@ -1,4 +1,4 @@
-"""The prompts in their versions: read, filled in for a real anchor, edited as a copy."""
+"""Prompt versions: read one, see it filled in for an anchor, edit a copy."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -33,7 +33,7 @@ _PLACE, _EXAMPLE = "generate", "generate_example"
 
 
 def draw(counts: CachedCounts) -> None:
-    """Choose a version; read it, see it filled in, edit a copy."""
+    """Choose a version to read, preview or copy and edit."""
     role, chosen = prompt_editor.choose(_NAMES, place=_PLACE)
     _facts(chosen, counts)
     prompt_editor.told(place=_PLACE)
@@ -47,7 +47,7 @@ def draw(counts: CachedCounts) -> None:
 
 
 def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
-    """Who edited this version, and how many variants or opinions it has written."""
+    """Who wrote this version, and how many variants or opinions it has produced."""
     facts = [prompt_editor.author_of(chosen)]
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
         number = written.get(chosen.id, 0)
@@ -57,7 +57,7 @@ def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
 
 
 def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> None:
-    """The prompt as it is sent, for one anchor with its drawn cues, or for one variant."""
+    """The prompt as sent, for one anchor with sampled cues or for one variant."""
     checked = prompt_editor.usable(template, role, place=_PLACE)
     if checked is None:
         return
@@ -76,12 +76,12 @@ def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> No
             filled = fill(checked, text=example.text, types=types, cues=cues, examples=shown)
     what = "variant" if role == JUDGE else "anchor"
     if filled is None:
-        st.text(f"There is no {what} yet to show it filled in for.")
+        st.text(f"There is no {what} yet to preview the prompt with.")
         return
     prompt_editor.as_sent(filled)
     for cue in cues.values():
         if cue in SPELLING:
-            st.text(f'The paper prints "{SPELLING[cue]}" as "{cue}", and so it is stored.')
+            st.text(f'The cue "{SPELLING[cue]}" is stored as "{cue}", as the paper spells it.')
     st.button(f"Another {what}", key="generate-another", on_click=_next)
 
 

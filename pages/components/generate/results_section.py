@@ -1,4 +1,4 @@
-"""What a run brought: variants beside the raw answers, costs, cues, and what is left to retry."""
+"""Run a run: calls, costs, cues and what can be retried."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -30,19 +30,17 @@ RESULTS = "Results"
 _ALL = "all"
 _CHOSEN = "generate-result"
 CUES_HEIGHT = 280
-"""Of the table of cues, in pixels."""
+"""Height of the cue table in pixels."""
 
 
 def draw(runs: list[Run], counts: CachedCounts) -> None:
-    """Costs and cues of one run or of all, and ways on."""
+    """Show costs and cues of one run or all runs, and what to do next."""
     if not runs:
-        st.text("No run has ended yet; set one up.")
+        st.text("No run has finished yet.")
         return
     by_id: dict[Any, Run] = {run.id: run for run in runs}
     names = {key: run_names.named(run) for key, run in by_id.items()} | {_ALL: "All runs"}
-    chosen = st.selectbox(
-        "Results of", [*by_id, _ALL], format_func=lambda key: names[key], key=_CHOSEN
-    )
+    chosen = st.selectbox("Run", [*by_id, _ALL], format_func=lambda key: names[key], key=_CHOSEN)
     run = by_id.get(chosen)
     if run is not None:
         _one(run, counts)
@@ -57,7 +55,7 @@ def _one(run: Run, counts: CachedCounts) -> None:
     open_ones = f", {still:,} not made" if still else ""
     st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
     if missing := counts.get(missing_types, run.id):
-        st.text(f"Missing in answers: {_named_types(missing)}.")
+        st.text(f"Missing from answers: {_named_types(missing)}.")
     if run.state in STOPPED:
         live_run.stopped(run)
     elif not is_trial(run):
@@ -66,13 +64,13 @@ def _one(run: Run, counts: CachedCounts) -> None:
         if not is_trial(run) or run.state in STOPPED:
             trial_view.review_button(run)
         st.button(
-            "Retry what failed",
+            "Retry failed calls",
             key="generate-retry",
             icon=":material/replay:",
             on_click=retry,
             args=(run.id,),
             disabled=not counts.get(has_failures, run.id),
-            help="Sets up a run for what failed or lacked something.",
+            help="Sets up a run that repeats failed calls and asks for missing variants.",
         )
         st.page_link(
             "pages/diagnostics.py",
@@ -84,18 +82,18 @@ def _one(run: Run, counts: CachedCounts) -> None:
 
 
 def _named_types(numbers: Mapping[str, int]) -> str:
-    """Types with how often each, for people."""
+    """Types with their counts, as text."""
     labels = {entry.id: entry.label for entry in open_project.types()}
     return ", ".join(f"{labels.get(key, key)} {number:,}" for key, number in numbers.items())
 
 
 def _calls(run: Run) -> dict[CallState, int]:
-    """A run's calls by state; open are those that it would still make."""
+    """A run's calls by state; open calls are still to be made."""
     return open_project.ask(calls_by_state, run.id)
 
 
 def mention(run: Run) -> None:
-    """A line about a run that has ended, or has stopped with calls left, and a way to it."""
+    """One line about a run that has finished or stopped with calls left, with a link to it."""
     calls = _calls(run)
     if run.state != RunState.DONE and not calls[CallState.OPEN]:
         return
@@ -104,7 +102,7 @@ def mention(run: Run) -> None:
     ):
         st.text(_in_short(run, calls), width="content")
         st.button(
-            "Show it",
+            "Show run",
             key=f"generate-show-{run.id}",
             type="tertiary",
             on_click=_show_results,
@@ -113,11 +111,11 @@ def mention(run: Run) -> None:
 
 
 def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
-    left = f"{calls[CallState.OPEN]:,} calls left to make"
+    left = f"{calls[CallState.OPEN]:,} calls not made yet"
     if run.state == RunState.DONE:
         done, failed = calls[CallState.DONE], calls[CallState.FAILED]
         missing = sum((run.result or {}).get("missing", {}).values())
-        lacking = f", {missing:,} variants missing in answers" if missing else ""
+        lacking = f", {missing:,} variants missing from answers" if missing else ""
         return f"Run {run.id} is done: {done:,} calls answered, {failed:,} failed{lacking}."
     if run.state == RunState.CANCELLED:
         return f"Run {run.id} was cancelled with {left}."
@@ -129,7 +127,7 @@ def _show_results(run_id: int) -> None:
 
 
 def retry(run_id: int) -> None:
-    """Set up a run for what failed in another."""
+    """Set up a run that retries another run's failures."""
     state = st.session_state
     state[links.GENERATE_WHICH], state[RUN], state[links.GENERATE_SECTION] = (
         Which.FAILED,
@@ -139,7 +137,7 @@ def retry(run_id: int) -> None:
 
 
 def _acceptance(counts: CachedCounts) -> None:
-    """Acceptance before and after a prompt was changed, once there are two versions to compare."""
+    """Compare acceptance by prompt version, once there are two versions."""
     rows = counts.get(acceptance_by_prompt)
     if not rows or len({(row.type_id, row.version) for row in rows}) == len(
         {row.type_id for row in rows}
@@ -169,9 +167,9 @@ def _acceptance(counts: CachedCounts) -> None:
         key="generate-acceptance",
     )
     st.caption(
-        "Of all runs. Acceptance is the share of the decided variants that were accepted as "
-        "written or with an edit, with its 95% interval. Versions can be compared where anchors "
-        "and decisions came about in the same way, such as two samples reviewed in random order."
+        "Includes all runs. Acceptance is the share of decided variants that were accepted as "
+        "written or after an edit, with a 95% interval. Compare versions only if anchors and "
+        "decisions were chosen in the same way, such as two samples reviewed in random order."
     )
 
 
@@ -181,7 +179,7 @@ def _costs(counts: CachedCounts, run_id: int | None) -> None:
     if rows is None:
         return
     if not rows:
-        st.text("Nothing was answered.")
+        st.text("No call has been answered.")
         return
     labels = {entry.id: entry.label for entry in open_project.types()}
     total, each = (st.column_config.NumberColumn(format=f"$ %.{digits}f") for digits in (4, 6))
@@ -190,21 +188,21 @@ def _costs(counts: CachedCounts, run_id: int | None) -> None:
         hide_index=True,
         key="generate-costs",
         placeholder="–",
-        column_config={"Cost": total, "A variant": each, "An accepted one": each},
+        column_config={"Cost": total, "Per variant": each, "Per accepted variant": each},
     )
     estimates = (
-        " Some of these costs are estimates: the server reports no usable token counts."
+        " Some costs are estimates because the server does not report usable token counts."
         if any(row.is_estimate for row in rows)
         else ""
     )
     st.caption(
-        "What a call cost is shared evenly by the types it asked for, attempts that failed "
-        "included. Accepted counts those accepted as they are or in an edited wording." + estimates
+        "The cost of a call, including failed attempts, is divided equally among the types it "
+        "asked for. Accepted variants include edited ones." + estimates
     )
 
 
 def _in_order(rows: Sequence[Row], labels: Mapping[str, str]) -> list[Row]:
-    """The rows in the taxonomy's order of their types; those of a type stay as they are."""
+    """The rows ordered by type as in the taxonomy; the order within a type is kept."""
     places = {type_id: place for place, type_id in enumerate(labels)}
     return sorted(rows, key=lambda row: places.get(row.type_id, len(places)))
 
@@ -218,13 +216,13 @@ def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
         "Variants": row.variants,
         "Accepted": row.accepted,
         "Cost": row.cost,
-        "A variant": row.per_variant,
-        "An accepted one": row.per_accepted,
+        "Per variant": row.per_variant,
+        "Per accepted variant": row.per_accepted,
     }
 
 
 def _cues(counts: CachedCounts, run_id: int | None) -> None:
-    """How often each cue was asked for, and how many of the paper's were."""
+    """Show how often each cue was requested, and how many of the paper's cues were."""
     rows = counts.get(cue_rows, run_id)
     if not rows:
         return
@@ -239,7 +237,7 @@ def _cues(counts: CachedCounts, run_id: int | None) -> None:
                 "Type": labels[row.type_id],
                 "Cue": row.cue,
                 "Calls": row.used,
-                "As the paper prints it": row.printed if row.printed != row.cue else "",
+                "Paper's spelling": row.printed if row.printed != row.cue else "",
             }
             for row in rows
         ],
@@ -249,8 +247,8 @@ def _cues(counts: CachedCounts, run_id: int | None) -> None:
         height=CUES_HEIGHT,
     )
     st.caption(
-        "Cues that the paper misspells are asked for in their correct spelling, "
-        "and stored as they are printed."
+        "Prompts use the correct spelling of cues that the paper misspells. They are stored as "
+        "printed in the paper."
     )
 
 

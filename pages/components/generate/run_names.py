@@ -1,4 +1,4 @@
-"""What generation runs and their costs are called, for people."""
+"""Readable names of generation runs."""
 
 from curation.generation.judging.opinion_request import KIND as JUDGE_KIND
 from db.models import Run
@@ -7,7 +7,7 @@ from pages.components.shared.runs import progress_view
 
 
 def title(run: Run) -> str:
-    """What a run asks, for people; names a model, which is somebody's text."""
+    """A run's request as text; includes the model name, which is user text."""
     who = run.parameters["model"] or run.parameters["provider"]
     limit = run.parameters["selection"]["limit"]
     what, each = ("opinions", "variants") if run.kind == JUDGE_KIND else ("variants", "anchors")
@@ -15,6 +15,6 @@ def title(run: Run) -> str:
 
 
 def named(run: Run) -> str:
-    """A run in a list to choose from: its number, what it asked, when, and how it ended."""
+    """A run as a list entry: number, request, time and state."""
     moment = clock.local(run.created_at)
     return f"Run {run.id}: {title(run)}, {moment:%Y-%m-%d %H:%M}, {progress_view.STATES[run.state]}"

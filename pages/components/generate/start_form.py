@@ -1,4 +1,4 @@
-"""Setting up a run: what, by whom, what it will take; a trial first, then the run."""
+"""Set up a run: what, by which model, cost; a trial first, then the run."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from pages.components.shared.shell.count_cache import CachedCounts
 
 
 def box(counts: CachedCounts) -> None:
-    """The whole of it, or what to do where there is nothing to ask about."""
+    """Show the form, or what to do if there are no anchors."""
     if not open_project.ask(has_anchors):
         _no_anchors()
         return
@@ -30,23 +30,23 @@ def box(counts: CachedCounts) -> None:
         st.header("Who writes", anchor=False)
         values = model_choice.draw(choice.roles if choice else ())
     with st.container(border=True, key="generate-cost"):
-        st.header("What it takes", anchor=False)
+        st.header("Cost and time", anchor=False)
         if choice is not None:
             _cost(choice, values, counts)
 
 
 def _no_anchors() -> None:
     with st.container(border=True, key="generate-empty"):
-        st.text("There are no anchors yet, the sentences that variants are made of.")
+        st.text("There are no anchors yet. Variants are made from anchors.")
         st.page_link(
             "pages/anchors.py",
-            label="Add anchors of your own",
+            label="Add your own anchors",
             icon=":material/notes:",
             query_params={"part": "Add"},
         )
         st.page_link(
             "pages/overview.py",
-            label="Or load the starter corpus on the Overview",
+            label="Load the starter corpus on the Overview",
             icon=":material/conversion_path:",
         )
 
@@ -58,7 +58,7 @@ def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
         st.text(run_cost.what_is_asked(wanted))
     if is_model and not values["model"]:
         if wanted is None or wanted.total:
-            st.text("Name a model to see what that costs.")
+            st.text("Choose a model to see the cost.")
         return
     price = run_cost.price(values["model"]) if is_model else Price()
     budget = run_cost.budget() if is_model else Budget()
@@ -67,7 +67,7 @@ def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
     except HedgerowError as error:
         error_messages.show(str(error), key="generate-request")
         return
-    if wanted is None:  # the page is drawn again when it is counted
+    if wanted is None:  # the page reruns when the count is ready
         return
     found = run_cost.estimated(request, wanted)
     for line in run_cost.in_words(found, request):
@@ -75,13 +75,13 @@ def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
     lacks_key = is_model and provider_key.lacks(request.base_url)
     if lacks_key:
         st.text(
-            "OpenAI needs a key: type one in above, or name the address of a server of your own."
+            "OpenAI needs an API key. Enter one above, or enter the address of your own server."
         )
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
 
 
 def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None:
-    """Not callbacks: those would start what was chosen when the page was last drawn."""
+    """These are not callbacks, which would start the choice of the previous rerun."""
     with st.container(horizontal=True):
         tried = st.button(
             f"Try on {_number(TRIAL)} anchors",
@@ -117,5 +117,5 @@ def _start(request: GenerationRequest) -> None:
     run = open_project.tell(
         request_generation, request, requested_by=signin.reviewer_id(), alone=True
     )
-    count_cache.forget()  # what is left to generate is another count afterwards
+    count_cache.forget()  # the number of variants left to generate changes
     background.start_process_of(run, provider_key.environment(request.base_url))

@@ -1,4 +1,4 @@
-"""A trial as it came: what was written for each anchor, and the raw answers."""
+"""Results of a trial: the variants of each anchor, and the raw answers."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -19,25 +19,27 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.variants.picked_variants import open_in_review
 
 IN_REVIEW = 5000
-"""Variants of a run that are handed to Review at once."""
+"""Maximum number of a run's variants to open in Review at once."""
 
 
 def newest_trial(runs: Sequence[Run]) -> Run | None:
-    """The newest run, if it is a trial that has ended."""
+    """The newest run, if it is a finished trial."""
     newest = runs[0] if runs else None
     ended = newest is not None and newest.state == RunState.DONE and is_trial(newest)
     return newest if ended else None
 
 
 def draw(run: Run) -> None:
-    """A trial: each anchor with its variants, the raw answers folded away."""
+    """Show each anchor of the trial with its variants, and the raw answers collapsed."""
     shown = open_project.ask(calls_in_full, run.id, limit=TRIAL * len(ROLES))
-    if not open_project.ask(is_measured, run.id):  # a trial does not wait for it
+    if not open_project.ask(is_measured, run.id):  # a trial does not wait for the count
         background.measure()
     labels = {entry.id: entry.label for entry in open_project.types()}
     with st.container(border=True, key=f"generate-look-{run.id}"):
-        st.header("The trial", anchor=False)
-        st.text(f"Run {run.id}: {live_run.title(run)}. Read it before the big run.")
+        st.header("Trial", anchor=False)
+        st.text(
+            f"Run {run.id}: {live_run.title(run)}. Read the results before you start the full run."
+        )
         for _, calls in groupby(shown, key=lambda call: call.anchor):
             markup.show(_family(list(calls), labels))
         live_run.figures(run)
@@ -48,7 +50,7 @@ def draw(run: Run) -> None:
 
 
 def _family(calls: Sequence[ShownCall], labels: Mapping[str, str]) -> Markup:
-    """One anchor with all that was written for it, the changed words marked."""
+    """One anchor with its new variants; changed words are marked."""
     rows = [
         _row("Anchor", Markup('<span class="hg-text"><b>{}</b></span>').format(calls[0].anchor))
     ]
@@ -58,7 +60,7 @@ def _family(calls: Sequence[ShownCall], labels: Mapping[str, str]) -> Markup:
             label = labels.get(type_id, type_id) + (f" · {cue}" if cue else "")
             rows.append(_row(label, diff(call.anchor, text)[1]))
         if not call.variants or call.problems:
-            rows.append(_row(role_name(call.role), call.problems or "nothing was written"))
+            rows.append(_row(role_name(call.role), call.problems or "no variants"))
     return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
 
 
@@ -75,9 +77,7 @@ def _raw(shown: Sequence[ShownCall]) -> None:
 
 
 def review_button(run: Run) -> None:
-    """A way to review what a run wrote."""
-    if st.button(
-        "Review its variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"
-    ):
+    """Link to review the variants of a run."""
+    if st.button("Review variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"):
         ids = open_project.ask(variant_ids, run.id, limit=IN_REVIEW)
         open_in_review(ids, f"run {run.id}")

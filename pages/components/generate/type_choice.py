@@ -1,4 +1,4 @@
-"""Which types of the chosen calls are asked for: all, or some, such as one just added."""
+"""Choose the types to ask for: all types of the chosen calls, or some of them."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from pages.components.shared.shell import open_project
 
 
 def only(roles: Collection[Role]) -> tuple[str, ...]:
-    """Draw the box; none for all types of these calls."""
+    """Show the field; an empty choice means all types of these calls."""
     types = open_project.types()
     names = {
         entry.id: f"{entry.label} (on request)" if entry.on_request else entry.label
@@ -24,14 +24,14 @@ def only(roles: Collection[Role]) -> tuple[str, ...]:
         st.session_state[links.GENERATE_TYPES]
     ):
         st.session_state[links.GENERATE_TYPES] = (
-            kept  # of a call that is no longer chosen, or retired
+            kept  # its call is no longer chosen, or it is retired
         )
     chosen = st.multiselect(
         "Only these types",
         list(names),
         format_func=lambda key: names[key],
         key=links.GENERATE_TYPES,
-        placeholder="All types of these calls but those on request",
+        placeholder="All types of these calls, except those on request",
         persist_state="session",
     )
     return tuple(chosen)

@@ -1,4 +1,4 @@
-"""The funnel as a chart: a column a stage, a row a type, the number above its bar."""
+"""The funnel as a chart: one column per stage, one row per type, each number above its bar."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,35 +9,36 @@ from pages.components.shared.charts.palette import palette
 
 STAGES = {
     "anchors": ("Anchors", "Affirmative sentences that have a variant of this type."),
-    "variants": ("Variants", "Sentences of this type; an edited one counts once."),
-    "diagnosed": ("Measured", "With distance, flags and similarity to the anchor."),
-    "decided": ("Decided", "Accepted, rejected or in conflict."),
-    "accepted": ("Accepted", "Good as they stand, or as an edit made them."),
-    "released": ("Released", "Frozen in the newest release."),
-    "triples": ("Triples", "Of the newest release, with a variant of this type in them."),
-    "trained": ("Trained", "In the training part that the newest model learnt from."),
+    "variants": ("Variants", "Sentences of this type. An edited variant counts once."),
+    "diagnosed": ("Measured", "Variants whose distance, flags and similarity have been computed."),
+    "decided": ("Decided", "Variants that are accepted, rejected or in conflict."),
+    "accepted": ("Accepted", "Variants accepted as written or after an edit."),
+    "released": ("Released", "Variants in the newest release."),
+    "triples": ("Triples", "Triples of the newest release that contain a variant of this type."),
+    "trained": ("Trained", "Triples in the training split of the newest model's release."),
 }
-"""Column of the funnel → its name, and what it counts."""
+"""Column of the funnel → its name and what it counts."""
 
 
 CELL = 0.82
-"""The part of a column that the longest bar fills."""
+"""Share of a column's width that the longest bar fills."""
 
 ROW_HEIGHT, AROUND = 36, 110
-"""Pixels a row, and for heads and legend together."""
+"""Pixels per row, and pixels for column heads and legend together."""
 
 FONT_SIZE = 11
 
 _HIGH, _LOW, _TOTAL = -40, -25, -10
-"""Where the heads stand, in pixels above the first row."""
+"""Vertical positions of the column heads, in pixels; negative is above the first row."""
 
 
 def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
     """How far each type has come, as a Vega-Lite specification.
 
-    One plain chart and not a faceted one, which would not follow the width of the page. Bars of
-    sentences have one scale; those of triples, of which there are many more, their own. Written
-    out, since importing Altair would take a third of the time until the first page is there.
+    It is one plain chart, because a faceted chart would not follow the width of the page. Bars that
+    count sentences share one scale. Triples have their own, because there are many more of them.
+    The specification is written by hand because importing Altair would take a third of the time
+    until the first page appears.
     """
     ink = palette(dark=dark).ink
     cells: dict[str, Any] = {
@@ -120,9 +121,10 @@ def _start() -> dict[str, Any]:
 
 
 def _heads(state: Funnel, ink: str) -> Iterator[dict[str, Any]]:
-    """The names of the columns and, below them, the totals.
+    """The column names with the totals below them.
 
-    Every other name stands a line higher: on a narrow page a column is narrower than its name.
+    Every other name is one line higher, because on a narrow page a column is narrower than its
+    name.
     """
     heads = [
         {"start": at, "name": name, "total": _short(getattr(state.total, column))}
@@ -154,7 +156,7 @@ def _heads(state: Funnel, ink: str) -> Iterator[dict[str, Any]]:
 
 
 def _short(number: int) -> str:
-    """Five characters or little more: a column is 36 pixels wide on a page of 800."""
+    """About five characters, since a column is 36 pixels wide on an 800-pixel page."""
     if number < 10_000:
         return f"{number:,}"
     return f"{number / 1000:.1f}k" if number < 100_000 else f"{round(number / 1000):,}k"

@@ -1,1 +1,1 @@
-"""The parts of the page Release & export."""
+"""Parts of the Release & export page."""

@@ -1,4 +1,4 @@
-"""The data section of a paper about a release, to download."""
+"""Download the data section of a paper about a release."""
 
 from functools import partial
 
@@ -9,12 +9,12 @@ from pages.components.shared.shell import open_project
 
 
 def draw(number: int) -> None:
-    """Offer the data section of a paper; it is written when somebody clicks."""
+    """Offer the data section of a paper; the text is written on click."""
     st.header(f"Describe release {number} in a paper", anchor=False)
     st.text(
         "A data section with tables: counts, types with definitions and examples, who wrote the "
-        "variants and what that cost, thresholds and rules, review, agreement, licences, and how "
-        "to cite the release."
+        "variants and at what cost, thresholds and rules, review, agreement, licences, and a "
+        "citation."
     )
     with st.container(horizontal=True, key="report"):
         for form, label in {Form.LATEX: "LaTeX", Form.MARKDOWN: "Markdown"}.items():

@@ -1,1 +1,1 @@
-"""The Settings page."""
+"""Panels of the Settings page."""

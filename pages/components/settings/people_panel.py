@@ -1,4 +1,4 @@
-"""The people who review: renamed, and two spellings of one person made one reviewer."""
+"""Reviewers: rename a person, or merge two names of one person."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,15 +14,15 @@ _SAID = "people_said"
 
 
 def draw() -> None:
-    """Draw the panel; nothing where nobody has reviewed yet."""
+    """Show the panel, or nothing if nobody has reviewed yet."""
     found = open_project.ask(people)
     if not found:
         return
     with st.container(border=True, key="people-panel"):
         st.text("People")
         st.caption(
-            "Upper and lower case are alike in names. Someone who has decided under two names can "
-            "be made one reviewer."
+            "Names ignore upper and lower case. If somebody has reviewed under two names, you "
+            "can merge them."
         )
         st.dataframe(
             [
@@ -36,21 +36,21 @@ def draw() -> None:
             column_config={"Decisions": st.column_config.NumberColumn(format="localized")},
         )
         for first, second in lookalikes(found):
-            st.text(f"{second.name} may be {first.name}: the names differ in case alone.")
+            st.text(f"{second.name} may be {first.name}: the names differ only in case.")
         if said := st.session_state.pop(_SAID, ""):
             st.text(said)
         _changes(found)
 
 
 def _changes(found: Sequence[Person]) -> None:
-    """Choose a person, and what to do to them."""
+    """Choose a person and an action."""
     by_id = {one.id: one for one in found}
     chosen = st.selectbox(
         "Person",
         list(by_id),
         index=None,
         key=_PERSON,
-        placeholder="Choose one to change",
+        placeholder="Choose a person",
         format_func=lambda key: by_id[key].name,
     )
     if chosen is None:
@@ -63,7 +63,7 @@ def _changes(found: Sequence[Person]) -> None:
             key="separate",
             on_click=_separate,
             args=(chosen,),
-            help="They are two reviewers again, as before the merge.",
+            help="Undoes the merge: the decisions go back to two reviewers.",
         )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="rename-person"):
@@ -75,7 +75,7 @@ def _changes(found: Sequence[Person]) -> None:
         others,
         index=None,
         key=f"{_INTO}-{chosen}",
-        placeholder="The name that both have then",
+        placeholder="Name after the merge",
         format_func=lambda key: by_id[key].name,
     )
     if into is not None:
@@ -83,7 +83,7 @@ def _changes(found: Sequence[Person]) -> None:
 
 
 def _merge_form(person: int, into: int) -> None:
-    """What a merge changes, and the button for it."""
+    """Say what a merge changes, and show its button."""
     plan = open_project.ask(plan_merge, person=person, into=into)
     for line in plan.in_words():
         st.text(line)
@@ -93,14 +93,14 @@ def _merge_form(person: int, into: int) -> None:
         type="primary",
         on_click=_merge,
         args=(person, into),
-        help="You can separate them again.",
+        help="You can undo this.",
     )
 
 
 def _rename(person: int) -> None:
     def do() -> str:
         before, now = open_project.tell(rename, person, str(st.session_state[f"{_NAME}-{person}"]))
-        return f"{before} is called {now} now."
+        return f"{before} is now called {now}."
 
     _change(do)
 
@@ -108,7 +108,7 @@ def _rename(person: int) -> None:
 def _merge(person: int, into: int) -> None:
     def do() -> str:
         done = open_project.tell(merge, person=person, into=into)
-        return f"{done.person} and {done.into} are one reviewer now, {done.into}."
+        return f"{done.person} and {done.into} are now one reviewer, {done.into}."
 
     _change(do)
 
@@ -122,7 +122,7 @@ def _separate(person: int) -> None:
 
 
 def _change(do: Callable[[], str]) -> None:
-    """Do it and say so, or why not; go on as whom the signed-in person is now."""
+    """Apply the change and say what happened; keep the signed-in person's identity up to date."""
     try:
         said = do()
     except HedgerowError as error:

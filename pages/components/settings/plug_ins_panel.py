@@ -1,4 +1,4 @@
-"""What other packages add to Hedgerow."""
+"""Plug-ins from other packages."""
 
 import streamlit as st
 
@@ -7,16 +7,16 @@ from training.plug_ins import list_plug_ins
 
 
 def draw() -> None:
-    """The plug-ins as a table, and what is wrong with some."""
+    """Show the plug-ins as a table, with any problems."""
     st.header("Plug-ins", anchor=False)
     found = list_plug_ins()
     if not found:
         st.text(
-            "No package adds a provider, export format, encoder, benchmark or scorer here. "
+            "No installed package adds a provider, export format, encoder, benchmark or scorer. "
             "docs/plug_ins.md shows how to write one."
         )
         return
-    st.caption("What installed packages add. Restart the app after you install or update one.")
+    st.caption("Added by installed packages. Restart the app after you install or update one.")
     st.dataframe(
         [
             {

@@ -1,4 +1,4 @@
-"""The project's settings: threshold, active encoder, which models count, and what is at work."""
+"""Project settings: threshold, active encoder, and which model verdicts count."""
 
 import streamlit as st
 
@@ -28,21 +28,21 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
-"""Kinds of runs that a change of these settings starts."""
+"""Kinds of runs that changing these settings starts."""
 
 STARTED_HERE = (*FOLLOW_A_CHANGE, BACKUP, CHECK)
 
 LOOKED_AT = 50
-"""Of the last runs: those among which the ones at work are looked for."""
+"""Number of recent runs to search for unfinished ones."""
 
 _ASKED = "switch_asked"
 _TOLD = "settings_told"
 
 
 def draw() -> None:
-    """Draw the panels; while a run that they started is at work, its progress."""
+    """Show the panels, and the progress of a run they started."""
     st.header("Project", anchor=False)
-    st.caption("The same for everybody who works in this project.")
+    st.caption("These settings apply to everybody in this project.")
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)
     _at_work()
@@ -55,7 +55,7 @@ def draw() -> None:
 
 
 def _at_work() -> None:
-    """What is at work, or waits because of a change; or why nothing is though it should be."""
+    """Show what is running, what is waiting after a change, or why nothing runs."""
     waiting, last, newest = open_project.ask(consequences, FOLLOW_A_CHANGE, looked_at=LOOKED_AT)
     busy = [
         run
@@ -71,11 +71,11 @@ def _at_work() -> None:
     if waiting and not any(run.kind == queue_order.KIND for run in busy):
         with st.container(border=True, key="reorder-waits"):
             st.text(
-                f"{counted(waiting, 'variant')} {_has(waiting)} no place in the queues by the new "
-                "settings yet."
+                f"{counted(waiting, 'variant')} {_has(waiting)} not been sorted into the review "
+                "queues by the new settings yet."
             )
             st.button(
-                "Put the queues in order",
+                "Update the queues",
                 key="reorder",
                 on_click=background.ensure,
                 args=(queue_order.KIND,),
@@ -91,14 +91,14 @@ def _threshold() -> None:
             LARGEST_THRESHOLD,
             now,
             key=f"threshold-{now}",
-            help="A variant that differs from its anchor in more characters is flagged as too far; "
-            "hardness is measured against the threshold, too.",
+            help="Variants that differ from their anchor by more characters are flagged as too "
+            "far. Hardness also depends on this threshold.",
         )
         over = open_project.ask(count_over_threshold, value)
         if value == now:
-            st.text(f"Measured variants over it: {over.now:,}.")
+            st.text(f"Measured variants above it: {over.now:,}.")
         else:
-            st.text(f"Measured variants over {value}: {over.then:,}; over {now}: {over.now:,}.")
+            st.text(f"Measured variants above {value}: {over.then:,}; above {now}: {over.now:,}.")
         st.button(
             "Change the threshold",
             key="change-threshold",
@@ -122,23 +122,31 @@ def _encoder() -> None:
             open_project.ask(known_encoders),
             key=f"encoder-{now}",
             accept_new_options=True,
-            help="Its cosines order the queues. Choose one, or type a folder or a name on the "
-            "model hub, such as sentence-transformers/all-mpnet-base-v2.",
+            help="Its cosine similarities order the review queues. Choose an encoder, or type a "
+            "folder or a model hub name such as sentence-transformers/all-mpnet-base-v2.",
         )
         missing = open_project.ask(count_without_active_cosine)
         if chosen == now and missing:
-            st.text(f"{counted(missing, 'variant')} {_has(missing)} no cosine under it yet.")
+            st.text(
+                f"{counted(missing, 'variant')} {_has(missing)} no cosine similarity from "
+                "this encoder yet."
+            )
             if background.active(measuring.KIND) is None:
                 st.button("Measure them", key="measure", on_click=background.measure)
         elif chosen == now:
             some = open_project.ask(count_without_cosine, None)  # all variants
             st.text(
-                "Every variant has a cosine under it." if some else "There are no variants yet."
+                "Every variant has a cosine similarity from this encoder."
+                if some
+                else "There are no variants yet."
             )
         else:
-            st.text("The queues follow its cosines; variants that lack one are measured.")
+            st.text(
+                "Reorders the queues by its cosine similarities and measures variants that "
+                "have none."
+            )
         st.button(
-            "Make it the active encoder",
+            "Use this encoder",
             key="change-encoder",
             disabled=not chosen or chosen == now,
             on_click=_change_encoder,
@@ -158,8 +166,8 @@ def _models(counts: CachedCounts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
-            "A model's verdict counts for what no person has decided. Where it is switched off, "
-            "its decisions are kept and count for nothing."
+            "A model's verdict counts for variants that no person has decided. If you switch a "
+            "model off, its decisions are kept but do not count."
         )
         models = open_project.ask(model_verdicts.model_reviewers)
         if not models:
@@ -170,10 +178,10 @@ def _models(counts: CachedCounts) -> None:
 
 
 def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
-    """A model and its switch; how it agrees with people where it gives opinions."""
+    """Show a model with its switch, and its agreement with people if it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
-        state = "counts" if model.counts else "does not count"
+        state = "counts" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
         st.button(
             "Switch off …" if model.counts else "Switch on …",
@@ -185,20 +193,20 @@ def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
         agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:
         return
-    with st.spinner("Counting what would change."):
+    with st.spinner("Counting the changes."):
         plan = open_project.ask(model_verdicts.plan_switch, model.id, counts=not model.counts)
     with st.container(border=True, key="switch-asked"):
         for line in _in_words(plan):
             st.text(line)
         with st.container(horizontal=True):
             st.button(
-                "Switch it off" if model.counts else "Switch it on",
+                "Switch off" if model.counts else "Switch on",
                 key="switch-now",
                 type="primary",
                 on_click=_switch,
                 args=(model, not model.counts),
             )
-            st.button("Leave it", key="switch-leave", on_click=_ask, args=(None,))
+            st.button("Cancel", key="switch-leave", on_click=_ask, args=(None,))
 
 
 def _has(number: int) -> str:
@@ -218,12 +226,10 @@ def _ask(model_id: int | None) -> None:
 
 
 def _switch(model: ModelReviewer, counts: bool) -> None:
-    """Switch at once where that takes a moment, else in the background."""
+    """Switch at once if that is fast, otherwise in the background."""
     st.session_state[_ASKED] = None
     if model.decisions > model_verdicts.AT_ONCE:
         background.start(model_verdicts.KIND, {"reviewer": model.id, "counts": counts})
         return
     plan = open_project.tell(model_verdicts.switch, model.id, counts=counts)
-    st.session_state[_TOLD] = (
-        f"{counted(plan.total, 'variant')} {_has(plan.total)} another status now."
-    )
+    st.session_state[_TOLD] = f"{counted(plan.total, 'variant')} {_has(plan.total)} changed status."

@@ -1,4 +1,4 @@
-"""Backing the project up and checking it."""
+"""Back up and check the project."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ _STOPPED = (RunState.FAILED, RunState.INTERRUPTED, RunState.CANCELLED)
 
 
 def draw() -> None:
-    """Draw what can be done, and what the last backup and the last check came to."""
+    """Show the actions and the results of the last backup and the last check."""
     _backup()
     _check()
 
@@ -30,15 +30,16 @@ def _backup() -> None:
     with st.container(border=True, key="backup-panel"):
         st.text("Backup")
         st.caption(
-            'One file with the whole project, written to the folder "backups" of the working '
-            'directory while others go on working. "hedgerow db restore" makes the project '
-            "again from it."
+            'Saves the whole project as one file in the folder "backups" of the working '
+            'directory. Others can keep working meanwhile. "hedgerow db restore" restores it.'
         )
         newest = _newest(BACKUP)
         _told(newest)
-        artifacts = st.checkbox("With models, exports and logs", value=True, key="backup-artifacts")
+        artifacts = st.checkbox(
+            "Include models, exports and logs", value=True, key="backup-artifacts"
+        )
         st.button(
-            "Make a backup",
+            "Back up",
             key="backup",
             disabled=_is_under_way(newest),
             on_click=background.ensure,
@@ -50,9 +51,8 @@ def _check() -> None:
     with st.container(border=True, key="check-panel"):
         st.text("Check")
         st.caption(
-            "Looks for what contradicts itself: damaged or missing rows and files, a status that "
-            "is not what the decisions add up to, releases that were changed, runs whose process "
-            "is gone."
+            "Looks for damaged or missing rows and files, statuses that do not match the "
+            "decisions, releases that have changed, and runs whose process has ended."
         )
         newest = _newest(CHECK)
         _told(newest)
@@ -76,8 +76,8 @@ def _check() -> None:
                     disabled=busy,
                     on_click=background.ensure,
                     args=(CHECK, {"repair": True}),
-                    help="Puts right what follows from what is stored. Decisions, texts and files "
-                    "stay as they are.",
+                    help="Recomputes values that can be derived from other data. Decisions, "
+                    "texts and files are not changed.",
                 )
 
 
@@ -86,7 +86,7 @@ def _is_under_way(run: Run | None) -> bool:
 
 
 def _told(run: Run | None) -> None:
-    """What the last run came to; one at work is followed at the top of the page."""
+    """Show the result of the last run; a running one is followed at the top of the page."""
     if run is None:
         return
     if run.state in _STOPPED:
@@ -97,8 +97,8 @@ def _told(run: Run | None) -> None:
 
 
 def _findings(run: Run, result: CheckResult) -> None:
-    """What is or was wrong, a line each; possibly somebody's text."""
+    """List what is or was wrong, one line each; lines may contain user text."""
     for finding in result.findings:
         if finding.number:
             st.text(finding.sentence())
-    st.caption(f"{counted(len(result.findings), 'check')} were made.")
+    st.caption(f"{counted(len(result.findings), 'check')} made.")

@@ -1,1 +1,1 @@
-"""The Taxonomy page."""
+"""Parts of the Taxonomy page."""

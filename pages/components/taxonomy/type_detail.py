@@ -1,4 +1,4 @@
-"""One variant type: what it is, what is checked, its wordings, and what can be done to it."""
+"""One variant type: its definition, check, versions and actions."""
 
 from collections.abc import Sequence
 
@@ -20,16 +20,16 @@ from pages.components.shared.variants import card
 from pages.components.shared.variants.guideline_view import guide
 
 CHANGE, TOLD = "own-type-change", "own-type-told"
-"""Session: the id of the type whose form is open; what was just done."""
+"""Session keys: the id of the type whose form is open, and the last action."""
 
 
 def draw(entry: VariantType, variants: int) -> None:
-    """Draw the type.
+    """Show the type.
 
     Args:
-        variants: of it in use.
+        variants: number of its variants in use.
     """
-    # Laid out as in Review: the guideline beside it, or below in a narrow window.
+    # Same layout as Review: the guideline on the right, or below in a narrow window.
     with st.container(horizontal=True, key="desk", gap="large"):
         with st.container(key="desk-card"):
             _facts(entry)
@@ -37,7 +37,7 @@ def draw(entry: VariantType, variants: int) -> None:
             if entry.own:
                 _acts(entry, variants)
             else:
-                st.caption("Built in: it stays as it is. Add a type of your own for anything else.")
+                st.caption("Built-in types cannot be changed. Add your own type instead.")
         with st.container(key="desk-guide"):
             markup.show(guide(entry))
 
@@ -55,30 +55,29 @@ def _facts(entry: VariantType) -> None:
 
 
 def in_words(check: SurfaceCheck) -> list[str]:
-    """What a surface check asks for, a sentence each."""
+    """The requirements of a surface check, one sentence each."""
     place = "in the main clause" if check.scope == "main_clause" else "in the sentence"
     said = []
     if check.require_cue:
         said.append(_cue_in_words(check.require_words))
     elif check.require_words:
-        said.append(f"Must bring in {_one_of(check.require_words)}.")
-    said += [f"Must bring in, {place}: {CLASS_LABELS[name]}." for name in check.require_new]
-    said += [f"Must not bring in, {place}: {CLASS_LABELS[name]}." for name in check.forbid_new]
+        said.append(f"Must add {_one_of(check.require_words)}.")
+    said += [f"Must add, {place}: {CLASS_LABELS[name]}." for name in check.require_new]
+    said += [f"Must not add, {place}: {CLASS_LABELS[name]}." for name in check.forbid_new]
     if check.forbid_words:
-        said.append(f"Must not bring in: {', '.join(check.forbid_words)}.")
+        said.append(f"Must not add: {', '.join(check.forbid_words)}.")
     if check.require_replaced_content:
-        said.append("A content word of the anchor must give way to another.")
+        said.append("Must replace a content word of the anchor.")
     if check.forbid_replaced_content:
-        said.append("Content words of the anchor must not give way to others.")
+        said.append("Must not replace content words of the anchor.")
     if check.forbid_reversed_content:
-        said.append("Content words of the anchor must not be turned into opposites.")
+        said.append("Must not replace content words of the anchor with their antonyms.")
     said += [
-        f"Must not bring in {_each_once(rule.words)} unless the "
-        f"anchor has {_one_of(rule.anchor_has)}."
+        f"Must not add {_each_once(rule.words)} unless the anchor has {_one_of(rule.anchor_has)}."
         for rule in check.forbid_words_unless
     ]
     if check.max_lost_content is not None:
-        said.append(f"Content words of the anchor that may be lost: {check.max_lost_content}.")
+        said.append(f"May drop up to {check.max_lost_content} content words of the anchor.")
     affixes = [f"{word}-" for word in check.negative_prefixes]
     affixes += [f"-{word}" for word in check.negative_suffixes]
     if affixes:
@@ -88,10 +87,10 @@ def in_words(check: SurfaceCheck) -> list[str]:
 
 def _cue_in_words(cues: Sequence[str]) -> str:
     if not cues:
-        return "Must have the hedge cue that the call asks for."
+        return "Must contain the hedge cue that the call asked for."
     if len(cues) == 1:
-        return f"Must have its hedge cue: {cues[0]}."
-    return f"Must have one of its {len(cues)} hedge cues."
+        return f"Must contain its hedge cue: {cues[0]}."
+    return f"Must contain one of its {len(cues)} hedge cues."
 
 
 def _one_of(words: Sequence[str]) -> str:
@@ -99,7 +98,7 @@ def _one_of(words: Sequence[str]) -> str:
 
 
 def _each_once(words: Sequence[str]) -> str:
-    """The words without the punctuation that some are looked for with ('any more.')."""
+    """The words without the punctuation that some patterns include ('any more.')."""
     return ", ".join(dict.fromkeys(word.rstrip(" .,") for word in words))
 
 
@@ -130,10 +129,13 @@ def _acts(entry: VariantType, variants: int) -> None:
                 on_click=_set_retired,
                 args=(entry, False),
             )
-            st.text("Out of use, with its variants.")
+            st.text("This type and its variants are retired.")
             return
         if entry.imported:
-            st.text("Comes with imported anchors; no model and no rule is asked for it.")
+            st.text(
+                "Variants of this type are only imported. Models and rules are not asked to "
+                "write it."
+            )
         elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
             _generate(entry)
         st.button(
@@ -151,17 +153,17 @@ def _acts(entry: VariantType, variants: int) -> None:
 
 def _consequence(variants: int) -> str:
     if not variants:
-        return "If you retire it, no run asks for it any more. You can restore it."
+        return "If you retire it, runs no longer ask for it. You can restore it."
     its = "its variant" if variants == 1 else f"its {variants:,} variants"
     leave = "leaves" if variants == 1 else "leave"
     return (
-        f"If you retire it, no run asks for it any more, and {its} {leave} the queues and the next "
-        "release. Nothing is lost: you can restore it."
+        f"If you retire it, runs no longer ask for it, and {its} {leave} the queues and the next "
+        "release. Nothing is deleted; you can restore it."
     )
 
 
 def _generate(entry: VariantType) -> None:
-    """Switch to the Generate page, set to write variants of this type for every anchor."""
+    """Open the Generate page with this type selected for all anchors."""
     links.to_generate(Which.SLOTS, roles=[entry.role], types=[entry.id])
 
 
@@ -173,7 +175,7 @@ def _set_retired(entry: VariantType, retired: bool) -> None:
     open_project.tell(retire_type if retired else restore_type, entry.id)
     count_cache.forget()
     st.session_state[TOLD] = (
-        f"{entry.label} is retired, with its variants."
+        f"{entry.label} and its variants are retired."
         if retired
-        else f"{entry.label} is in use again, with its variants."
+        else f"{entry.label} and its variants are in use again."
     )

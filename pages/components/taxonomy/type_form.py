@@ -1,4 +1,4 @@
-"""The form in which a person writes down a variant type, and tries it out before it is stored."""
+"""The form to write a variant type and try it before saving."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,31 +20,31 @@ from curation.taxonomy.type_drafts import (
 
 _CONTENT = {
     "free": "May stay or change",
-    "required": "One must give way to another",
-    "reworded": "May be reworded, but not turned into opposites",
-    "forbidden": "None may change",
+    "required": "At least one must be replaced",
+    "reworded": "May be replaced, but not by antonyms",
+    "forbidden": "None may be replaced",
 }
 _SCOPES = {"main_clause": "In the main clause", "sentence": "Anywhere in the sentence"}
 
 
 class Form(NamedTuple):
-    """What the widgets of one form are called, and what stands in them at first.
+    """The widget keys of one form and its initial values.
 
     Attributes:
-        key: unlike that of any other form.
-        known: the type that is changed; None for a new one.
+        key: unique among forms.
+        known: the type being changed; None for a new one.
     """
 
     key: str
     known: OwnType | None
 
     def of(self, name: str) -> str:
-        """The key of a widget."""
+        """Session key of a widget."""
         return f"own-type-{name}-{self.key}"
 
 
 def fields(form: Form) -> OwnType:
-    """Draw the form; gives what stands in it.
+    """Show the form; return its contents.
 
     Raises:
         HedgerowError: the check contradicts itself.
@@ -57,17 +57,17 @@ def fields(form: Form) -> OwnType:
             known.label if known else "",
             max_chars=MAX_NAME,
             key=form.of("label"),
-            placeholder="Such as: Quantifier negation",
+            placeholder="For example: Quantifier negation",
         )
         role = st.selectbox(
-            "What it does",
+            "Role",
             list(ROLES),
             format_func=lambda key: f"{key.capitalize()}: {ROLES[key].does}",
             key=form.of("role"),
             index=list(ROLES).index(known.role) if known else 0,
             disabled=known is not None,
-            help="Negations are the negatives of triples, hedges and paraphrases the positives. "
-            "Unsupported claims are in no triple.",
+            help="In triples, negations are the negatives, and hedges and paraphrases are the "
+            "positives. Unsupported claims are not used in triples.",
         )
         definition = st.text_area(
             "Definition",
@@ -75,16 +75,16 @@ def fields(form: Form) -> OwnType:
             max_chars=MAX_DEFINITION,
             key=form.of("definition"),
             height=100,
-            placeholder="One or two sentences, which reviewers see and models are told.",
+            placeholder="One or two sentences. Reviewers see them, and prompts include them.",
         )
         anchor = st.text_input(
-            "Example: the anchor",
+            "Example anchor",
             known.example_anchor if known else "",
             max_chars=MAX_EXAMPLE,
             key=form.of("anchor"),
         )
         example = st.text_input(
-            "Example: a variant of it",
+            "Example variant",
             known.example if known else "",
             max_chars=MAX_EXAMPLE,
             key=form.of("example"),
@@ -92,7 +92,7 @@ def fields(form: Form) -> OwnType:
     with right:
         check = _check(form, role)
     line, guideline = _more(form, with_cue=bool(check["require_cue"]))
-    # Last, since Streamlit forgets what was typed into a box that one run does not draw.
+    # Last, because Streamlit forgets the input of a box that a rerun does not render.
     surface_check = read_check(check)
     return OwnType(
         label=label,
@@ -107,38 +107,38 @@ def fields(form: Form) -> OwnType:
 
 
 def _check(form: Form, role: Role) -> dict[str, object]:
-    """What can be seen in the wording alone; a variant that lacks it is flagged. Unchecked."""
+    """Requirements on the text; a variant that fails them is flagged. Not validated yet."""
     known = form.known.surface_check if form.known else SurfaceCheck()
     classes = list(CLASS_LABELS)
     with_cue = role == "hedge" and st.checkbox(
         "With a hedge cue",
         known.require_cue if form.known else True,
         key=form.of("cue"),
-        help="Each call asks for one, drawn at random.",
+        help="Each call asks for one cue, chosen at random.",
     )
     words = st.text_area(
-        "Its cues" if with_cue else "One of these words must be new",
+        "Hedge cues" if with_cue else "One of these words must be new",
         "\n".join(known.require_words),
         key=form.of("words"),
         height=80,
-        placeholder="One per line; left empty, "
-        + ("the paper's cues are asked for" if with_cue else "any new word will do"),
+        placeholder="One per line. If empty, "
+        + ("calls use the paper's cues" if with_cue else "any new word counts"),
     )
     required = st.multiselect(
-        "Must bring in",
+        "Must add",
         classes,
         known.require_new,
         key=form.of("require"),
         format_func=lambda key: CLASS_LABELS[key],
-        placeholder="Nothing in particular",
+        placeholder="No requirement",
     )
     forbidden = st.multiselect(
-        "Must not bring in",
+        "Must not add",
         classes,
         known.forbid_new,
         key=form.of("forbid"),
         format_func=lambda key: CLASS_LABELS[key],
-        placeholder="Nothing is forbidden",
+        placeholder="No restriction",
     )
     content = st.selectbox(
         "Content words of the anchor",
@@ -147,7 +147,7 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         index=list(_CONTENT).index(_content(known)),
         format_func=lambda key: _CONTENT[key],
     )
-    with st.expander("More of the check"):
+    with st.expander("More checks"):
         rest = _rest_of_check(form, known)
     return {
         "require_new": required,
@@ -171,15 +171,15 @@ def _content(check: SurfaceCheck) -> str:
 
 def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
     scope = st.selectbox(
-        "Where the words above are counted",
+        "Where the words above count",
         list(_SCOPES),
         key=form.of("scope"),
         index=list(_SCOPES).index(known.scope),
         format_func=lambda key: _SCOPES[key],
-        help="The main clause leaves out what a hedge puts around it: I am not sure, but …",
+        help='The main clause excludes a hedging frame such as "I am not sure, but …"',
     )
     lost = st.number_input(
-        "Content words that may be lost",
+        "Content words that may be dropped",
         0,
         100,
         known.max_lost_content,
@@ -194,7 +194,7 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
         placeholder="One per line",
     )
     unless = st.text_area(
-        "Words that need others in the anchor",
+        "Words that need certain words in the anchor",
         "\n".join(
             f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
             for rule in known.forbid_words_unless
@@ -202,19 +202,20 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
         key=form.of("unless"),
         height=80,
         placeholder="no longer, any longer | still, remain",
-        help="The words before the bar may be new only where the anchor has one of those after it.",
+        help="The words before the bar may be added only if the anchor has one of the words "
+        "after it.",
     )
     prefixes = st.text_input(
         "Negative prefixes",
         ", ".join(known.negative_prefixes),
         key=form.of("prefixes"),
-        placeholder="In place of the built-in ones: un, non",
+        placeholder="Replaces the built-in list, for example: un, non",
     )
     suffixes = st.text_input(
         "Negative suffixes",
         ", ".join(known.negative_suffixes),
         key=form.of("suffixes"),
-        placeholder="In place of the built-in ones: less, free",
+        placeholder="Replaces the built-in list, for example: less, free",
     )
     return {
         "scope": scope,
@@ -227,10 +228,12 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
 
 
 def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
-    """Prompt line and guideline: made of the rest where they are left empty."""
+    """Prompt line and guideline, generated from the other fields if left empty."""
     known = form.known
     with st.expander("Prompt line and guideline"):
-        st.caption("Left empty, they are made of name, definition and example.")
+        st.caption(
+            "If you leave them empty, they are generated from the name, definition and example."
+        )
         line = st.text_area(
             "Prompt line",
             known.prompt_line if known else "",
@@ -238,7 +241,7 @@ def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
             key=form.of("line"),
             height=80,
             help="The line of the prompt that asks for this type."
-            + (" The cue goes where {cue} stands." if with_cue else ""),
+            + (" {cue} stands for the cue." if with_cue else ""),
         )
         guideline = st.text_area(
             "Guideline",
@@ -247,7 +250,7 @@ def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
             key=form.of("guideline"),
             height=160,
             placeholder=_GUIDELINE,
-            help="Shown beside the card in Review, and told to a model that judges.",
+            help="Shown next to the card in Review, and included in prompts for judging.",
         )
     return line, guideline
 

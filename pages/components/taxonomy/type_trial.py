@@ -1,4 +1,4 @@
-"""A type tried out: what its check says of a sentence pair, and how the prompt will read."""
+"""Try a type: the result of its check on a sentence pair, and the prompt."""
 
 import streamlit as st
 
@@ -17,16 +17,16 @@ from pages.components.shared.variants import card
 
 
 def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
-    """Try the type on its example or on another pair.
+    """Try the type on its example or on your own sentence pair.
 
     Args:
-        type_id: the type that it is the new wording of; '' for a new one.
+        type_id: the type that is being changed; '' for a new one.
     """
     entry = sketch(wanted)
     st.header("Try it", anchor=False)
     anchor, text = _pair(entry, key)
     if not anchor or not text:
-        st.text("Write an anchor and a variant, and see what the check says of them.")
+        st.text("Enter an anchor and a variant to see the result of the check.")
     else:
         _said(entry, anchor, text)
     if entry.label and entry.definition:
@@ -36,16 +36,16 @@ def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
 def _pair(entry: VariantType, key: str) -> tuple[str, str]:
     left, right = st.columns(2, gap="medium")
     anchor = left.text_input(
-        "An anchor",
+        "Anchor",
         key=f"try-anchor-{key}",
         max_chars=MAX_EXAMPLE,
-        placeholder=entry.example_anchor or "The example's",
+        placeholder=entry.example_anchor or "Same as the example",
     )
     text = right.text_input(
-        "A variant of it",
+        "Variant",
         key=f"try-text-{key}",
         max_chars=MAX_EXAMPLE,
-        placeholder=entry.example or "The example's",
+        placeholder=entry.example or "Same as the example",
     )
     return canonical(anchor) or entry.example_anchor, canonical(text) or entry.example
 
@@ -59,12 +59,12 @@ def _said(entry: VariantType, anchor: str, text: str) -> None:
 
 
 def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
-    """The prompt that asks for all types of this role, this one among them."""
+    """The prompt that asks for all types of this role, including this one."""
     template = open_project.ask(newest_template, entry.role)
     others = [t for t in types_of(entry.role, open_project.types()) if t.id != type_id]
     types = [*others, entry]
     cues = draw_cues(types, seed=0, anchor_uid="")
-    with st.expander("How the prompt will read", icon=":material/chat:"):
+    with st.expander("Prompt", icon=":material/chat:"):
         st.code(
             fill(template, text=anchor or "The anchor.", types=types, cues=cues),
             language=None,

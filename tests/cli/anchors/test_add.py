@@ -68,7 +68,7 @@ def test_again_nothing_is_added_and_the_file_is_known(file: Path) -> None:
     again = ask("anchors", "add", str(file), "--source", "other")
     assert (again["added"], again["duplicates"], again["run"]) == (0, 3, None)
     assert again["added_before"] == first["run"]
-    assert "The same file was added before: 2 anchors of the source 'mine'." in said(
+    assert "This file has already been added: 2 anchors from the source 'mine'." in said(
         "anchors", "add", str(file)
     )
 
@@ -121,7 +121,7 @@ def test_entailments_and_contradictions_come_along(home: Path) -> None:
     file.write_text(NLI, "utf-8")
     shown = said("anchors", "add", str(file), "--dry-run")
     assert "Would add 1 entailment from the column 'entailment', pending." in shown
-    assert "left out: 1 not a sentence" in shown
+    assert "left out: 1 that are not a sentence" in shown
     answer = ask("anchors", "add", str(file), "--entailment", "", "--accept-originals")
     assert answer["added"] == 2 and answer["originals"] == {
         "columns": {"contradiction": "negative"},
@@ -148,11 +148,11 @@ def test_entailments_and_contradictions_come_along(home: Path) -> None:
     [
         (["mine.csv", "--column", "anchor"], "'anchor' in mine.csv, found 'text', 'genre'"),
         (["mine.csv", "--genre-column", "x"], "'x' in mine.csv"),
-        (["mine.csv", "--language", "?"], "a language such as"),
+        (["mine.csv", "--language", "?"], "a language tag such as"),
         (["none.csv"], "No such file"),
         (["."], "Is a directory"),
-        (["mine.csv", "--format", "parquet"], "does not begin like one"),
-        (["mine.csv", "--licence", "X"], "give the same licence"),
+        (["mine.csv", "--format", "parquet"], "has another format"),
+        (["mine.csv", "--licence", "X"], "enter the same licence"),
         (["mine.csv", "--entailment", "x"], "'x' in mine.csv"),
         (["mine.csv", "--contradiction", "text"], "found 'text' twice"),
     ],

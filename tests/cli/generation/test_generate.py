@@ -107,7 +107,7 @@ def test_an_interrupted_run_says_how_it_is_resumed(serve_chat: Serve) -> None:
     answer = json.loads(result.stdout)
     assert result.exit_code == 1
     assert (answer["run"], answer["state"]) == (1, "interrupted")
-    assert "'hedgerow run 1' resumes it" in result.stderr
+    assert "Run 'hedgerow run 1' to resume it" in result.stderr
     server.hear = lambda prompt: None
     assert ask("run", "1")["state"] == "done"
 
@@ -135,7 +135,7 @@ def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Se
     assert len(server.asked) == 4
     assert "caps above 0, found 0" in complaint("run", "1", "--budget", "0")
     assert ask("run", "1", "--max-calls", "100")["done"] == 9
-    assert "stopped before its end" in complaint("run", "1", "--max-calls", "200")
+    assert "Expected a paused run" in complaint("run", "1", "--max-calls", "200")
 
 
 def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
@@ -146,7 +146,7 @@ def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
     sentence = complaint("generate", "--model", "fake", "--base-url", address)
     assert "--base-url" in sentence and "hunter2" not in sentence
     assert "--base-url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
-    assert "OpenAI needs a key" in complaint("generate", "--model", "fake")
+    assert "OpenAI needs an API key" in complaint("generate", "--model", "fake")
     assert "Expected types" in complaint("generate", "--model", "fake", "--types", " , ")
     failed = ["generate", "--model", "fake", "--which", "failed", "--dry-run", "--run"]
     assert "There is no run 99" in complaint(*failed, "99")
@@ -174,7 +174,7 @@ def test_a_run_is_refused_while_another_makes_its_calls(monkeypatch: pytest.Monk
     with writing(engine) as session:
         waiting = request_generation(session, checked_request({"model": "fake"})).id
     sentence = complaint("generate", "--model", "fake", "--limit", "2")
-    assert f"Run {waiting} is at work on 4 of the same calls" in sentence
+    assert f"Run {waiting} is making 4 of the same calls" in sentence
     assert [run["run"] for run in ask("status")["runs"]] == [waiting]
 
 
@@ -256,7 +256,7 @@ def test_a_cap_in_money_is_refused_for_a_run_without_a_price(serve_chat: Serve) 
     address, server = serve_chat()
     asked = ["generate", "--model", "unheard-of", "--base-url", address]
     assert "Paused at the budget" in complaint(*asked, "--max-calls", "2")
-    refused = "run 1 was started without one for 'unheard-of'"
+    refused = "run 1 was started without a price for 'unheard-of'"
     assert refused in complaint("run", "1", "--budget", "5")
     ask("prices", "set", "unheard-of", "1", "2")
     assert refused in complaint("run", "1", "--budget", "5")
@@ -283,5 +283,5 @@ def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
     assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
     assert "Missing types: absolute in 6 answers." in sentence
     again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]
-    assert f"'hedgerow generate {' '.join(again)}' asks for the rest" in sentence
+    assert f"'hedgerow generate {' '.join(again)}' repeats the missing calls" in sentence
     assert ask("generate", *again)["done"] == 6

@@ -83,10 +83,10 @@ def test_retiring_and_restoring_can_be_repeated() -> None:
 
 def test_what_is_wrong_is_one_sentence() -> None:
     ask(*ADD)
-    assert "is a type already" in complaint(*ADD)
+    assert "is already a type" in complaint(*ADD)
     assert "built in" in complaint("types", "retire", "verbal")
     assert "'nothing'" in complaint("types", "change", "nothing", "--name", "Nothing")
-    assert "Nothing would change" in complaint(
+    assert "Expected a change to the type, found none" in complaint(
         "types", "change", "quantifier_negation", "--anchor", "Every bridge is safe."
     )
     for check, about in (("{", "as JSON"), ("[]", "a JSON object"), ('{"a": 1}', "cannot be used")):

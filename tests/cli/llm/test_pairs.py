@@ -55,7 +55,7 @@ def test_a_release_without_hedges_is_one_sentence(opened_home: Path, tmp_path: P
     with writing(open_project(load_settings())) as session:
         add_family(session, "It is late.", {"verbal": ["It is not late."]})
         create_release(session)
-    assert "no anchor of release 1 has the two" in complaint("llm", "pairs", str(tmp_path / "x"))
+    assert "no anchor of release 1 has both" in complaint("llm", "pairs", str(tmp_path / "x"))
 
 
 def test_texts_with_braces_and_line_breaks_stay_one_line_each(

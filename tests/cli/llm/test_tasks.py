@@ -53,7 +53,7 @@ def test_a_task_of_ones_own(small_llama: Path, tasks: str) -> None:
 @pytest.mark.parametrize("name", ["mmlu", "hellaswag", "gsm8k", "table3"])
 def test_without_a_network(small_llama: Path, name: str) -> None:
     told = complaint("benchmark", f"lm_eval:{name}", "--model", str(small_llama))
-    assert "is not on this machine and the model hub can't be reached; connect to" in told
+    assert "is not on this machine, and the model hub cannot be reached; connect to" in told
 
 
 def test_names_and_data_that_do_not_fit(small_llama: Path, tasks: str) -> None:

@@ -158,7 +158,7 @@ def test_a_plug_in_is_in_the_help_and_measured(
     answer = ask(*asked, "words-in-common")
     assert (answer["model"], answer["architecture"]) == ("words-in-common", "words-in-common")
     told = complaint(*asked, "broken")
-    assert "plug-in 'broken' of the package 'broken' can't be loaded (ModuleNotFoundError" in told
+    assert "plug-in 'broken' of the package 'broken' cannot be loaded (ModuleNotFoundError" in told
 
 
 def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
@@ -272,7 +272,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
         (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
         (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
-        (["nevir", "--architecture", "chat", "--model", "x"], "OpenAI needs a key"),
+        (["nevir", "--architecture", "chat", "--model", "x"], "OpenAI needs an API key"),
         (["mteb:quick", "--model", "x", "--data", "y"], "Expected no data"),
         (["hedgerow", "--architecture", "random"], "There is no release yet"),
     ],

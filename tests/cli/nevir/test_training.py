@@ -65,7 +65,7 @@ def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Pa
     assert complaint(*train, *data, "--epochs", "0").startswith("--epochs is not usable: ")
     assert "there are bi-encoder, cross" in complaint(*train, *data, "--architecture", "sparse")
     assert "Could not read" in complaint(*train, "--data", "nowhere.jsonl")
-    assert "and the model hub can't be reached" in complaint(*train)
+    assert ", and the model hub cannot be reached" in complaint(*train)
     other = home / "dev.jsonl"
     other.write_bytes(lines(ENTRIES[:3]))
     told = complaint(*train, *data, "--validation", str(other))

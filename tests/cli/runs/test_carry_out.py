@@ -27,7 +27,7 @@ def test_a_stored_run_is_carried_out_by_its_number(loaded_home: Path) -> None:
     assert (answer["run"], answer["release"]) == (run.id, 1)
     assert (loaded_home / "hedgerow_data" / answer["zip"]).is_file()
     assert stored_run(engine, run.id).state == RunState.DONE
-    assert "has finished already." in complaint("run", str(run.id))
+    assert "has already finished." in complaint("run", str(run.id))
 
 
 def test_an_unknown_run_or_kind_is_named() -> None:
@@ -103,13 +103,15 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     assert ask("runs", "cancel", "1") == {
         "run": 1,
         "state": "done",
-        "message": "Run 1 has ended already: it is done.",
+        "message": "Run 1 has already ended: it is done.",
     }
-    assert "has ended already: it is done" in said("runs", "cancel", "1")
+    assert "has already ended: it is done" in said("runs", "cancel", "1")
     assert ask("runs", "delete", "1")["deleted"] == [str(folder)]
     assert not folder.exists()
     assert [run["run"] for run in ask("runs", "list")["runs"]] == [2]
-    assert "There is no run 1; 'hedgerow runs list' names them." in complaint("runs", "show", "1")
+    assert "There is no run 1; 'hedgerow runs list' lists all runs." in complaint(
+        "runs", "show", "1"
+    )
 
 
 def test_a_training_shows_its_last_loss(home: Path) -> None:

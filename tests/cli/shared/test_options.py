@@ -13,10 +13,10 @@ from training.benchmarks.runs.measured_models import ModelChoice
 
 WRONG: list[tuple[type, dict[str, Any], str, str]] = [
     (GenerationRequest, {"base_url": "http://h:99999"}, "The server's address", "--base-url"),
-    (GenerationRequest, {"budget": {"money": -1}}, "The cap in money", "--budget"),
-    (GenerationRequest, {"budget": {"calls": 0}}, "The cap in calls", "--max-calls"),
+    (GenerationRequest, {"budget": {"money": -1}}, "The spending cap", "--budget"),
+    (GenerationRequest, {"budget": {"calls": 0}}, "The cap on calls", "--max-calls"),
     (GenerationRequest, {"roles": ("noun",)}, "The kind of variant", "--roles"),
-    (GenerationRequest, {"max_tokens": 1}, "The limit of tokens", "--max-tokens"),
+    (GenerationRequest, {"max_tokens": 1}, "The token limit", "--max-tokens"),
     (JudgeRequest, {"selection": {"status": "odd"}}, "The status", "--status"),
     (JudgeRequest, {"selection": {"limit": 0}}, "The number of anchors", "--limit"),
     (

@@ -63,7 +63,7 @@ def test_a_backup_makes_the_project_again_elsewhere(
     before = counts()
     made = ask("db", "backup", "../b.zip")  # as the shell's directory has it
     assert made["path"] == str(tmp_path / "b.zip")
-    assert "There is a file" in complaint("db", "backup", made["path"])
+    assert "The file" in complaint("db", "backup", made["path"])
     monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path / "new"))
     assert "artifact" in said("db", "restore", made["path"])
     assert counts() == before
@@ -81,7 +81,9 @@ def test_what_is_no_backup_leaves_no_project(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "b.zip").write_bytes(b"PK nothing")
-    assert "is damaged, or no backup" in complaint("db", "restore", str(tmp_path / "b.zip"))
+    assert "is damaged or not a Hedgerow backup" in complaint(
+        "db", "restore", str(tmp_path / "b.zip")
+    )
     assert not list(home.iterdir())
 
 
@@ -95,4 +97,4 @@ def test_check_ends_with_one_where_something_is_wrong(project: Path) -> None:
     assert "accepted, by its decisions pending" in found["example"]
     repaired = ask("db", "check", "--repair")
     assert finding(repaired, "status")["repaired"] is True
-    assert "Status of variants: in order." in said("db", "check")
+    assert "Status of variants: OK." in said("db", "check")

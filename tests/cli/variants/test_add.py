@@ -65,7 +65,7 @@ def test_what_is_here_already_is_passed_over(file: str) -> None:
     assert first["run"] is not None
     assert counts() == before
     told = said("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    assert "Nothing is left to import: the project has what could be imported" in told
+    assert "Nothing is left to import: the project has everything that could be imported" in told
 
 
 def test_a_dry_run_says_what_would_be_added_and_stores_nothing(file: str, home: Path) -> None:
@@ -101,16 +101,16 @@ def test_an_export_goes_out_and_comes_in_as_it_was(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--map", "sentence=ignore"), "No column of mine.csv is known to hold anchors"),
+        (("--map", "sentence=ignore"), "Expected a column of anchors in mine.csv"),
         (("--map", "sentence=anchor", "--map", "nothing=text"), "Expected a column 'nothing'"),
         (("--map", "sentence=subject"), "Expected a role (anchor, text"),
         ((*MAPPED[:4],), "Expected a verdict (accept or reject) in 'fine?', found 'odd' on line 3"),
-        (MAPPED, "has 2 verdicts without a reviewer's name"),
+        (MAPPED, "has 2 verdicts without a reviewer name"),
         ((*MAPPED, "--verdict", "odd"), "Expected VALUE=accept, VALUE=reject or VALUE=none"),
         ((*MAPPED, "--undecided", "sarcastic"), "Expected a type of hedges, paraphrases or negat"),
         (
             (*MAPPED, "--undecided", "verbal", "--undecided", "lexical"),
-            "Expected one type for each negation that is undecided",
+            "Expected one type for each negation of unknown type",
         ),
         ((*MAPPED, "--reviewer", "Ada", "--language", "??"), "Expected a language"),
     ],

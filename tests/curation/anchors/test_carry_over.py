@@ -91,7 +91,7 @@ def test_what_somebody_decided_meanwhile_is_not_carried_over(engine: Engine, ada
         query = select(Variant).where(col(Variant.type_id) == "verbal")
         variant = session.execute(query).scalar_one()
         actions.accept(session, shown(variant), reviewer_id=person(session, "Bo"))
-    with pytest.raises(HedgerowError, match="look at them once more"), writing(engine) as session:
+    with pytest.raises(HedgerowError, match="check the variants again"), writing(engine) as session:
         carry_over(session, 1, texts, reviewer_id=ada)
     with reading(engine) as session:
         assert "The footbridge is probably safe." not in states(session)

@@ -299,8 +299,8 @@ def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> 
         (" ", "write one"),
         ("x" * (MAX_ANCHOR + 1), "shorten"),
         ("A bell \x07.", "control character"),
-        ("Trains are late.", "has this wording already"),
-        ("Trains run.", "has this wording already"),
+        ("Trains are late.", "already has this text"),
+        ("Trains run.", "already has this text"),
     ],
 )
 def test_a_correction_that_is_none_changes_nothing(

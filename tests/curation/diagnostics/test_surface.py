@@ -59,7 +59,7 @@ def test_good_variants_pass(type_id: str, text: str, cue: str | None) -> None:
             "cue 'probably' is not in the text",
         ),
         ("word", "The bridge probably isn't safe for lorries.", "probably", "Unwanted negator"),
-        ("word", "The bridge is probably safe for lorries.", None, "No cue is recorded"),
+        ("word", "The bridge is probably safe for lorries.", None, "no recorded cue"),
         ("phrase", "I'm sure the bridge is safe for lorries.", "not sure", "not in the text"),
     ],
 )

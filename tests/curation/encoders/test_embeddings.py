@@ -116,5 +116,5 @@ def test_not_finite_embeddings_are_refused():
     broken = load_encoder(DEFAULT_ENCODER, device="cpu")
     with torch.no_grad():
         broken[0].auto_model.embeddings.LayerNorm.bias.fill_(float("nan"))
-    with pytest.raises(HedgerowError, match="not finite"):
+    with pytest.raises(HedgerowError, match="finite embeddings"):
         encode_distinct(broken, TEXTS)

@@ -101,7 +101,7 @@ def test_a_folder_or_a_built_in_encoder_is_never_taken_over(
         ("return 5", "Expected a function or a SentenceTransformer from the plug-in 'mine'"),
         ("raise OSError('no disk')", "The plug-in 'mine' failed (OSError: no disk)"),
         ("return lambda texts: texts", "Expected numbers from the plug-in 'mine'"),
-        ("return lambda texts: [1.0]", "Expected embeddings of the shape (1, 1) from"),
+        ("return lambda texts: [1.0]", "Expected embeddings of shape (1, 1) from"),
         ("return lambda texts: 1 / 0", "The plug-in 'mine' failed (ZeroDivisionError"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_faulty_one_is_named_in_one_sentence(plug: Plug, body: str, said: str)
 
 def test_embeddings_of_another_size_are_refused(plug: Plug) -> None:
     plug("return lambda texts: np.ones((len(texts), len(texts[0])))")
-    with pytest.raises(HedgerowError, match=r"Expected embeddings of the shape \(2, 11\)"):
+    with pytest.raises(HedgerowError, match=r"Expected embeddings of shape \(2, 11\)"):
         encode_distinct(load_encoder("mine"), ["One.", "Two."])
 
 
@@ -122,5 +122,5 @@ def test_one_that_cannot_be_imported_is_refused_before_it_is_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install(monkeypatch, tmp_path / "bad", "hedgerow.encoders", "import nothing_such", bad="Bad")
-    with pytest.raises(HedgerowError, match="The plug-in 'bad' of the package 'bad' can't be"):
+    with pytest.raises(HedgerowError, match="The plug-in 'bad' of the package 'bad' cannot be"):
         check_encoder("bad:any")

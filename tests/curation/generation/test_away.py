@@ -47,7 +47,7 @@ def questions(server: ChatServer) -> int:
     [
         (
             "rate limit",
-            "the server refused 40 calls in a row as too many (Error code: 429",
+            "the server refused 40 calls in a row because of its rate limit (Error code: 429",
         ),
         ("server error", "10 calls in a row got no answer (Error code: 503 - Overloaded)."),
         ("disconnect", "10 calls in a row got no answer (The server at"),
@@ -102,7 +102,7 @@ def test_a_server_that_wants_to_be_left_alone_for_long_pauses_the_run_and_says_u
 ) -> None:
     address, server = serve_chat(retry_after=wish)
     server.always = lambda prompt: "rate limit"
-    with pytest.raises(HedgerowError, match=f"Paused: the server wants to be asked again {when}"):
+    with pytest.raises(HedgerowError, match=f"Paused: the server asks for a retry {when}"):
         carry_out(anchors, home, base_url=address, batch=batch)
     assert questions(server) <= 8 and state(anchors) is RunState.PAUSED
 
@@ -117,7 +117,7 @@ def test_a_short_wait_is_kept_and_said(
     address, _ = serve_chat(faults=1.0, kinds=("rate limit",), retry_after=1.2)
     result = carry_out(anchors, home, base_url=address, selection={"limit": 1})[1]
     assert result["done"] == 2
-    assert any("The server is busy; asking again at" in message for message in said)
+    assert any("The server is busy; retrying at" in message for message in said)
 
 
 def test_a_call_that_a_server_always_fails_at_while_it_answers_others_fails_alone(

@@ -33,7 +33,7 @@ def asked(engine: Engine, address: str = "http://127.0.0.1:9/v1", **how: object)
 
 def test_a_run_is_refused_while_another_is_at_work_on_its_calls(anchors: Engine) -> None:
     first = asked(anchors, roles=("negation",), selection={"search": "number 1"})
-    with pytest.raises(HedgerowError, match=f"Run {first} is at work on 11 of the same calls"):
+    with pytest.raises(HedgerowError, match=f"Run {first} is making 11 of the same calls"):
         asked(anchors)
     with reading(anchors) as session:
         assert len(list_runs(session)) == 1, "nothing of it is stored"

@@ -233,7 +233,7 @@ def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
     both = [forker.start(engine.url, home, run_id, CONSTANTS) for _ in range(2)]
     for process in both:
         wait_for(process, home)
-    assert "is being worked on already, by process" in said(home)
+    assert "is already running in process" in said(home)
     assert table(engine) == undisturbed and set(server.asked.values()) == {1}
 
 

@@ -230,6 +230,6 @@ def test_a_page_starts_no_second_run_while_one_waits(anchors: Engine) -> None:
     second = checked_request({"model": "fake", "roles": ["negation"]})
     with writing(anchors) as session:
         run = request_generation(session, first, alone=True)
-        with pytest.raises(HedgerowError, match=f"Run {run.id} is at work already"):
+        with pytest.raises(HedgerowError, match=f"Run {run.id} is already running"):
             request_generation(session, second, alone=True)
         request_generation(session, second)  # as the command does, which works itself

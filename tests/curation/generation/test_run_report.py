@@ -94,9 +94,7 @@ def test_the_pace_is_that_of_the_last_minute(anchors: Engine, half: int) -> None
 def test_a_variant_says_which_prompt_wrote_it(anchors: Engine, half: int) -> None:
     with writing(anchors) as session:
         variant = session.get_one(Variant, variant_ids(session, half, limit=1)[0])
-        assert written_by(session, variant) == (
-            f"Run {half}, version 1 of the prompt for negation."
-        )
+        assert written_by(session, variant) == (f"Run {half}, version 1 of the prompt negation.")
         assert written_by(session, add_family(session, "The sky is blue.")["verbal"]) == ""
         assert models_used(session, KIND) == ["fake"]
         assert source_ids(session) == {"test": 1}

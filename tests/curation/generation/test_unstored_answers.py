@@ -67,7 +67,7 @@ def test_a_disk_that_fills_while_64_calls_are_under_way_loses_no_answer(
     assert answered == sum(server.asked.values()) < 680
     assert number == len(path.read_bytes().splitlines()) > 0
     assert stored(anchors) + number == answered, "none is lost"
-    assert "'hedgerow run 1' stores them" in str(error.value)
+    assert "run 'hedgerow run 1' to store them" in str(error.value)
     result = again(anchors, home, 1)
     assert result["done"] == 680 and len(table(anchors)) == 340 * 6
     assert set(server.asked.values()) == {1}, "none is paid twice"

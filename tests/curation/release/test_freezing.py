@@ -136,7 +136,7 @@ def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) ->
     assert release.summary["decided_by"] == {"person": 1, "rule": 3}
     said = review_statement(release.summary)
     assert "Of the 4 accepted variants a person accepted 1 (25.0%)" in said
-    assert "3 (75.0%) were accepted by a rule over their measures" in said
+    assert "3 (75.0%) were accepted by a rule over their measurements" in said
 
 
 @both_databases
@@ -446,7 +446,7 @@ def test_releases_are_found_by_number_or_as_the_newest(engine: Engine) -> None:
         assert get_release(session).number == 2
         assert get_release(session, 1).number == 1
         assert [release.number for release in list_releases(session)] == [2, 1]
-        with pytest.raises(HedgerowError, match="no release 7; the newest has the number 2"):
+        with pytest.raises(HedgerowError, match="no release 7; the newest is release 2"):
             get_release(session, 7)
 
 

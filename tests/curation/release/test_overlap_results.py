@@ -77,7 +77,7 @@ def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Pa
     assert told_by_field(old.facts) == ""
     assert told_by_field(now.facts) == (
         "Overlapping items by field (release / SemAntoNeg (a.jsonl)): anchor / query 2 (1 with a "
-        "whole text)."
+        "identical)."
     )
 
 
@@ -93,17 +93,18 @@ def test_it_is_told_in_one_sentence() -> None:
     for facts, sentence in (
         (
             compared().facts,
-            "2 of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with "
-            "the release; 1 has a text that is in it as a whole.",
+            "2 of 1,234 items of SemAntoNeg (a.jsonl) share 5 consecutive words with "
+            "the release; 1 has a text that is identical to one in it.",
         ),
         (
             compared(overlapping=1, exact=2, n=6).facts,
-            "1 of 1,234 items of SemAntoNeg (a.jsonl) "
-            "shares 6 words in a row with the release; 2 have a text that is in it as a whole.",
+            "1 of 1,234 items of SemAntoNeg (a.jsonl) shares 6 consecutive words with the release; "
+            "2 have a text that is identical to one in it.",
         ),
         (
             compared(overlapping=0, exact=0).facts,
-            "None of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with the release.",
+            "None of 1,234 items of SemAntoNeg (a.jsonl) share 5 consecutive words with the "
+            "release.",
         ),
         (
             compared(problem="It is gone.").facts,

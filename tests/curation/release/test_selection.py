@@ -97,7 +97,7 @@ def test_nothing_left_is_one_sentence(engine: Engine) -> None:
         seed_taxonomy(session)
         add_family(session, "The bridge is open.", {"word": [FAR]})
         with pytest.raises(
-            HedgerowError, match=r"what is accepted \(1 variant\) is too far from their anchors"
+            HedgerowError, match=r"all accepted variants \(1\) are too far from their anchors"
         ):
             create_release(session)
 

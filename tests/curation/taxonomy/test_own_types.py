@@ -229,4 +229,4 @@ def test_of_two_who_add_the_same_type_at_once_one_is_refused(engine: Engine) -> 
     with ThreadPoolExecutor(4) as pool:
         found = sorted(pool.map(add, range(4)))
     assert found.count("quantifier_negation") == 1
-    assert found.count("'Quantifier negation' is a type already; find another name.") == 3
+    assert found.count("'Quantifier negation' is already a type; choose another name.") == 3

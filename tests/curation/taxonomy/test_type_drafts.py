@@ -75,17 +75,17 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
     [
         ({"label": "x"}, "a name of 2 to 40 characters, found 1"),
         ({"label": "x" * 41}, "shorten it"),
-        ({"label": "VERBAL negation"}, "is a type already"),
-        ({"label": "negated antonym"}, "is a type already"),
+        ({"label": "VERBAL negation"}, "is already a type"),
+        ({"label": "negated antonym"}, "is already a type"),
         ({"label": "A\0name"}, "control character"),
         ({"definition": " "}, "a definition of 10 to 1000 characters, found none; complete it"),
         ({"example": "every bridge is  safe."}, "its anchor unchanged"),
         ({"example": ""}, "an example of 1 to 2000"),
-        ({"example": "Perhaps not every bridge is safe."}, "finds fault with the example"),
+        ({"example": "Perhaps not every bridge is safe."}, "does not pass the surface check"),
         ({"example": "Every bridge is unsafe."}, "No new negator"),
-        ({"prompt_line": "Write {cue} here."}, "asks for none"),
+        ({"prompt_line": "Write {cue} here."}, "has no hedge cues"),
         ({"guideline": "x" * 20_001}, "at most 20000"),
-        ({"surface_check": {"require_cue": True}}, "to be a hedge, found a negation"),
+        ({"surface_check": {"require_cue": True}}, "Only hedges can have hedge cues"),
         ({"surface_check": {"require_words": ["x" * 61]}}, "of 1 to 60 characters"),
         ({"surface_check": {"negative_prefixes": ["un1"]}}, "affixes of letters"),
     ],
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said_in_one_sentence(values: Mapping[str, Any], said: 
 def test_a_hedge_must_say_where_its_cue_goes_and_show_one() -> None:
     with pytest.raises(HedgerowError, match="once in the prompt line, found it 0 times"):
         draft(changed(HEDGE, prompt_line="hearsay"), TAXONOMY)
-    with pytest.raises(HedgerowError, match="uses none of the cues"):
+    with pytest.raises(HedgerowError, match="has none of the cues"):
         draft(changed(HEDGE, example="The bridge is probably safe."), TAXONOMY)
 
 

@@ -165,7 +165,7 @@ def test_a_restore_never_overwrites(project: Engine, backup: Path, empty: Settin
 def test_a_folder_with_artifacts_is_not_restored_into(backup: Path, empty: Settings) -> None:
     empty.data_folder.mkdir(parents=True)
     (empty.data_folder / "mine.txt").write_text("mine")
-    with pytest.raises(HedgerowError, match="holds models, exports or logs already"):
+    with pytest.raises(HedgerowError, match="already contains models, exports or logs"):
         restore_backup(empty, backup, report=quiet)
     assert files(empty.home) == {"hedgerow_data/mine.txt": b"mine"}
 
@@ -175,9 +175,9 @@ def test_a_backup_replaces_no_file_and_lies_outside_the_data_folder(
 ) -> None:
     before = backup.read_bytes()
     settings = load_settings()
-    with pytest.raises(HedgerowError, match="There is a file .* already"):
+    with pytest.raises(HedgerowError, match="The file .* already exists"):
         make_backup(project, settings, backup, report=quiet)
-    with pytest.raises(HedgerowError, match="would become part of the next one"):
+    with pytest.raises(HedgerowError, match="would become part of the next backup"):
         make_backup(project, settings, settings.data_folder / "b.zip", report=quiet)
     with pytest.raises(HedgerowError, match="There is no folder"):
         make_backup(project, settings, backup.parent / "none" / "b.zip", report=quiet)

@@ -68,7 +68,7 @@ def test_a_project_that_the_program_made_agrees_with_itself(project: Engine) -> 
     result = check(project)
     assert result.is_clean
     assert [each.id for each in result.findings] == [each.id for each in CHECKS]
-    assert all(each.sentence().endswith(": in order.") for each in result.findings)
+    assert all(each.sentence().endswith(": OK.") for each in result.findings)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def widget(widgets: object, key: str):  # type: ignore[no-untyped-def]  # any ki
 
 
 def shown_rows(app: AppTest) -> list[dict[str, object]]:
-    (table,) = [f.value for f in app.dataframe if "What happens" in f.value.columns]
+    (table,) = [f.value for f in app.dataframe if "Result" in f.value.columns]
     return table.to_dict("records")
 
 
@@ -68,7 +68,7 @@ def page(open_page: OpenPage) -> AppTest:
 def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engine: Engine) -> None:
     app = upload(page, CSV)
     assert not app.exception
-    assert [row["What happens"] for row in shown_rows(app)] == [
+    assert [row["Result"] for row in shown_rows(app)] == [
         "New",
         "New",
         "Duplicate",
@@ -84,7 +84,7 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
     assert button.label == "Add 3 anchors"
     button.click().run()
     assert not app.exception
-    assert "Added 3 anchors of the source 'mine'." in texts(app)
+    assert "Added 3 anchors from the source 'mine'." in texts(app)
     assert stored(app_engine) == ["The bridge is safe.", "The ferry is late.", HOSTILE]
     with reading(app_engine) as session:
         genres = session.execute(select(col(Anchor.genre)).order_by(col(Anchor.id))).scalars()
@@ -160,7 +160,7 @@ def test_suspicious_ones_and_a_sample_are_a_choice(page: AppTest, app_engine: En
 def test_without_a_source_nothing_can_be_added(page: AppTest) -> None:
     app = paste(page, "The road is dry.")
     assert app.button(key="anchors-add").disabled
-    assert "Name the source" in "".join(caption.value for caption in app.caption)
+    assert "Enter the name of the source" in "".join(caption.value for caption in app.caption)
 
 
 def test_who_has_signed_in_is_the_author(
@@ -206,7 +206,7 @@ def test_a_source_with_another_licence_is_told_and_nothing_added(
         session.add(Source(name="mine", licence="CC0"))
     app = upload(page, CSV)
     widget(app.text_input, "anchors-licence").set_value("MIT").run()
-    assert "give the same licence" in texts(app)
+    assert "enter the same licence" in texts(app)
     assert "anchors-add" not in [button.key for button in app.button]
 
 
@@ -251,14 +251,14 @@ def test_entailments_and_contradictions_come_beside_their_anchors(
     monkeypatch.setattr("pages.components.shared.runs.background.ensure", started.append)
     app = upload(page, NLI, "nli.csv")
     assert not app.exception
-    assert "Beside them: 2 entailments and 1 contradiction." in texts(app)
+    assert "Paired texts: 2 entailments and 1 contradiction." in texts(app)
     widget(app.selectbox, "anchors-contradiction").select_index(0).run()
-    assert "Beside them: 2 entailments." in texts(app)
+    assert "Paired texts: 2 entailments." in texts(app)
     widget(app.checkbox, "anchors-accept").check().run()
     assert app.button(key="anchors-add").label == "Add 2 anchors and 2 variants"
     app.button(key="anchors-add").click().run()
     assert not app.exception and started == ["diagnose"]
-    assert "Added 2 anchors and 2 variants of the source 'nli'." in texts(app)
+    assert "Added 2 anchors and 2 variants from the source 'nli'." in texts(app)
     assert "**bold**" not in unsafe_texts(app)
     with reading(app_engine) as session:
         query = select(col(Variant.type_id), col(Variant.text), col(Variant.status))
@@ -270,7 +270,7 @@ def test_entailments_and_contradictions_come_beside_their_anchors(
     assert app.session_state["show"] == "In use" and "2 anchors." in texts(app)
     app.session_state["part"] = "Add"
     app = upload(app.run(), NLI, "nli.csv")
-    assert "Beside them: 0 entailments and 1 contradiction. Left out: 2 there already." in texts(
+    assert "Paired texts: 0 entailments and 1 contradiction. Left out: 2 there already." in texts(
         app
     )
     assert app.button(key="anchors-add").label == "Add 0 anchors and 1 variant"
@@ -285,4 +285,4 @@ def test_the_chart_shows_these_beside_the_paper() -> None:
     assert shares["the paper", "more than 30"] == 0.1
     for name in ("these", "the paper"):
         assert sum(share for (of, _), share in shares.items() if of == name) == pytest.approx(1)
-    assert "50% of them have fewer than 15 words" in in_words(found)
+    assert "50% have fewer than 15 words" in in_words(found)

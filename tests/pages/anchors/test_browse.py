@@ -87,7 +87,7 @@ def test_anchors_are_searched_as_they_are_written(two_anchors: Engine, open_page
     assert listed(app.run()) == [HOSTILE]
     app.session_state["show"] = "Retired"
     assert listed(app.run()) == []
-    assert "widen the search" in texts(app)
+    assert "Change the search" in texts(app)
     assert HOSTILE not in unsafe_texts(app)
 
 
@@ -105,11 +105,11 @@ def test_the_picked_anchor_shows_its_variants_with_their_cards(
 def test_a_correction_says_beforehand_what_it_opens_again(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
-    app = picked(open_page, doing="Correct the wording")
+    app = picked(open_page, doing="Correct the text")
     assert "1 decided variant will be pending again" in "".join(c.value for c in app.caption)
-    form = next(area for area in app.text_area if area.label == "Better wording")
+    form = next(area for area in app.text_area if area.label == "Corrected text")
     form.set_value("The old bridge is safe.")
-    app = press(app, "Save the wording")
+    app = press(app, "Save correction")
     assert [s.value for s in app.success] == [
         "Corrected. 1 decided variant came back for a second look."
     ]
@@ -117,7 +117,7 @@ def test_a_correction_says_beforehand_what_it_opens_again(
     with reading(two_anchors) as session:
         assert anchor_text(session) == "The old bridge is safe."
     assert app.dataframe[1].value["Status"][0] == "second look"
-    assert [e.label for e in app.expander if e.label.startswith("Wordings")] == ["Wordings (2)"]
+    assert [e.label for e in app.expander if e.label.startswith("Revisions")] == ["Revisions (2)"]
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -127,7 +127,7 @@ def press(app: AppTest, label: str) -> AppTest:
 def test_who_corrects_second_is_told_and_loses_nothing(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
-    app = picked(open_page, doing="Correct the wording")
+    app = picked(open_page, doing="Correct the text")
     with writing(two_anchors) as session:
         anchor = get_anchor(session, UID)
         correct_anchor(
@@ -137,14 +137,14 @@ def test_who_corrects_second_is_told_and_loses_nothing(
             reviewer_id=person(session),
             expected_revision=1,
         )
-    next(a for a in app.text_area if a.label == "Better wording").set_value("The bridge is fine.")
-    app = press(app, "Save the wording")
+    next(a for a in app.text_area if a.label == "Corrected text").set_value("The bridge is fine.")
+    app = press(app, "Save correction")
     assert "corrected by Ada meanwhile" in texts(app)
-    area = next(a for a in app.text_area if a.label == "Better wording")
+    area = next(a for a in app.text_area if a.label == "Corrected text")
     assert area.value == "The bridge is fine."
     with reading(two_anchors) as session:
         assert anchor_text(session) == "The new bridge is safe."
-    press(app, "Save the wording")
+    press(app, "Save correction")
     with reading(two_anchors) as session:
         assert anchor_text(session) == "The bridge is fine."
 
@@ -152,10 +152,10 @@ def test_who_corrects_second_is_told_and_loses_nothing(
 def test_an_anchor_is_retired_and_restored(two_anchors: Engine, open_page: OpenPage) -> None:
     app = picked(open_page).button(key="anchor-retire").click().run()
     assert ANCHOR not in listed(app)
-    assert "out of use" in texts(app)
+    assert "no longer in use" in texts(app)
     app = app.button(key="anchor-restore").click().run()
     assert ANCHOR in listed(app)
-    assert [s.value for s in app.success] == ["Restored, with its variants as they were."]
+    assert [s.value for s in app.success] == ["The anchor and its variants are restored."]
 
 
 def test_a_variant_is_written_beside_its_guideline_and_measured(
@@ -166,14 +166,14 @@ def test_a_variant_is_written_beside_its_guideline_and_measured(
     assert not any(i.label == "Hedge cue" for i in app.text_input)
     app = kind.select("word").run()
     assert "Hedge: single word" in "".join(html.value for html in app.get("html"))
-    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area = next(a for a in app.text_area if a.label == "Your variant")
     area.set_value("The bridge is probably safe.")
-    app = press(app, "Add it, as accepted")
+    app = press(app, "Add and accept")
     assert "has this text already" in texts(app)
-    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area = next(a for a in app.text_area if a.label == "Your variant")
     area.set_value("The bridge is safe, one hears.")
     next(i for i in app.text_input if i.label == "Hedge cue").set_value("one hears")
-    app = press(app, "Add it, as accepted")
+    app = press(app, "Add and accept")
     assert app.success[0].value.startswith("Added and accepted")
     assert "Levenshtein" in "".join(html.value for html in app.get("html"))
     assert len(started) == 1
@@ -186,12 +186,12 @@ def test_what_the_checks_flag_in_an_own_variant_is_asked_about_once(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = picked(open_page, doing="Write a variant")
-    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area = next(a for a in app.text_area if a.label == "Your variant")
     app = area.set_value("The bridge is unsafe, they say.").run()
     assert "No new verbal negator" in "".join(html.value for html in app.get("html"))
-    app = press(app, "Add it, as accepted")
+    app = press(app, "Add and accept")
     assert NOT_SAVED in "".join(html.value for html in app.get("html")) and not app.success
-    app = press(app, "Add it, as accepted")
+    app = press(app, "Add and accept")
     assert app.success[0].value.startswith("Added and accepted")
 
 
@@ -235,10 +235,10 @@ def test_ticked_anchors_are_retired_together_and_undone(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
     app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
-    assert "2 anchors ticked." in texts(app)
+    assert "2 anchors selected." in texts(app)
     app.button(key="anchors-bulk-retire").click().run()
     assert listed(app) == []
-    assert [s.value for s in app.success] == ["2 anchors retired, with their variants."]
+    assert [s.value for s in app.success] == ["2 anchors and their variants retired."]
     app.button(key="anchors-bulk-undo").click().run()
     assert listed(app) == [ANCHOR, HOSTILE]
     assert [s.value for s in app.success] == ["2 anchors restored."]
@@ -256,7 +256,7 @@ def test_a_tick_is_dropped_when_the_list_no_longer_shows_its_anchor(
 ) -> None:
     app = picked(open_page)
     app = next(c for c in app.get("button_group") if c.key == "show").set_value("Retired").run()
-    assert "No anchor fits" in texts(app)
+    assert "No anchor matches" in texts(app)
     assert "anchor" not in app.query_params
     assert "anchor-retire" not in [button.key for button in app.button]
     app = tick(app, UID)  # the browser sends the old address once more
@@ -294,47 +294,47 @@ def describe(app: AppTest, control: str, **values: str) -> AppTest:
     return press(app, "Save genre and language")
 
 
-def reword(app: AppTest, text: str, button: str = "Save the wording") -> AppTest:
-    next(area for area in app.text_area if area.label == "Better wording").set_value(text)
+def reword(app: AppTest, text: str, button: str = "Save correction") -> AppTest:
+    next(area for area in app.text_area if area.label == "Corrected text").set_value(text)
     return press(app, button)
 
 
 def test_a_suspicious_wording_is_asked_about_once(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
-    app = reword(picked(open_page, doing="Correct the wording"), "The bridge isn't safe.")
+    app = reword(picked(open_page, doing="Correct the text"), "The bridge isn't safe.")
     assert "already negated" in texts(app)
-    app = reword(app, "Bridge.", "Save it anyway")
+    app = reword(app, "Bridge.", "Save anyway")
     assert "single word" in texts(app)
     with reading(two_anchors) as session:
         assert anchor_text(session) == ANCHOR
-    app = press(app, "Save it anyway")
+    app = press(app, "Save anyway")
     with reading(two_anchors) as session:
         assert anchor_text(session) == "Bridge."
 
 
 def test_direction_controls_are_refused(two_anchors: Engine, open_page: OpenPage) -> None:
-    app = reword(picked(open_page, doing="Correct the wording"), "The \u202ebridge is fine.")
+    app = reword(picked(open_page, doing="Correct the text"), "The \u202ebridge is fine.")
     assert "U+202E" in texts(app)
-    assert not any(button.label == "Save it anyway" for button in app.button)
+    assert not any(button.label == "Save anyway" for button in app.button)
 
 
 def test_what_is_asked_about_a_wording_goes_when_another_one_is_refused(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
-    app = reword(picked(open_page, doing="Correct the wording"), "Bridge.")
+    app = reword(picked(open_page, doing="Correct the text"), "Bridge.")
     assert "single word" in texts(app)
     app = reword(app, "The \u202ebridge is fine.")
     assert "U+202E" in texts(app) and "single word" not in texts(app)
-    assert not any(button.label == "Save it anyway" for button in app.button)
-    area = next(area for area in app.text_area if area.label == "Better wording")
+    assert not any(button.label == "Save anyway" for button in app.button)
+    area = next(area for area in app.text_area if area.label == "Corrected text")
     assert area.value == "The \u202ebridge is fine."
 
 
 def test_a_correction_is_offered_to_the_variants_with_its_words(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
-    app = reword(picked(open_page, doing="Correct the wording"), "The footbridge is safe.")
+    app = reword(picked(open_page, doing="Correct the text"), "The footbridge is safe.")
     boxes = {box.label: box for box in app.checkbox if box.key and box.key.startswith("carry-")}
     assert boxes["Verbal negation, was accepted"].value
     assert not boxes["Affixal negation, not reviewed yet"].value
@@ -354,11 +354,15 @@ def test_a_correction_is_offered_to_the_variants_with_its_words(
 def test_nobody_changes_an_anchor_without_a_name(unnamed: Engine, open_page: OpenPage) -> None:
     app = picked(open_page).button(key="anchor-retire").click().run()
     assert ANCHOR in listed(app)
-    assert any(i.label.startswith("Your name is kept") for i in app.text_input)
+    assert any(
+        i.label.startswith("Your changes are stored under your name") for i in app.text_input
+    )
 
 
 def give_name(app: AppTest) -> AppTest:
-    next(i for i in app.text_input if i.label.startswith("Your name is kept")).set_value("Ada")
+    next(
+        i for i in app.text_input if i.label.startswith("Your changes are stored under your name")
+    ).set_value("Ada")
     return press(app, "Go on")
 
 
@@ -378,7 +382,7 @@ def test_ticked_anchors_are_retired_once_the_name_is_given(
 ) -> None:
     app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
     app = give_name(app.button(key="anchors-bulk-retire").click().run())
-    assert [s.value for s in app.success] == ["2 anchors retired, with their variants."]
+    assert [s.value for s in app.success] == ["2 anchors and their variants retired."]
 
 
 def test_edits_are_carried_over_once_the_name_is_given(
@@ -402,7 +406,7 @@ def test_a_press_is_forgotten_when_something_else_is_chosen(
     """Else the anchor would be retired later, when nobody presses anything."""
     app = picked(open_page).button(key="anchor-retire").click().run()
     key = next(c.key for c in app.get("button_group") if c.key.startswith("anchor-do-"))
-    app.session_state[key] = "Correct the wording"
+    app.session_state[key] = "Correct the text"
     app = give_name(app.run())
     assert app.session_state["reviewer_name"] == "Ada"
     app.session_state[key] = None
@@ -420,4 +424,4 @@ def test_a_press_is_forgotten_when_the_name_is_given_elsewhere(
     app = press(app, "Start reviewing").switch_page("pages/anchors.py")
     app.query_params["anchor"] = UID
     assert ANCHOR in listed(app.run())
-    assert "out of use" not in texts(app)
+    assert "no longer in use" not in texts(app)

@@ -67,7 +67,7 @@ def test_every_corpus_says_what_it_holds_who_made_it_and_how_much_is_here(page: 
     said = texts(page)
     for corpus in CORPORA.values():
         assert corpus.about in said
-        assert f"None of its {corpus.anchors:,} anchors is here. Licence: CC BY 4.0." in said
+        assert f"None of its {corpus.anchors:,} anchors is loaded. Licence: CC BY 4.0." in said
         whole = corpus.readme.partition("\n")[2].replace("\n## ", "\n### ").strip()
         assert whole in [text.value.strip() for text in page.markdown]
         assert buttons(page)[f"load-{corpus.id}"] == "Load"
@@ -107,17 +107,17 @@ def test_a_cancelled_loading_says_that_what_it_loaded_stays(
         run = create_run(session, kind=KIND, parameters=corpus_run.parameters(CORPUS))
         run.state = RunState.CANCELLED
     page.run()
-    assert "What it had loaded stays; Load adds the rest." in texts(page)
+    assert "What it has loaded is kept; Load adds the rest." in texts(page)
     assert buttons(page)["load-antonyms"] == "Load"
 
 
 def test_a_loaded_corpus_says_what_it_brought(page: AppTest, some_loaded: Engine) -> None:
     page.run()
     said = texts(page)
-    assert "20 of its 12,344 anchors are here." in said
+    assert "20 of its 12,344 anchors are loaded." in said
     assert "Hedgerow antonym sentences: added 20 anchors" in said
-    assert "The others were here before, from another source." in said
-    assert buttons(page)["load-antonyms"] == "Load what is new"
+    assert "The others already existed, from another source." in said
+    assert buttons(page)["load-antonyms"] == "Load new sentences"
 
 
 def test_one_click_accepts_what_nothing_is_flagged_on_and_one_takes_it_back(
@@ -129,16 +129,16 @@ def test_one_click_accepts_what_nothing_is_flagged_on_and_one_takes_it_back(
         number = count_unflagged(session, CORPUS.id)
     assert number
     page.run()
-    assert f"{number} variants are pending with no flag" in texts(page)
+    assert f"{number} variants are pending without a flag" in texts(page)
     assert buttons(page)["accept-antonyms"] == f"Accept the {number}"
     page.button(key="accept-antonyms").click().run()
     assert not page.exception
     assert accepted(some_loaded) == number
     assert f"Accepted {number} variants in your name." in texts(page)
-    assert "No pending variant is without a flag." in texts(page)
+    assert "Every pending variant has a flag." in texts(page)
     page.button(key="undo-antonyms").click().run()
     assert accepted(some_loaded) == 0
-    assert "they are pending again" in texts(page)
+    assert "These variants are pending again" in texts(page)
     page.button(key="accept-antonyms").click().run()
     with writing(some_loaded) as session:  # as Z on Review does
         undone = undo(session, reviewer_id=ada)

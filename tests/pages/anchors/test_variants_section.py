@@ -89,7 +89,7 @@ def test_a_file_is_shown_before_anything_is_stored(page: AppTest, app_engine: En
         "Left out:\n• variants whose words don't show their type: 1 (first: line 2 of mine.jsonl)"
     )
     assert left in texts(app)
-    fates = {row["Variant"]: row["What happens"] for row in table(app, "What happens")}
+    fates = {row["Variant"]: row["Result"] for row in table(app, "Result")}
     assert fates["The bridge is hardly safe."] == "Left out: no type"
     assert fates["The bridge is not safe."] == "New"
     assert widget(app.button, "variants-import").label == "Import 1 anchor and 3 variants"
@@ -122,7 +122,7 @@ def test_a_column_can_be_given_another_role(page: AppTest) -> None:
         ({"anchor": "It rains.", "text": "It may rain."}, "for 'text', the type that all of them"),
         (
             {"anchor": "It rains.", "word": "It may rain.", "verdict": "fine"},
-            "say under “Words for verdicts” what it means, as in fine=accept",
+            "say under “Verdict values” what it means, as in fine=accept",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
     app = upload(page, [JUDGED[1] | {"verdict": "fine"}])
     box = next(box for box in app.text_input if box.label == WORDS)
     app = box.set_value("fine").run()
-    assert "Words for verdicts: Expected VALUE=accept" in texts(app)
+    assert "Verdict values: Expected VALUE=accept" in texts(app)
     box = next(box for box in app.text_input if box.label == WORDS)
     app = box.set_value("fine=accept").run()
     assert "Expected" not in texts(app)
@@ -213,10 +213,10 @@ def test_what_differs_from_the_project_is_said_before_it_is_imported(
     assert "Of these verdicts, 1 rejects a variant that is accepted here." in texts(app)
     other = f"variants of anchors that the source 'test' has here, such as “{ANCHOR}” (give"
     assert other in texts(app)
-    fates = {row["Variant"]: row["What happens"] for row in table(app, "What happens")}
+    fates = {row["Variant"]: row["Result"] for row in table(app, "Result")}
     assert fates == {
-        TEXTS["verbal"]: "Here already; its verdict is new",
-        TEXTS["affixal"]: "Left out: another source has its anchor",
+        TEXTS["verbal"]: "Already exists; new verdict",
+        TEXTS["affixal"]: "Left out: its anchor belongs to another source",
     }
 
 

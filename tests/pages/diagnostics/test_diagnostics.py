@@ -104,7 +104,7 @@ def test_without_cosines_there_are_distances(with_source: Engine, open_page: Ope
     app = open_page("diagnostics")
     assert "21 variants have no cosine yet." in texts(app)
     assert len(app.get("vega_lite_chart")) == 1
-    assert "No variant of this choice has both" in texts(section(app, "Pairs"))
+    assert "None of the selected variants has both" in texts(section(app, "Pairs"))
 
 
 def test_the_slider_counts_what_a_threshold_cuts(with_source: Engine, open_page: OpenPage) -> None:
@@ -116,10 +116,10 @@ def test_the_slider_counts_what_a_threshold_cuts(with_source: Engine, open_page:
     for threshold in (1, 12, 60):
         app.slider(key="threshold").set_value(threshold).run()
         cut = sum(value > threshold for value in known.values())
-        assert f"A threshold of {threshold} cuts {cut} of 21 variants" in texts(app)
+        assert f"{cut} of 21 variants" in texts(app)
         table = app.dataframe[0].value.set_index("Type")
-        assert table.loc["All types", "Cut"] == cut
-        assert sum(table["Cut"].tolist()[:-1]) == cut
+        assert table.loc["All types", "Above"] == cut
+        assert sum(table["Above"].tolist()[:-1]) == cut
     assert len(app.get("vega_lite_chart")) == 2
 
 
@@ -129,10 +129,16 @@ def test_the_scope_narrows_every_count(with_source: Engine, open_page: OpenPage)
     app = open_page("diagnostics")
     app.session_state["types"] = ["verbal", "word"]
     app.slider(key="threshold").set_value(1).run()
-    assert "cuts 6 of 6 variants (100.00%). Of the pending ones it cuts 3." in texts(app)
+    assert (
+        "6 of 6 variants (100.00%) are above a threshold of 1, including 3 pending ones."
+        in texts(app)
+    )
     app.session_state["status"] = "Accepted"
     app.run()
-    assert "cuts 3 of 3 variants (100.00%). Of the pending ones it cuts 3." in texts(app)
+    assert (
+        "3 of 3 variants (100.00%) are above a threshold of 1, including 3 pending ones."
+        in texts(app)
+    )
     app.session_state["status"] = "Rejected"
     app.run()
     assert "No measured variant of these types has this status." in texts(app)
@@ -147,7 +153,7 @@ def test_a_threshold_can_be_kept(
     assert app.button(key="keep-threshold").disabled
     app.slider(key="threshold").set_value(20).run()
     app.button(key="keep-threshold").click().run()
-    assert "The project's threshold is 20 now." in texts(app)
+    assert "The project's threshold is now 20." in texts(app)
     with reading(with_source) as session:
         assert get_setting(session, THRESHOLD) == 20
         assert [get_run(session, number).kind for number in started] == ["reorder"]
@@ -168,11 +174,11 @@ def test_what_is_over_the_threshold_can_be_rejected_and_taken_back(
     app.button(key="reject-over").click().run()
     assert f"Rejected {len(far)} variants." in texts(app)
     assert rejected(with_source) == far
-    assert "Of the pending ones it cuts 0." in texts(app)
+    assert "including 0 pending ones." in texts(app)
     app.button(key="undo-threshold").click().run()
-    assert f"Took back {len(far)} rejections." in texts(app)
+    assert f"Undid {len(far)} rejections." in texts(app)
     assert not rejected(with_source)
-    assert f"Of the pending ones it cuts {len(far)}." in texts(app)
+    assert f"including {len(far)} pending ones." in texts(app)
 
 
 def test_the_page_keeps_to_one_source(with_source: Engine, open_page: OpenPage) -> None:
@@ -305,7 +311,7 @@ def test_acceptance_agrees_with_the_database(with_source: Engine, open_page: Ope
         assert table["Decided"].sum() == sum(group.decided for group in found.values())
         assert table["Pending"].sum() == sum(group.pending for group in found.values())
         assert len(table) == len(found)
-        assert "No variant of this choice is rejected." in texts(app)
+        assert "None of the selected variants is rejected." in texts(app)
 
 
 def test_a_type_that_only_reviewers_wrote_is_named_below_the_acceptance(

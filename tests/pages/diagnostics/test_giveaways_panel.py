@@ -56,14 +56,14 @@ def test_a_run_is_started_followed_and_can_be_cancelled(
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]
     assert run.kind == KIND
-    assert f"Run {run.id}: Look for giveaways" in texts(app)
+    assert f"Run {run.id}: Search for giveaways" in texts(app)
     assert not [button for button in app.button if button.key == "look-for-giveaways"]
     app.button(key=f"cancel-{run.id}").click().run()
     with reading(planted) as session:
         assert get_run(session, run.id).state == RunState.CANCELLED
     app.run()
     assert f"Run {run.id} was cancelled" in texts(app)
-    assert app.button(key="look-for-giveaways").label == "Look for giveaways"
+    assert app.button(key="look-for-giveaways").label == "Search for giveaways"
 
 
 def test_the_newest_result_is_shown_against_chance(planted: Engine, open_page: OpenPage) -> None:
@@ -72,10 +72,11 @@ def test_the_newest_result_is_shown_against_chance(planted: Engine, open_page: O
     said = texts(app)
     assert "40 variants of 20 anchors. The data has not changed since then." in said
     assert (
-        "All variants: 100.0%. Naming the most frequent class every time is right in 50.0%." in said
+        "Accuracy on all variants: 100.0%. Always predicting the most frequent class gives 50.0%."
+        in said
     )
     assert "Lexical negation (100%, chance 50%)" in said
-    assert "accepted and pending variants count" in "".join(c.value for c in app.caption)
+    assert "accepted and pending variants, regardless" in "".join(c.value for c in app.caption)
     by_type, by_source, by_provider = (table.value for table in app.dataframe)
     assert by_type["Type"].tolist() == ["Lexical negation", "Affirmation"]
     assert by_type["Accuracy"].tolist() == [1, 1] and by_type["Chance"].tolist() == [0.5, 0.5]
@@ -94,7 +95,7 @@ def test_the_page_says_when_the_data_has_changed_since(
         variant = session.get(Variant, 1)
         assert variant is not None
         variant.status = Status.REJECTED
-    assert "rejected or restored since then: look again" in texts(opened(open_page))
+    assert "rejected or restored since then. Search again" in texts(opened(open_page))
 
 
 def test_words_lead_to_their_variants(

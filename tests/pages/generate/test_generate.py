@@ -76,12 +76,12 @@ def test_without_anchors_it_says_where_to_get_some(open_page: OpenPage) -> None:
 
 def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page: OpenPage) -> None:
     app = open_page("generate")
-    assert "Name a model" in told(app)
+    assert "Choose a model" in told(app)
     app = named(app, "")
-    assert "needs a key" in told(app)
+    assert "needs an API key" in told(app)
     assert app.button("generate-start").disabled and app.button("generate-try").disabled
     app = named(app, "http://127.0.0.1:9/v1")
-    assert "needs a key" not in told(app)
+    assert "needs an API key" not in told(app)
     assert "10 anchors, 20 calls: 10 for negations, 10 for hedges." in told(app)
     assert "not known yet" in told(app)
     assert not app.button("generate-start").disabled
@@ -97,7 +97,7 @@ def test_a_trial_tells_what_the_run_will_take(
     assert not [box for box in app.button if box.key == "generate-start"]
     carry_out(ten, started[0])
     app.run()
-    assert "The trial" in [title.value for title in app.header]
+    assert "Trial" in [title.value for title in app.header]
     assert "7 anchors, 14 calls" in told(app)
     assert "going by 6 answered calls" in told(app)
     assert "Expected cost: $0.0" in told(app)
@@ -109,7 +109,7 @@ def test_a_trial_tells_what_the_run_will_take(
     carry_out(ten, started[2])
     app.run()
     assert "Nothing to generate" in told(app)
-    assert "Name a model" not in told(app)
+    assert "Choose a model" not in told(app)
     with reading(ten) as session:
         assert len(session.execute(select(Variant)).all()) == 60
 
@@ -155,7 +155,7 @@ def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
     assert "20 calls answered, 0 failed." in told(app)
     costs = app.dataframe[0].value
     assert costs["Variants"].tolist() == [10] * 6
-    assert costs["A variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
+    assert costs["Per variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
     cues = app.dataframe[1].value
     assert set(cues["Type"]) == {"Hedge: single word", "Hedge: phrase"}
     assert cues["Calls"].sum() == 20 and "of 134 cues" in told(app)
@@ -223,13 +223,13 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
     app.button("generate-start").click().run()
     carry_out(ten, 1)
     app.run()
-    assert "Run 1 is done: 20 calls answered, 0 failed, 10 variants missing in answers." in told(
+    assert "Run 1 is done: 20 calls answered, 0 failed, 10 variants missing from answers." in told(
         app
     )
     app.segmented_control("step").set_value("Results").run()
-    assert "Missing in answers: Absolute" in told(app)
+    assert "Missing from answers: Absolute" in told(app)
     assert "(estimated: the server reports no usable token counts)" in told(app)
-    assert any("Some of these costs are estimates" in item.value for item in app.caption)
+    assert any("Some costs are estimates" in item.value for item in app.caption)
 
 
 def test_a_run_that_a_server_at_its_limit_paused_is_resumed_on_the_page(
@@ -327,7 +327,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     app = named(open_page("generate"), "")
     app.text_input("generate-key").set_value(key).run()
     assert "Key: typed in for this session" in told(app)
-    assert "needs a key" not in told(app)
+    assert "needs an API key" not in told(app)
     app.button("generate-start").click().run()
     assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
     assert key not in sent(app)
@@ -342,7 +342,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     app.button("cancel-2").click().run()
     app = named(app, "")
     app.button("generate-key-forget").click().run()
-    assert "needs a key" in told(app)
+    assert "needs an API key" in told(app)
 
 
 def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(

@@ -71,18 +71,18 @@ def test_a_sample_is_drawn_decided_and_a_trusted_judge_accepts_the_rest(
     app.pills("judges-types").set_value(["verbal"]).run()
     app.button("judges-draw").click().run()
     assert "0 of 8 variants decided blind." in told(app)
-    assert "No person has decided blind on a variant that it has judged." in told(app)
+    assert "No person has decided blind on a variant that this model has judged." in told(app)
     ada = decide(judged, Verdict.ACCEPT)
     app.session_state["reviewer_id"], app.session_state["reviewer_name"] = ada, "Ada"
     app.run()
     assert "8 of 8 variants decided blind." in told(app)
-    assert "No type is recommended" in told(app)
+    assert "No type qualifies" in told(app)
     app.number_input("judges-precision").set_value(60.0).run()
     assert "Recommended: Verbal" in told(app)
     app.button("judges-accept").click().run()
     assert "Accepted 2 variants." in told(app) and pending(judged) == 0
     app.button("judges-undo").click().run()
-    assert "Took back 2 decisions." in told(app) and pending(judged) == 2
+    assert "Undid 2 decisions." in told(app) and pending(judged) == 2
     assert "**bold**" not in unsafe_texts(app) and "<b>x" not in unsafe_texts(app)
 
 
@@ -108,15 +108,15 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     app.button("opinion-start").click().run()
     execute(with_source, load_settings(), started[1], {KIND: opinion_run.work})
     app.run()
-    assert "42 answers that are no opinions, 0 calls failed." in told(app)
+    assert "42 repeated answers, 0 calls failed." in told(app)
     with reading(with_source) as session:
         assert len(session.execute(select(Opinion)).all()) == 14
     decide(with_source, Verdict.REJECT)
     app.segmented_control("step").set_value("Judges").run()
     ranking = app.dataframe[0].value
     assert list(ranking["Judge"]) == ["judge: gpt-4o-mini, prompt 1"]
-    assert list(ranking["Items"]) == [14] and list(ranking["Says the same again"]) == [100.0]
-    assert "42 answers on 14 variants. Two answers on a variant" in told(app)
+    assert list(ranking["Items"]) == [14] and list(ranking["Consistency"]) == [100.0]
+    assert "42 answers on 14 variants. Two answers on the same variant" in told(app)
     verdicts = app.dataframe[2].value
     assert verdicts["People reject"].sum() == 14 and verdicts["People accept"].sum() == 0
 
@@ -126,4 +126,4 @@ def test_without_variants_there_is_nothing_to_draw(
 ) -> None:
     with writing(with_source) as session:
         add_anchor(session)
-    assert "no variants to draw from" in told(section(open_page))
+    assert "no variants to sample from" in told(section(open_page))

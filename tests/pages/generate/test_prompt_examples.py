@@ -47,10 +47,10 @@ def test_a_version_with_examples_is_saved_and_filled_in(
     reviewed: Engine, open_page: OpenPage
 ) -> None:
     app = prompts(open_page)
-    assert "Save a version with 3 examples" in [button.label for button in app.button]
+    assert "Save version with 3 examples" in [button.label for button in app.button]
     app.number_input("generate-examples-number").set_value(2).run()
     app.button("generate-save-examples").click().run()
-    assert "Version 2 shows these examples." in told(app)
+    assert "Saved as version 2." in told(app)
     with reading(reviewed) as session:
         newest = prompt_versions(session, "negation")[0]
     assert newest.version == 2 and len(newest.examples) == 2

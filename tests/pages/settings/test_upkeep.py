@@ -39,7 +39,7 @@ def test_a_backup_is_made_and_listed(
     app.checkbox(key="backup-artifacts").set_value(False).run()
     app.button(key="backup").click().run()
     assert app.button(key="backup").disabled
-    assert "Make a backup" in texts(app)  # the run is followed
+    assert "Back up" in texts(app)  # the run is followed
     assert carry_out(with_source, started[0]) == BACKUP
     app = open_page("settings")
     (made,) = (home / "backups").iterdir()

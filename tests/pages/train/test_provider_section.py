@@ -95,7 +95,7 @@ def test_a_click_stores_what_the_boxes_show_and_the_key_goes_to_its_process_alon
     test.selectbox("generate-model").set_value("gpt-4o-mini").run()
     assert "It trains on 36 question pairs of release 1" in told(test)
     assert "for each epoch by the price list of" in told(test)
-    assert test.button("llm-provider-start").disabled, "OpenAI needs a key"
+    assert test.button("llm-provider-start").disabled, "OpenAI needs an API key"
     test.text_input("generate-key-llm").set_value(KEY).run()
     test.number_input("llm-provider-epochs").set_value(2).run()
     assert "for 2 epochs" in told(test)

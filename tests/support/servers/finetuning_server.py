@@ -120,7 +120,7 @@ class FinetuningServer:
             and all(message["content"] for message in line["messages"])
             for line in lines
         )
-        return "" if fits else "An example is no chat."
+        return "" if fits else "An example is not a chat."
 
     def _step(self, job: dict[str, Any]) -> None:
         if job["status"] == "validating_files":

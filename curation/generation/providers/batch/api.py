@@ -59,7 +59,7 @@ class BatchApi:
     def _explained(self, error: openai.APIError) -> Exception:
         if isinstance(error, openai.NotFoundError):
             return HedgerowError(
-                f"{self.model.where} knows no batches; make the calls at once instead."
+                f"{self.model.where} does not support batches; make the calls directly instead."
             )
         return self.model.explained(error)
 
@@ -87,8 +87,8 @@ class BatchApi:
             return await self.model.client().batches.retrieve(batch_id)
         except openai.NotFoundError as error:
             raise HedgerowError(
-                f"{self.model.where} knows no batch '{batch_id}'; use the address and the key that "
-                "it was sent with, or cancel this run."
+                f"{self.model.where} does not know the batch '{batch_id}'; use the address and "
+                "the key with which you sent it, or cancel this run."
             ) from error
         except openai.APIError as error:
             raise self.model.explained(error) from error
@@ -106,7 +106,7 @@ class BatchApi:
         """The lines of a file of answers, read as they arrive; none where it was deleted.
 
         Raises:
-            CallError: it broke off.
+            CallError: it interrupted the answer.
         """
         try:
             async with self.model.client().files.with_streaming_response.content(file_id) as file:
@@ -119,7 +119,7 @@ class BatchApi:
         except openai.APIError as error:
             raise self.model.explained(error) from error
         except httpx2.HTTPError as error:
-            said = f"{self.model.where} broke off."
+            said = f"{self.model.where} interrupted the answer."
             raise CallError(AnswerProblem.CONNECTION, said) from error
 
 
@@ -127,7 +127,7 @@ def why_failed(batch: Batch) -> str:
     """What the provider says about a batch that it did not take, on one line."""
     errors = (batch.errors.data if batch.errors else None) or []
     said = [" ".join((error.message or error.code or "").split())[:300] for error in errors[:3]]
-    return " ".join(one for one in said if one) or "it does not say why"
+    return " ".join(one for one in said if one) or "no reason given"
 
 
 def has_too_many(batch: Batch) -> bool:

@@ -121,7 +121,7 @@ class BatchWorker:
         """
         for call in self._store.read(places.one_a_role):
             if self.ledger.allows() and self.asker.asked_types(call):
-                self._store.report(0, "Asking once, to see that model and parameters are right.")
+                self._store.report(0, "Checking model and parameters with one call.")
                 asked = self.asker.attempt(call, call.attempts + 1)
                 attempt, _ = await self._waiting.unless_stopped(asked)
                 self._store.keep(attempt)
@@ -165,7 +165,7 @@ class BatchWorker:
             batch = await self._waiting.tries(lambda: self._found_or_made(label))
         except CallError as error:
             self._store.move(label, "")
-            raise HedgerowError(f"The provider takes no such batch: {error}") from error
+            raise HedgerowError(f"The provider refused the batch: {error}") from error
         self._store.move(label, batch.id)
         return batch.id
 
@@ -242,7 +242,9 @@ class BatchWorker:
             return
         size = self._store.move(batch.id, "")
         if batch.status == "cancelled":
-            raise RunPaused("Paused: the batch was cancelled; resume to send what is left again.")
+            raise RunPaused(
+                "Paused: the batch was cancelled. Resume to send the remaining calls again."
+            )
         if not (has_too_many(batch) and size > 1):
             why = self.asker.model.without_key(why_failed(batch))
             raise RunPaused(f"Paused: the provider refused the batch: {why}")

@@ -54,8 +54,8 @@ def require_key(base_url: str, settings: Settings) -> None:
         and not key_for(base_url, settings).get_secret_value()
     ):
         raise HedgerowError(
-            f"OpenAI needs a key; set OPENAI_API_KEY or {KEY_VARIABLE}, or name "
-            "the address of another server (base URL)."
+            f"OpenAI needs an API key; set OPENAI_API_KEY or {KEY_VARIABLE}, or give the address "
+            "of another server (base URL)."
         )
 
 

@@ -57,7 +57,10 @@ def bounded(most: int, path: str) -> Callable[[httpx2.Response], Awaitable[None]
             return
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A small one may unfold to anything.
-            said = "The server sent a compressed answer, which it was asked not to do."
+            said = (
+                "The server sent a compressed answer, although Hedgerow asked for an "
+                "uncompressed one."
+            )
             raise BadBody(response.request, AnswerProblem.SERVER, said)
         is_answer = response.request.url.path.endswith(path)
         assert isinstance(response.stream, httpx2.AsyncByteStream)

@@ -204,22 +204,23 @@ class ChatModel:
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             if not self.key.get_secret_value():
                 return HedgerowError(
-                    f"{self.where} wants a key and was sent none; type one in on the Generate "
-                    "page, or set HEDGEROW_OPENAI_API_KEY together with HEDGEROW_OPENAI_BASE_URL: "
-                    "the environment's key goes to no other address."
+                    f"{self.where} needs an API key; enter one on the Generate page, or set "
+                    "HEDGEROW_OPENAI_API_KEY together with HEDGEROW_OPENAI_BASE_URL. The key in "
+                    "the environment is only sent to that address."
                 )
             return HedgerowError(
-                f"{self.where} refuses the key; check HEDGEROW_OPENAI_API_KEY and what the key "
-                "may use."
+                f"{self.where} refuses the API key; check HEDGEROW_OPENAI_API_KEY and the "
+                "permissions of the key."
             )
         if isinstance(error, openai.NotFoundError):
             return HedgerowError(
-                f"{self.where} knows no model '{self.model}'; check its name and the address."
+                f"{self.where} has no model '{self.model}'; check the model name and the address."
             )
         if isinstance(error, openai.RateLimitError):
             if error.code == _OUT_OF_MONEY:
                 return HedgerowError(
-                    f"{self.where} says that the account has no money left; top it up, then resume."
+                    f"{self.where} reports that the account has no credit left; top it up, then "
+                    "resume."
                 )
             return CallError(
                 AnswerProblem.RATE_LIMIT, said, retry_after=retry_after(error.response)
@@ -230,13 +231,15 @@ class ChatModel:
             return CallError(AnswerProblem.SERVER, said)
         if isinstance(error, openai.APIStatusError) and error.response.is_redirect:
             return HedgerowError(
-                f"{self.where} sends its callers on to another address"
-                f"{_on_to(error.response)}; give the one that is meant."
+                f"{self.where} redirects to another address{_on_to(error.response)}; use that "
+                "address instead."
             )
         return CallError(AnswerProblem.REFUSED_REQUEST, said)
 
     def _too_late(self) -> CallError:
-        return CallError(AnswerProblem.TIMEOUT, f"No whole answer within {self.timeout:g} seconds.")
+        return CallError(
+            AnswerProblem.TIMEOUT, f"No complete answer within {self.timeout:g} seconds."
+        )
 
     def _said(self, error: openai.APIError) -> str:
         """What the server said, on one line; a server that repeats the key is not quoted on it."""
@@ -257,7 +260,7 @@ def checked_key(key: SecretStr) -> str:
     plain = key.get_secret_value().strip()
     if not (plain.isascii() and plain.isprintable() and " " not in plain):
         raise HedgerowError(
-            "Expected a key of letters, digits and signs, found other characters in it; copy it "
+            "Expected an API key of letters, digits and signs, found other characters; copy it "
             "again."
         )
     return plain

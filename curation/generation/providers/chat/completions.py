@@ -71,7 +71,7 @@ def read_json(content: bytes) -> Any:
         except ValueError:  # or a number of thousands of digits, which takes longer to look for
             return json.loads(content, parse_int=_int)
     except (ValueError, RecursionError) as error:
-        raise CallError(AnswerProblem.SERVER, "The server's answer is no JSON.") from error
+        raise CallError(AnswerProblem.SERVER, "The server's answer is not JSON.") from error
 
 
 def _int(digits: str) -> float:

@@ -57,7 +57,7 @@ class Gate:
         if (left := self.left()) < 1:
             return ""
         moment = now() + timedelta(seconds=left)
-        return f" The server is busy; asking again at {moment:%H:%M:%S} UTC."
+        return f" The server is busy; retrying at {moment:%H:%M:%S} UTC."
 
     def close_for(self, seconds: float) -> None:
         """Let nobody ask for so long."""
@@ -100,8 +100,8 @@ class Gate:
             return ""
         if self.wish > LONGEST_WISH:
             return (
-                f"Paused: the server wants to be asked again {_after(self.wish)} "
-                f"{self._last_words()} Nothing is lost; resume then."
+                f"Paused: the server asks for a retry {_after(self.wish)} {self._last_words()} "
+                "Nothing is lost; resume then."
             )
         is_limit = self.last.problem is AnswerProblem.RATE_LIMIT
         most = max(REFUSALS, 2 * at_once) if is_limit else max(DOWN_AFTER, at_once)
@@ -109,9 +109,9 @@ class Gate:
             return ""
         if is_limit:
             return (
-                f"Paused: the server refused {self.failures} calls in a row as too many "
-                f"{self._last_words()} Nothing is lost; resume later, with fewer calls at "
-                "once if it does so again."
+                f"Paused: the server refused {self.failures} calls in a row because of its rate "
+                f"limit {self._last_words()} Nothing is lost; resume later, with fewer concurrent "
+                "calls if this happens again."
             )
         return (
             f"Paused: {self.failures} calls in a row got no answer {self._last_words()} "

@@ -17,8 +17,8 @@ class Rules(Provider):
     name = RULES
     label = "Rules, without a model"
     purpose = (
-        "Writes variants by rule where that is sound, and passes over every other anchor. It costs "
-        "nothing and needs no key: a baseline to compare a model with."
+        "Writes variants by rule where that is safe, and skips all other anchors. Use it as a "
+        "baseline to compare models with: it costs nothing and needs no API key."
     )
     types = RULE_TYPES
     free = True

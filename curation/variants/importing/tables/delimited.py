@@ -30,7 +30,7 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Iterator[tuple[int
         ((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, "")
     )
     if not first:
-        raise HedgerowError(f"{name} holds nothing but blank lines; choose another file.")
+        raise HedgerowError(f"{name} contains only blank lines; choose another file.")
     delimiter = csv_delimiter(first)
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
@@ -40,8 +40,8 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Iterator[tuple[int
     columns = tuple(cell or f"column {number}" for number, cell in enumerate(header, 1))
     if len(columns) < 2:
         raise HedgerowError(
-            f"Expected a header with a column of anchors and one of variants on line "
-            f"{header_line:,} of {name}, found {listed(columns)} alone; separate columns by "
+            "Expected a header with a column of anchors and one of variants on line "
+            f"{header_line:,} of {name}, found only {listed(columns)}; separate columns by "
             "commas, semicolons, tabs or vertical bars."
         )
     rows = _rows(reader, columns, before=header_line - 1, delimiter=delimiter, name=name)
@@ -61,7 +61,7 @@ def _rows(
             elif cells:
                 raise HedgerowError(
                     f"Expected {counted(len(columns), 'field')} as in the header, found "
-                    f"{len(cells):,} on line {begin:,} of {name}; put a text that holds a "
+                    f"{len(cells):,} on line {begin:,} of {name}; put texts that contain a "
                     f"{DELIMITERS[delimiter]} into quotation marks."
                 )
             begin = before + reader.line_num + 1

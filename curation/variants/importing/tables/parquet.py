@@ -42,6 +42,6 @@ def _rows(opened: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _damaged(name: str) -> str:
     return (
-        f"{name} is a Parquet file that cannot be read: it is cut short or damaged; copy or write "
-        "it again."
+        f"{name} is a Parquet file that cannot be read because it is truncated or damaged; copy "
+        "or write it again."
     )

@@ -103,8 +103,8 @@ def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
             return {name: archive.read(name) for name in names}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
         raise HedgerowError(
-            "The zip archive cannot be read: it is damaged or encrypted; unpack it and choose the "
-            "file inside."
+            "The zip archive cannot be read because it is damaged or encrypted; unpack it and "
+            "choose the file inside."
         ) from None
 
 
@@ -116,7 +116,7 @@ def _several(name: str, sizes: dict[str, int], opened: Callable[[str], BinaryIO]
     names = _tables(sizes)
     if not names:
         raise HedgerowError(
-            f"Expected a file of variants in {name} ({', '.join(ENDINGS)}), found none; name "
+            f"Expected a file of variants in {name} ({', '.join(ENDINGS)}), found none; choose "
             "another folder."
         )
     _check_size(sum(sizes[one] for one in names), name)
@@ -150,7 +150,7 @@ def _hashed(name: str, files: Sequence[Part]) -> Parts:
 
 def _check_size(size: int, name: str) -> None:
     if not size:
-        raise HedgerowError(f"{name} is empty; choose a file with one variant a row.")
+        raise HedgerowError(f"{name} is empty; choose a file with one variant per row.")
     if size > MAX_BYTES:
         raise HedgerowError(
             f"Expected at most {MAX_BYTES >> 20} MB, found {size >> 20:,} MB in {name}; split it "

@@ -105,7 +105,7 @@ def _of_part(part: Part) -> Table:
         opened = _opened(file, part.name)
         head = list(islice(opened.records, LOOKED_AT))
     if not head:
-        raise HedgerowError(f"{part.name} holds no rows; choose a file with one variant a row.")
+        raise HedgerowError(f"{part.name} has no rows; choose a file with one variant per row.")
     shape = annotations.shape_of([cells for _, cells in head])
     flat = [cells for _, nested in head for cells in shape.rows(nested)]
     columns = opened.columns if shape.flat and opened.columns else _columns_of(flat)

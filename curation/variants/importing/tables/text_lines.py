@@ -70,19 +70,20 @@ def _utf16_lines(file: BinaryIO, name: str) -> Iterator[str]:
             yield line
     except UnicodeError:
         raise HedgerowError(
-            f"{name} begins like UTF-16 but is damaged after line {number:,}; save it as UTF-8."
+            f"{name} looks like UTF-16 but is damaged after line {number:,}; save it as UTF-8."
         ) from None
 
 
 def _check_length(length: int, number: int, name: str) -> None:
     if length > MAX_LINE:
         raise HedgerowError(
-            f"Line {number:,} of {name} is longer than {MAX_LINE >> 20} MB; put one row on a line."
+            f"Line {number:,} of {name} is longer than {MAX_LINE >> 20} MB; put one row on each "
+            "line."
         )
 
 
 def _nul(number: int, name: str) -> str:
     return (
-        f"Line {number:,} of {name} holds a NUL byte, so this is no text in UTF-8; save it as "
-        "UTF-8, or choose another file."
+        f"Line {number:,} of {name} contains a NUL byte, so the file is not UTF-8 text; save it "
+        "as UTF-8, or choose another file."
     )

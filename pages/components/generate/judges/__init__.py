@@ -1,1 +1,1 @@
-"""The section Judges of the Generate page."""
+"""The Judges section of the Generate page."""

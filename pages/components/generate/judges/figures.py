@@ -1,4 +1,4 @@
-"""The figures of judges on a sample: a ranking, one judge in detail, and its use."""
+"""Results of judges on a sample: a ranking, details of one judge, and accepting by it."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,10 +28,10 @@ _TOLD, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem
 
 
 def draw(found: Calibration, counts: CachedCounts) -> None:
-    """All judges in a table, then the one that is chosen."""
+    """Show all judges in a table, then the chosen one."""
     st.header("Models", anchor=False)
     if not found.judges:
-        st.text("No model has judged this sample yet. Ask one about it.")
+        st.text("No model has judged this sample yet.")
         return
     again = counts.get(consistencies, found.sample) or {}
     _ranking(found, again)
@@ -39,7 +39,7 @@ def draw(found: Calibration, counts: CachedCounts) -> None:
     name = st.selectbox("Judge", list(by_name), format_func=plain, key="judges-judge")
     one = by_name[name]
     if not one.together.items:
-        st.text("No person has decided blind on a variant that it has judged.")
+        st.text("No person has decided blind on a variant that this model has judged.")
         return
     labels = open_project.type_names() | {"all": "All types"}
     _types(one, labels)
@@ -59,9 +59,9 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
                 "Items": one.together.items,
                 "Agree": as_text(one.together.agreement, as_percent=True),
                 "Kappa": as_text(one.together.kappa),
-                "'Accept' is right": as_text(one.together.precision, as_percent=True),
+                "Precision of 'accept'": as_text(one.together.precision, as_percent=True),
                 "Calibration error": _percent(one.reliability.error),
-                "Says the same again": _percent(again[one.id].same if one.id in again else None),
+                "Consistency": _percent(again[one.id].same if one.id in again else None),
             }
             for one in found.judges
         ],
@@ -71,24 +71,21 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
         column_config={
             "Items": number(
                 format="localized",
-                help="Variants that it has judged and people have decided blind.",
+                help="Variants that the model has judged and people have decided blind.",
             ),
             "Calibration error": number(
                 format="%.0f%%",
-                help="Expected calibration error: how far the certainty that it names is from how "
-                "often it is right.",
+                help="Expected calibration error: the difference between the certainty the model "
+                "states and how often it is right.",
             ),
-            "Says the same again": number(
+            "Consistency": number(
                 format="%.0f%%",
-                help="Asked again at a temperature above 0: the chance that two of its answers on "
-                "a variant have the same verdict.",
+                help="Probability that two answers on the same variant, at a temperature above "
+                "0, give the same verdict.",
             ),
         },
     )
-    st.caption(
-        "The highest kappa comes first; in brackets are 95% intervals. An edit counts as not "
-        "accepted."
-    )
+    st.caption("Sorted by kappa. Brackets show 95% intervals. An edit counts as not accepted.")
 
 
 def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
@@ -100,10 +97,10 @@ def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
         column_config={
             "People accept": st.column_config.NumberColumn(
                 format="%.0f%%",
-                help="The base rate. Where it is near 0% or 100%, kappa says little.",
+                help="The base rate. Kappa is not informative if it is near 0% or 100%.",
             ),
             "By chance": st.column_config.NumberColumn(
-                format="%.0f%%", help="Agreement that chance alone would give."
+                format="%.0f%%", help="Agreement expected by chance."
             ),
         },
     )
@@ -117,8 +114,8 @@ def _line(row: TypeFigures, labels: Mapping[str, str]) -> dict[str, object]:
         "Agree": as_text(row.agreement, as_percent=True),
         "By chance": _percent(row.by_chance),
         "Kappa": as_text(row.kappa),
-        "It accepts": row.accepted,
-        "'Accept' is right": as_text(row.precision, as_percent=True),
+        "Model accepts": row.accepted,
+        "Precision of 'accept'": as_text(row.precision, as_percent=True),
     }
 
 
@@ -138,7 +135,7 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     cells = rows[type_id].cells
     st.dataframe(
         [
-            {"The model": f"would {said}"}
+            {"The model": f"{said}"}
             | {f"People {theirs}": cells.get((judge, people), 0) for people, theirs in SAYS.items()}
             for judge, said in SAYS.items()
         ],
@@ -152,44 +149,44 @@ def _certainty(one: JudgeFigures) -> None:
     st.subheader("Certainty", anchor=False)
     found = one.reliability
     if found.error is None:
-        st.text("It names no certainty.")
+        st.text("This model states no certainty.")
         return
-    unnamed = f" {found.unnamed:,} opinions name none." if found.unnamed else ""
+    unnamed = f" {found.unnamed:,} opinions state no certainty." if found.unnamed else ""
     st.text(f"Expected calibration error: {found.error:.1%}.{unnamed}")
     save.chart(
         partial(reliability_chart.draw, found.bins),
         name="reliability",
-        alt_text="Bars: how often the model is right by how certain it says it is",
+        alt_text="Bar chart: how often the model is right for each level of stated certainty",
     )
 
 
 def _again(found: Consistency) -> None:
     same = "–" if found.same is None else f"{found.same:.1%}"
     st.text(
-        f"Asked again (run {found.run}, temperature {found.temperature}): {found.answers:,} "
-        f"answers on {found.items:,} variants. Two answers on a variant have the same verdict in "
-        f"{same} of the cases; on {found.unanimous:,} variants all have."
+        f"Consistency (run {found.run}, temperature {found.temperature}): {found.answers:,} "
+        f"answers on {found.items:,} variants. Two answers on the same variant agree in {same} of "
+        f"cases. On {found.unanimous:,} variants all answers agree."
     )
 
 
 def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> None:
     with st.container(border=True, key="judges-trust"):
-        st.header("Accept without a person", anchor=False)
+        st.header("Accept without human review", anchor=False)
         percent = st.number_input(
-            "'Accept' is right in at least (%)",
+            "Precision of 'accept' in at least (%)",
             50.0,
             100.0,
             100 * PRECISION,
             1.0,
             key="judges-precision",
             width=260,
-            help="Measured by the lower limit of the 95% interval (Clopper and Pearson), on at "
-            f"least {FEWEST} items that the model accepts.",
+            help="A type qualifies if the lower bound of the 95% Clopper–Pearson interval "
+            f"reaches this value, on at least {FEWEST} items that the model accepts.",
         )
         precision = float(percent) / 100
         trusted = one.trusted(precision)
         if not trusted:
-            st.text("No type is recommended: people have to decide on all of them.")
+            st.text("No type qualifies. People need to decide on all types.")
         else:
             names = ", ".join(labels.get(key, key) for key in trusted)
             st.text(f"Recommended: {names}.")
@@ -205,23 +202,23 @@ def _offer(found: Calibration, one: JudgeFigures, precision: float) -> None:
     plan = open_project.ask(trust, one.name, sample=found.sample.id, precision=precision)
     pending = sum(open_project.ask(count_trusted, plan).values())
     if signin.reviewer_id() is None:
-        st.write("Decisions are stored under a name, so that they can be taken back.")
+        st.write("Decisions are stored under your name so that they can be undone.")
         signin.name_form("Your name", key="signin-judges")
         return
     st.button(
-        f"Accept the {pending:,} pending that it accepts",
+        f"Accept the {pending:,} pending variants that it accepts",
         key="judges-accept",
         disabled=not pending,
         icon=":material/done_all:",
         on_click=_accept,
         args=(one.name, found.sample.id, precision),
-        help="One action by a rule, which releases name as such; one undo takes it back.",
+        help="Stored as one rule-based action that releases report and a single undo reverses.",
     )
 
 
 def _accept(name: str, sample: int, precision: float) -> None:
     reviewer_id = signin.reviewer_id()
-    assert reviewer_id is not None  # the button is there for a reviewer only
+    assert reviewer_id is not None  # the button is only shown to a reviewer
     with error_messages.kept_for(_PROBLEM):
         plan = open_project.ask(trust, name, sample=sample, precision=precision)
         done = open_project.tell(accept_trusted, plan, reviewer_id=reviewer_id)
@@ -236,4 +233,4 @@ def _undo() -> None:
     with error_messages.kept_for(_PROBLEM):
         undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
         count_cache.forget()
-        st.session_state[_TOLD] = f"Took back {undone.decisions:,} decisions."
+        st.session_state[_TOLD] = f"Undid {undone.decisions:,} decisions."

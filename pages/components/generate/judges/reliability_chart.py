@@ -14,15 +14,15 @@ HEIGHT = 220
 
 
 def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
-    """How often a model is right in each bin of certainty, with the number of opinions on the bar.
+    """How often a model is right per bin of certainty, with the number of opinions on each bar.
 
-    On the dashed line, it would be right just as often as it says.
+    On the dashed line, a model is right as often as its certainty says.
     """
     colours = palette(dark=dark)
     rows = pd.DataFrame([one._asdict() for one in bins])
     x = alt.X(
         "low:Q",
-        title="certainty by its own account",
+        title="stated certainty",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%"),
     )

@@ -1,4 +1,4 @@
-"""Judges: a sample that people decide blind, and which models can be trusted by it."""
+"""Judges: a sample that people decide blind, used to measure which models to trust."""
 
 import streamlit as st
 
@@ -29,16 +29,16 @@ _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"
 
 
 def draw(counts: CachedCounts) -> None:
-    """The sample, how far people are with it, and the figures of the models."""
+    """Show the sample, the progress of people, and the results of the models."""
     st.caption(
-        "How far can you trust a model's verdicts? Draw a random sample and decide on it blind: "
-        "without diagnostics, other verdicts or opinions. Then ask models about it, and see which "
-        "types you can leave to which model."
+        "Measure how reliable a model's verdicts are. Create a random sample and decide on it "
+        "blind: without diagnostics, other verdicts or opinions. Then ask models about it to see "
+        "which types you can leave to which model."
     )
     samples = {sample.id: sample for sample in open_project.ask(list_samples)}
     if not samples:
         with st.container(border=True, key="judges-first"):
-            st.header("Draw a sample", anchor=False)
+            st.header("Create a sample", anchor=False)
             _form(counts)
         return
     left, right = st.columns([2, 1], vertical_alignment="bottom")
@@ -49,7 +49,7 @@ def draw(counts: CachedCounts) -> None:
         key=_CHOSEN,
         persist_state="session",
     )
-    with right.popover("Draw another", icon=":material/casino:", width="stretch"):
+    with right.popover("New sample", icon=":material/casino:", width="stretch"):
         _form(counts)
     found = counts.get(calibration, chosen)
     if found is None:
@@ -68,7 +68,7 @@ def _named(sample: Sample) -> str:
 
 def _form(counts: CachedCounts) -> None:
     if counts.empty:
-        st.text("There are no variants to draw from yet; set up a run that writes some.")
+        st.text("There are no variants to sample from yet. Generate some first.")
         return
     labels = {entry.id: plain(entry.label) for entry in open_project.types()}
     types = st.pills(
@@ -77,7 +77,7 @@ def _form(counts: CachedCounts) -> None:
         selection_mode="multi",
         format_func=lambda key: labels[key],
         key="judges-types",
-        help="None picked: all of them.",
+        help="Leave empty for all types.",
     )
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     size = left.number_input(
@@ -87,27 +87,28 @@ def _form(counts: CachedCounts) -> None:
         100,
         10,
         key="judges-size",
-        help="A type can be recommended from 72 variants on that a model accepts without a "
-        "mistake, or from 110 with one.",
+        help="A type qualifies if the model accepts at least 72 of its variants without a "
+        "mistake, or at least 110 with one mistake.",
     )
-    how = middle.selectbox("That is", [OF_EACH, IN_ALL], key="judges-how")
+    how = middle.selectbox("Per", [OF_EACH, IN_ALL], key="judges-how")
     seed = right.number_input(
-        "Seed", 0, MAX_SEED, 0, key="judges-seed", help="Another seed draws another sample."
+        "Seed", 0, MAX_SEED, 0, key="judges-seed", help="Change the seed to get a different sample."
     )
     names = [one.name for one in open_project.ask(judges)]
     judged = (
         st.multiselect(
-            "Judged by",
+            "Already judged by",
             names,
             format_func=plain,
             key="judges-judged",
-            placeholder="Anything that no person has decided on",
-            help="Only variants on which all of these models have given their opinion. You can "
+            placeholder="Any variant without a human decision",
+            help="Restricts the sample to variants that all of these models have judged. You can "
             "also ask models afterwards.",
         )
         if names
         else []
     )
+    st.caption(_total(int(size), len(types or labels), each_type=how == OF_EACH))
     values = {
         "size": int(size),
         "each_type": how == OF_EACH,
@@ -116,7 +117,7 @@ def _form(counts: CachedCounts) -> None:
         "seed": int(seed),
     }
     st.button(
-        "Draw the sample",
+        "Create the sample",
         key="judges-draw",
         type="primary",
         icon=":material/casino:",
@@ -124,6 +125,15 @@ def _form(counts: CachedCounts) -> None:
         args=(values,),
     )
     error_messages.show_kept(_PROBLEM)
+
+
+def _total(size: int, types: int, *, each_type: bool) -> str:
+    """How large the sample will be; a type with fewer variants makes it smaller."""
+    if not each_type:
+        return f"Up to {counted(size, 'variant')} in total."
+    return (
+        f"Up to {counted(size * types, 'variant')}: {size:,} of each of {counted(types, 'type')}."
+    )
 
 
 def _draw(values: dict[str, object]) -> None:
@@ -135,7 +145,7 @@ def _draw(values: dict[str, object]) -> None:
 
 
 def _progress(found: Calibration) -> None:
-    """How many of the variants people have decided on, and the ways to the rest."""
+    """Show how many variants people have decided, and links to the rest."""
     drawn, decided = sum(found.drawn.values()), sum(found.decided.values())
     name = address_name(found.sample.id)
     with st.container(border=True, key="judges-people"):
@@ -143,8 +153,7 @@ def _progress(found: Calibration) -> None:
         st.text(
             f"{decided:,} of {drawn:,} variants decided blind."
             + (
-                f" People disagree on {found.disagree:,} of them, where the strictest verdict "
-                "counts."
+                f" People disagree on {found.disagree:,} of them; the strictest verdict counts."
                 if found.disagree
                 else ""
             )
@@ -160,12 +169,12 @@ def _progress(found: Calibration) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
                 "pages/review.py",
-                label="Decide on its variants",
+                label="Decide on the sample",
                 icon=":material/rate_review:",
                 query_params={SELECTION: name},
             )
             st.button(
-                "Ask a model about them",
+                "Ask a model to judge it",
                 key="judges-ask",
                 type="tertiary",
                 icon=":material/smart_toy:",
@@ -173,9 +182,9 @@ def _progress(found: Calibration) -> None:
                 args=(found.sample.id,),
             )
         st.caption(
-            f"Everybody can go through the sample under this address: review?{SELECTION}={name}. "
-            "Its cards are blind wherever they come up in Review, until one has decided. Verdicts "
-            "given otherwise do not count here."
+            f"All reviewers can open the sample at review?{SELECTION}={name}. Its cards stay "
+            "blind in Review until you have decided on them. Verdicts that were not blind do not "
+            "count here."
         )
 
 

@@ -168,7 +168,7 @@ class TestRefusals:
         ("data", "name", "expected"),
         [
             (b"", "a.csv", "a.csv is empty"),
-            (b" \n\t\n", "a.txt", "nothing but white space"),
+            (b" \n\t\n", "a.txt", "only white space"),
             (b"text,n\n", "a.csv", "only the header 'text', 'n'"),
             (b"The bridge is safe.\nIt is open.\n", "a.csv", "the sentence 'The bridge is safe.'"),
             (b"text,n,text\na,b,c\n", "a.csv", "'text' twice in line 1"),
@@ -179,7 +179,7 @@ class TestRefusals:
             (b'text,n\n"a" b,1\n', "a.csv", "opened on line 2"),
             (b'text,n\n"a\nb","1\n', "a.csv", "opened on line 3"),
             (b'text,n\na,1\n"b,2\n"c",3\n', "a.csv", "opened on line 3"),
-            (b"text\na\0b\n", "a.csv", "Line 2 of a.csv holds a NUL byte"),
+            (b"text\na\0b\n", "a.csv", "Line 2 of a.csv contains a NUL byte"),
             ("text\nab".encode("utf-16-le"), "a.csv", "NUL byte"),
             ("text\nab".encode("utf-16")[:-1], "a.csv", "UTF-16"),
             ("text\nab".encode("utf-32"), "a.csv", "UTF-32"),
@@ -188,7 +188,7 @@ class TestRefusals:
             ("Zoë".encode("latin-1"), "a.txt", "line 1"),
             (b'{"text":"a"}\n{"text":\n', "a.jsonl", "line 2 of a.jsonl, found something else"),
             (b'{"text":"a"}\n["b"]\n', "a.jsonl", "line 2 of a.jsonl, found a list"),
-            (b'[{"text":"a"}]', "a.json", "one list"),
+            (b'[{"text":"a"}]', "a.json", "is a list"),
             (b'{"a":' * 100_000, "a.jsonl", "nested too deep"),
             (b'{"a":' + b"1" * 5_000 + b"}", "a.jsonl", "too many digits"),
             (b'{"text":"a","text":"b"}', "a.jsonl", "'text' twice on line 1"),
@@ -205,7 +205,7 @@ class TestRefusals:
             (b"\x7fELF\2\1\1", "a.csv", "a program"),
             (b"%PDF-1.7\n", "a.txt", "a PDF document"),
             (b"<!DOCTYPE html><html>", "a.csv", "a web page"),
-            (b"text\nHi\n", "a.parquet", "does not begin like one"),
+            (b"text\nHi\n", "a.parquet", "has another format"),
             (parquet(n=[1], v=[[1.0]]), "a.parquet", "none in 'n', 'v'"),
             (parquet(text=pa.array([], pa.string())), "a.parquet", "no rows"),
         ],
@@ -217,12 +217,12 @@ class TestRefusals:
     @pytest.mark.parametrize("kept", [8, 60, 200, -1])
     def test_a_parquet_file_cut_short(self, kept: int) -> None:
         data = parquet(text=[f"Sentence number {n}." for n in range(50)])
-        assert "cut short or damaged" in complaint(data[:kept], "a.parquet")
+        assert "truncated or damaged" in complaint(data[:kept], "a.parquet")
 
     def test_damaged_parquet_pages(self) -> None:
         data = bytearray(parquet(text=[f"Sentence number {n}." for n in range(500)]))
         data[40:120] = b"\xff" * 80
-        assert "cut short or damaged" in complaint(bytes(data), "a.parquet")
+        assert "truncated or damaged" in complaint(bytes(data), "a.parquet")
 
     def test_a_name_is_shortened(self) -> None:
         assert len(complaint(b"", "x" * 5_000 + ".csv")) < 200

@@ -291,9 +291,9 @@ class TestAdding:
             ({"source": "s" * 201}, "source of at most 200"),
             ({"source": "s", "licence": "l" * 201}, "licence of at most 200"),
             ({"source": "s", "genre": "g" * 81}, "genre of at most 80"),
-            ({"source": "s", "language": "English please"}, "a language such as"),
-            ({"source": "s", "language": ""}, "a language such as"),
-            ({"source": "s", "language": "en" + "-abcdefgh" * 4}, "a language such as"),
+            ({"source": "s", "language": "English please"}, "a language tag such as"),
+            ({"source": "s", "language": ""}, "a language tag such as"),
+            ({"source": "s", "language": "en" + "-abcdefgh" * 4}, "a language tag such as"),
         ],
     )
     def test_what_is_said_of_a_file_is_checked(self, values: dict[str, str], expected: str) -> None:

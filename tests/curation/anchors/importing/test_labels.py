@@ -72,7 +72,7 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
     assert found.texts("contradiction") == [None, "A man runs.", None, None]
     assert found.notes == (
         "'gold_label' says what 'sentence2' holds: 1 entailments and 1 contradictions; 2 that are "
-        "neither were left out.",
+        "neutral rows were left out.",
     )
 
 
@@ -88,7 +88,7 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
 )
 def test_labels_that_are_not_understood_are_said(record: dict[str, object]) -> None:
     (note,) = table(record).notes
-    assert note.startswith("The labels in 'label' ") and "are not used: " in note
+    assert note.startswith("The labels in 'label' ") and "were ignored" in note
 
 
 def test_a_file_that_names_its_columns_needs_no_labels() -> None:

@@ -28,7 +28,7 @@ def test_the_list_and_the_licence_are_taken_from_wordnets_files(
 
 def test_without_wordnet_nothing_is_written(no_wordnet: None, tmp_path: Path) -> None:
     before = FILE.read_bytes()
-    with pytest.raises(SystemExit, match="WordNet is not on this machine"):
+    with pytest.raises(SystemExit, match="WordNet is not installed"):
         main()
     assert FILE.read_bytes() == before
     (tmp_path / "index.adj").write_text("", encoding="ascii")

@@ -47,7 +47,7 @@ def test_who_wrote_what_is_counted_by_type(engine: Engine, tmp_path: Path) -> No
         "| rules |  | 2 | 0 | 1 | 3 |",
     ]
     text = body(folder)
-    assert "\n".join(table) in text and "`rules` a program, no language model" in text
+    assert "\n".join(table) in text and "`rules` is a rule-based program" in text
     assert header(folder)["language_creators"] == ["expert-generated", "found", "machine-generated"]
 
 

@@ -76,7 +76,7 @@ def test_it_reads_rows_and_columns_and_its_files_are_in_the_manifest(
     assert set(manifest["files"]) == {"README.md", "sub/count.txt"}
     assert sum(manifest["rows"]["pairs"].values()) == count > 0
     card = (place / "README.md").read_text()
-    assert "Its format is mine. Counts \\*rows\\*." in card and "Columns of pairs" in card
+    assert "The format is mine. Counts \\*rows\\*." in card and "Columns of pairs" in card
     assert heard[-1][2] == "Finishing." and all(done <= total for done, total, _ in heard)
 
 

@@ -105,7 +105,7 @@ def test_a_release_without_negations_gives_no_files(
     with writing(engine) as session:
         add_family(session, "It is late.", {"word": ["It is probably late."]})
         release = create_release(session).release
-        with pytest.raises(HedgerowError, match="no anchor of release 1 has the two"):
+        with pytest.raises(HedgerowError, match="no anchor of release 1 has both"):
             export_release(session, release, tmp_path / "x" / "out", format=format)
     assert contents(tmp_path / "x") == {}
 
@@ -127,14 +127,14 @@ GOOD = '{"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "c
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (GOOD.replace("assistant", "person"), "Line 2 of it.jsonl is no chat"),
-        (GOOD.replace("Yes", " "), "is no chat"),
-        (GOOD.replace("}]}", '}], "split": "train"}'), "is no chat"),
+        (GOOD.replace("assistant", "person"), "Line 2 of it.jsonl is not a chat"),
+        (GOOD.replace("Yes", " "), "is not a chat"),
+        (GOOD.replace("}]}", '}], "split": "train"}'), "is not a chat"),
         (GOOD.replace("assistant", "user"), "ends without an answer"),
-        ("", "is no chat"),
-        ("[1]", "is no chat"),
-        ('{"messages": 3}', "is no chat"),
-        ('{"messages": [3, 4]}', "is no chat"),
+        ("", "is not a chat"),
+        ("[1]", "is not a chat"),
+        ('{"messages": 3}', "is not a chat"),
+        ('{"messages": [3, 4]}', "is not a chat"),
     ],
 )
 def test_a_line_that_openai_would_refuse_is_named(tmp_path: Path, line: str, said: str) -> None:

@@ -114,7 +114,7 @@ def test_a_release_without_triples_has_variants_and_says_so(engine: Engine, tmp_
         folder = export_release(session, create_release(session).release, tmp_path / "out")
     assert tables_in(folder) == ["variants", "families"]
     assert len(opened(folder, "variants", tmp_path / "cache")["train"]) == 1
-    assert "there is no `triples`" in body(folder)
+    assert "so there is no `triples`" in body(folder)
 
 
 def test_pairs_leave_out_what_is_neither_the_same_nor_a_contradiction(
@@ -290,7 +290,7 @@ def test_what_is_not_an_export_is_left_alone(engine: Engine, tmp_path: Path, kin
             export_release(session, release, place)
             (place / "notes.txt").write_text("mine")
         before = contents(place.parent)
-        with pytest.raises(HedgerowError, match=r"name another") as refusal:
+        with pytest.raises(HedgerowError, match=r"choose another") as refusal:
             export_release(session, release, place)
     assert str(place) in str(refusal.value)
     assert contents(place.parent) == before
@@ -401,7 +401,7 @@ def test_a_zip_in_the_way_is_left_alone(engine: Engine, tmp_path: Path) -> None:
     zip_export(folder)
     zip_export(folder)  # our own is replaced
     (tmp_path / "out.zip").write_bytes(b"mine")
-    with pytest.raises(HedgerowError, match="move it out of the way"):
+    with pytest.raises(HedgerowError, match="move it away"):
         zip_export(folder)
     assert (tmp_path / "out.zip").read_bytes() == b"mine"
     with pytest.raises(HedgerowError, match="Expected an export"):

@@ -12,12 +12,12 @@ FINITE = "BHMOF"
 class SkipReason(StrEnum):
     """Why the rules write nothing, as a page may say it."""
 
-    UNSUITABLE = "no plain affirmative statement"
+    UNSUITABLE = "not a plain affirmative statement"
     UNCLEAR = "the main clause is not certain"
-    COORDINATED = "several clauses or verbs are joined"
-    SCOPE = "a word or clause would change what is denied"
-    NO_OPPOSITE = "no sure opposite is known"
-    NO_CONSTRUCTION = "no sure construction is known"
+    COORDINATED = "it has several joined clauses or verbs"
+    SCOPE = "a word or clause would change the scope of the negation"
+    NO_OPPOSITE = "no safe antonym is known"
+    NO_CONSTRUCTION = "no safe construction is known"
     NO_CUE = "no cue can be placed"
     NO_RULE = "there are no rules for this type"
 

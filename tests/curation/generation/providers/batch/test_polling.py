@@ -137,7 +137,7 @@ def test_a_server_without_batches_is_told_in_a_sentence(
     address, server = served
     refusal = (404, {"error": {"message": "No such path."}})
     monkeypatch.setattr(server.batches, "handle", lambda *_: refusal)
-    with pytest.raises(HedgerowError, match="knows no batches"):
+    with pytest.raises(HedgerowError, match="does not support batches"):
         carry_out(anchors, home, base_url=address, batch=True)
 
 
@@ -243,7 +243,7 @@ def test_a_run_that_pauses_by_itself_cancels_no_batch(
 
     with monkeypatch.context() as for_a_while:
         for_a_while.setattr(polling.BatchApi, "look", busy)
-        with pytest.raises(HedgerowError, match="Paused: the server wants to be asked again"):
+        with pytest.raises(HedgerowError, match="Paused: the server asks for a retry"):
             carry_out(anchors, home, base_url=address, batch=True)
     (batch,) = server.batches.batches.values()
     assert batch["status"] == "validating", "the server could have cancelled it"

@@ -126,7 +126,7 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
     with writing(anchors) as session:
         own = add_type(session, NEGATION).id
     only = {"types": (own,)}
-    with pytest.raises(HedgerowError, match=f"provider 'rules' does not write {own}: ask a model"):
+    with pytest.raises(HedgerowError, match=f"provider 'rules' does not write {own}; use a model"):
         test_run.carry_out(anchors, home, **RULES, selection=only)
     with reading(anchors) as session:
         told = forecast(session, checked_request({**RULES, "roles": ("negation",)}))
@@ -134,7 +134,7 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
             own: 0
         }
         assert told.exact and told.sentences()[1] == (
-            f"The provider 'rules' does not write {own}: ask a model for that."
+            f"The provider 'rules' does not write {own}; use a model for these types."
         )
     test_run.carry_out(anchors, home, **RULES, roles=("negation",))
     with reading(anchors) as session:
