@@ -9,7 +9,8 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.assignment.plan import Plan, current_plan
+from curation.plurals import counted
+from curation.review.assignment.plan import Plan
 from curation.review.decisions import counts_still, made_by_rule
 from curation.review.history import stands
 from curation.review.people.reviewers import whose
@@ -37,6 +38,30 @@ class Progress:
         """Variants with 0, 1, … verdicts, of all types."""
         return tuple(map(sum, zip(*self.by_type.values(), strict=True)))
 
+    def in_words(self) -> list[str]:
+        """What is still to come, in sentences; none without a plan."""
+        if not self.plan:
+            return []
+        if not self.by_type:
+            return ["No variant is among them yet."]
+        *unfinished, finished = self.total
+        chosen = counted(sum(self.total), "variant")
+        said = [
+            f"{chosen} for {self.plan.reviewers} people each: {finished:,} finished, "
+            f"{counted(self.verdicts_left, 'verdict')} still to come."
+        ]
+        if sum(unfinished) and self.people < self.plan.reviewers:
+            said.append(
+                f"So far {counted(self.people, 'person')} {_have(self.people)} decided on anything "
+                f"here; it takes {self.plan.reviewers}."
+            )
+        if number := self.accepted_unfinished:
+            said.append(
+                f"{counted(number, 'variant')} {_have(number, 'is', 'are')} accepted so far, and a "
+                "release would take them as they are."
+            )
+        return said
+
     @property
     def verdicts_left(self) -> int:
         """How many verdicts are still to come."""
@@ -44,9 +69,12 @@ class Progress:
         return sum(number * (most - have) for have, number in enumerate(self.total))
 
 
-def progress(session: Session) -> Progress:
+def _have(number: int, one: str = "has", several: str = "have") -> str:
+    return one if number == 1 else several
+
+
+def progress(session: Session, plan: Plan) -> Progress:
     """How many verdicts the variants of the plan have. Takes some seconds for 350,000 variants."""
-    plan = current_plan(session)
     found: Counter[tuple[str, int]] = Counter()
     if plan:
         found.update(_found(session, plan))
