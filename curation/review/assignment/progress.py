@@ -19,7 +19,9 @@ from db.models import Decision, Reviewer, ReviewerKind, Status, TypeRow, Variant
 
 @dataclass(frozen=True)
 class Progress:
-    """The variants of the plan that are in use.
+    """The variants of the plan that are in use: those pending, and those with people's verdicts.
+
+    What models or a rule have decided is left out: people are not asked for it.
 
     Attributes:
         by_type: type → how many variants have 0, 1, … verdicts, up to ``plan.reviewers``; a variant
@@ -52,13 +54,14 @@ class Progress:
         ]
         if sum(unfinished) and self.people < self.plan.reviewers:
             said.append(
-                f"So far {counted(self.people, 'person')} {_have(self.people)} decided on anything "
-                f"here; it takes {self.plan.reviewers}."
+                f"It takes {self.plan.reviewers} people, and so far "
+                f"{'1 person has' if self.people == 1 else f'{self.people} people have'} decided "
+                "on anything here."
             )
         if number := self.accepted_unfinished:
             said.append(
-                f"{counted(number, 'variant')} {_have(number, 'is', 'are')} accepted so far, and a "
-                "release would take them as they are."
+                f"{number:,} of the unfinished ones {'is' if number == 1 else 'are'} accepted so "
+                "far; a release takes what is accepted."
             )
         return said
 
@@ -67,10 +70,6 @@ class Progress:
         """How many verdicts are still to come."""
         most = self.plan.reviewers
         return sum(number * (most - have) for have, number in enumerate(self.total))
-
-
-def _have(number: int, one: str = "has", several: str = "have") -> str:
-    return one if number == 1 else several
 
 
 def progress(session: Session, plan: Plan) -> Progress:
@@ -96,8 +95,8 @@ def _found(session: Session, plan: Plan) -> Iterator[tuple[str, int]]:
     )
     for variant_id, uid, type_id, status in session.execute(query):
         verdicts = said.get(variant_id, _NONE)
-        replaced = status is Status.SUPERSEDED and not verdicts.people
-        if plan.wanted(uid) > 1 and not (verdicts.by_rule or replaced):
+        is_theirs = verdicts.people or status is Status.PENDING
+        if is_theirs and not verdicts.by_rule and plan.wanted(uid) > 1:
             most = plan.reviewers
             yield type_id, most if verdicts.settled else min(verdicts.people, most)
 

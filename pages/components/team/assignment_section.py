@@ -102,6 +102,7 @@ def _progress(found: Progress | None) -> None:
         hide_index=True,
         key="assignment-progress",
         width="content",
+        height="content",
         column_config={
             head: st.column_config.NumberColumn(format="localized", width=90) for head in heads
         },
@@ -153,6 +154,7 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
         hide_index=True,
         key="quotas",
         width="content",
+        height="content",
         column_config={
             name: st.column_config.NumberColumn(format="localized", width=90)
             for name in ("Decided", "Quota", "Left")
