@@ -76,12 +76,6 @@ def _nothing_yet() -> None:
             "share of the variants under Assignment, or import verdicts of several people with "
             "their variants."
         )
-        st.page_link(
-            "pages/team.py",
-            label="Assign variants to several people",
-            icon=":material/group:",
-            query_params={"show": "Assignment"},
-        )
         st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
 
 
