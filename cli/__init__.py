@@ -143,6 +143,8 @@ COMMANDS: dict[str, str | Group] = {
             "note": "cli.review.note:note",
             "undo": "cli.review.undo:undo",
             "judge": "cli.review.judge:judge",
+            "assign": "cli.review.assign:assign",
+            "quota": "cli.review.assign:quota",
             "agreement": "cli.review.agreement:show_agreement",
             "calibration": Group(
                 "Measure judges on a blind random sample, and accept variants by reliable ones.",

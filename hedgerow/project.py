@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from db.engine import reading
 from db.failures import shown_address
 from hedgerow import asked
+from hedgerow.assigning import Assigning
 from hedgerow.data.anchors import Anchors
 from hedgerow.data.variants import Variants
 from hedgerow.generating import Generating
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hedgerow.data.releases import Release
 
 
-class Project(Generating, Reviewing, Judging, Modelling, LanguageModels, Upkeep):
+class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageModels, Upkeep):
     """A project, opened with `hedgerow.open`.
 
     Attributes:

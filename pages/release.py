@@ -14,6 +14,7 @@ from curation.release.export.export_formats import installed_formats
 from curation.release.freezing import MAX_NAME, create_release
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import ReleaseState, contents_now, release_state
+from curation.review.assignment.progress import count_accepted_unfinished
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
@@ -89,6 +90,11 @@ def _freeze(state: ReleaseState) -> None:
         f"{counted(now.anchors, 'anchor')}, enough for {counted(now.triples, 'triple')}. "
         f"{_left_out(now, selection)}{_since(newest, changes)}"
     )
+    if unfinished := open_project.ask(count_accepted_unfinished):
+        st.caption(
+            f"Of the accepted variants, {unfinished:,} still want verdicts of other people (Team, "
+            "Assignment). A release takes them as they are now."
+        )
     if not now.triples:
         st.write(
             "A triple needs an accepted hedge or paraphrase and an accepted negation of the same "

@@ -15,6 +15,7 @@ from curation.release.contents import (
     count_triples_by_type,
     types_of_source,
 )
+from curation.review.queue import Queue, count_left
 from db.models import Anchor, Release, Source, Split, Variant
 
 
@@ -85,8 +86,8 @@ def next_steps(
         steps.append(NextStep(StepKind.WRITE, bare))
     if total.diagnosed < total.variants and StepKind.MEASURE not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
-    if total.conflict:
-        steps.append(NextStep(StepKind.SETTLE, total.conflict))
+    if total.conflict and (to_settle := _to_settle(session, source_id)):
+        steps.append(NextStep(StepKind.SETTLE, to_settle))
     steps += [
         NextStep(StepKind.REVIEW, row.pending, row.type_id) for row in state.rows if row.pending
     ]
@@ -105,6 +106,12 @@ def next_steps(
     if released := _released(session, newest, source):
         steps.append(NextStep(StepKind.EXPORT, released, release=newest.number))
     return steps
+
+
+def _to_settle(session: Session, source_id: int | None) -> int:
+    """Conflicts on which everybody who is to decide has done so."""
+    left = count_left(session, Queue.CONFLICT)
+    return sum(number for (_, source), number in left.items() if source_id in (None, source))
 
 
 def _to_learn(session: Session, release: Release, source: str | None) -> int:

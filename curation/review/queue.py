@@ -136,11 +136,12 @@ def next_variant(
             .where(col(kind.id).in_(type_ids))
         )
 
-    of_pair = {"kind": col(kind.id), "source": col(source.id)}
-    all_heads: Select[Any] | CompoundSelect[Any] = first(_head(session, queue, order, **of_pair))
+    its_type, its_source = col(kind.id), col(source.id)
+    undecided = _head(session, queue, order, kind=its_type, source=its_source)
+    all_heads: Select[Any] | CompoundSelect[Any] = first(undecided)
     if queue is Queue.PENDING and reviewer_id is not None and any_begun(session):
         people = groups(reviewer_id)
-        begun = _begun_head(order, **of_pair, people=people.c.people)
+        begun = _begun_head(order, kind=its_type, source=its_source, people=people.c.people)
         all_heads = union_all(all_heads, first(begun, people).join(people, true()))
     heads = all_heads.subquery()
     query = select(Variant).join(heads, heads.c.id == Variant.id)

@@ -9,7 +9,17 @@ on themselves.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import CTE, ColumnElement, String, and_, cast, func, literal_column, select
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    SQLColumnExpression,
+    String,
+    and_,
+    cast,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -32,7 +42,7 @@ def unfinished() -> ColumnElement[bool]:
     return col(Variant.verdicts_by) != literal_column("''")
 
 
-def lacks(people: ColumnElement[str], reviewer_id: int) -> ColumnElement[bool]:
+def lacks(people: SQLColumnExpression[str], reviewer_id: int) -> ColumnElement[bool]:
     """SQL: this person is not among those people, given as ',3,7,'."""
     person = select(whose()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
     return ~people.contains("," + cast(person, String) + ",")
@@ -50,8 +60,8 @@ def groups(reviewer_id: int) -> CTE:
     following = (
         select(func.min(other.verdicts_by))
         .where(
-            other.verdicts_by > values.c.people,
-            other.verdicts_by != literal_column("''"),
+            col(other.verdicts_by) > values.c.people,
+            col(other.verdicts_by) != literal_column("''"),
             col(other.retired).is_(False),
         )
         .scalar_subquery()

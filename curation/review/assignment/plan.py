@@ -39,6 +39,15 @@ class Plan(NamedTuple):
         """How many people are to decide on the variant with this uid."""
         return self.reviewers if self and bucket(uid, salt=OVERLAP_SALT) < self.share else 1
 
+    def in_words(self) -> str:
+        """Who decides on what, in a sentence."""
+        if not self:
+            return "One person decides on each variant."
+        if self.share == 1:
+            return f"{self.reviewers} people decide on each variant."
+        percent = f"{100 * self.share:.4g}%"
+        return f"{self.reviewers} people decide on {percent} of the variants, one on the others."
+
 
 def checked_plan(*, reviewers: int, share: float) -> Plan:
     """The plan; a share of 0 ends the assignment.

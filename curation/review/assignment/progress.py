@@ -9,7 +9,8 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.assignment.plan import Plan, current_plan
+from curation.plurals import counted
+from curation.review.assignment.plan import Plan
 from curation.review.decisions import counts_still, made_by_rule
 from curation.review.history import stands
 from curation.review.people.reviewers import whose
@@ -18,7 +19,9 @@ from db.models import Decision, Reviewer, ReviewerKind, Status, TypeRow, Variant
 
 @dataclass(frozen=True)
 class Progress:
-    """The variants of the plan that are in use.
+    """The variants of the plan that are in use: those pending, and those with people's verdicts.
+
+    What models or a rule have decided is left out: people are not asked for it.
 
     Attributes:
         by_type: type → how many variants have 0, 1, … verdicts, up to ``plan.reviewers``; a variant
@@ -37,6 +40,31 @@ class Progress:
         """Variants with 0, 1, … verdicts, of all types."""
         return tuple(map(sum, zip(*self.by_type.values(), strict=True)))
 
+    def in_words(self) -> list[str]:
+        """What is still to come, in sentences; none without a plan."""
+        if not self.plan:
+            return []
+        if not self.by_type:
+            return ["No variant is among them yet."]
+        *unfinished, finished = self.total
+        chosen = counted(sum(self.total), "variant")
+        said = [
+            f"{chosen} for {self.plan.reviewers} people each: {finished:,} finished, "
+            f"{counted(self.verdicts_left, 'verdict')} still to come."
+        ]
+        if sum(unfinished) and self.people < self.plan.reviewers:
+            said.append(
+                f"It takes {self.plan.reviewers} people, and so far "
+                f"{'1 person has' if self.people == 1 else f'{self.people} people have'} decided "
+                "on anything here."
+            )
+        if number := self.accepted_unfinished:
+            said.append(
+                f"{number:,} of the unfinished ones {'is' if number == 1 else 'are'} accepted so "
+                "far; a release takes what is accepted."
+            )
+        return said
+
     @property
     def verdicts_left(self) -> int:
         """How many verdicts are still to come."""
@@ -44,9 +72,8 @@ class Progress:
         return sum(number * (most - have) for have, number in enumerate(self.total))
 
 
-def progress(session: Session) -> Progress:
+def progress(session: Session, plan: Plan) -> Progress:
     """How many verdicts the variants of the plan have. Takes some seconds for 350,000 variants."""
-    plan = current_plan(session)
     found: Counter[tuple[str, int]] = Counter()
     if plan:
         found.update(_found(session, plan))
@@ -68,8 +95,8 @@ def _found(session: Session, plan: Plan) -> Iterator[tuple[str, int]]:
     )
     for variant_id, uid, type_id, status in session.execute(query):
         verdicts = said.get(variant_id, _NONE)
-        replaced = status is Status.SUPERSEDED and not verdicts.people
-        if plan.wanted(uid) > 1 and not (verdicts.by_rule or replaced):
+        is_theirs = verdicts.people or status is Status.PENDING
+        if is_theirs and not verdicts.by_rule and plan.wanted(uid) > 1:
             most = plan.reviewers
             yield type_id, most if verdicts.settled else min(verdicts.people, most)
 

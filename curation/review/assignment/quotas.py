@@ -70,7 +70,7 @@ class Workload:
         """Something was decided on these variants, or taken back."""
         for ids in chunks(variant_ids):
             query = _work_of(session, self.reviewer_id).where(col(Variant.id).in_(ids))
-            now = dict(session.execute(query).all())
+            now: dict[int, str] = dict(session.execute(query).all())
             for variant_id in ids:
                 self.done.pop(variant_id, None)
             self.done |= now
@@ -84,7 +84,7 @@ def workload(session: Session, reviewer_id: int) -> Workload | None:
     ).all()
     if not rows:
         return None
-    done = dict(session.execute(_work_of(session, person)).all())
+    done: dict[int, str] = dict(session.execute(_work_of(session, person)).all())
     return Workload(person, dict(rows), done)
 
 
@@ -122,7 +122,7 @@ def _work_of(session: Session, person: int) -> Select[Any]:
 def work_done(session: Session) -> dict[tuple[int, str], int]:
     """The number of variants that each person has decided on, by person and type."""
     of_type = (whose(), col(Variant.type_id))
-    query = _of_people(*of_type, func.count(Variant.id.distinct())).group_by(*of_type)
+    query = _of_people(*of_type, func.count(col(Variant.id).distinct())).group_by(*of_type)
     return {(person, type_id): number for person, type_id, number in session.execute(query)}
 
 

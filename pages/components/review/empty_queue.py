@@ -70,7 +70,7 @@ def _elsewhere(state: ReviewState) -> None:
         everything = partial(choose, **{QUEUE_SOURCE: ALL, "type": ALL})
         _offer(state, [("Review all sources", everything)])
     else:
-        st.text(_nothing_left(state))
+        _say_nothing_left(state)
         _offer(
             state,
             [
@@ -87,17 +87,16 @@ def _left(state: ReviewState, entry: VariantType) -> int:
     return state.left_in(state.queue, entry.id)
 
 
-def _nothing_left(state: ReviewState) -> str:
+def _say_nothing_left(state: ReviewState) -> None:
     """That nothing is left in this queue, or nothing but what is beyond the reviewer's quotas."""
     reached = state.reached(state.queue)
-    if not any(
-        state.left[state.queue][key] > 0 for key in state.left[state.queue] if key[0] in reached
-    ):
-        return f"{_NOTHING_LEFT[state.queue]}."
-    return (
+    if not any(n > 0 and type_id in reached for (type_id, _), n in state.left[state.queue].items()):
+        st.write(f"{_NOTHING_LEFT[state.queue]}.")
+        return
+    st.text(
         f"You have decided on as many variants as your quota asks for. {quotas_in_words(state)}. "
-        "More are left, for other people; to have more yourself, have your quota raised (Team, "
-        "Assignment)."
+        "The others are left for other people. To get more, have your quota raised under Team, "
+        "Assignment."
     )
 
 

@@ -15,7 +15,6 @@ from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES
 from pages.components.shared.shell import open_project
-from pages.components.shared.variants import card
 from pages.components.shared.variants.picked_variants import SELECTION
 
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
@@ -227,7 +226,7 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
     markup.show(queue_markup.progress(rows) + _left(state))
     if state.workload is not None:
-        markup.show(card.told(quotas_in_words(state)))
+        markup.show(queue_markup.quietly(quotas_in_words(state)))
 
 
 def quotas_in_words(state: ReviewState) -> str:

@@ -30,6 +30,11 @@ def _bar(share: float) -> Markup:
     return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(width)
 
 
+def quietly(text: str) -> Markup:
+    """A line for those who look for it."""
+    return Markup('<div class="hg-head"><span>{}</span></div>').format(text)
+
+
 def opener(label: str) -> Markup:
     """A button that opens the list next to it (see menus.js)."""
     return _opener(Markup(""), Markup("<span>{}</span>").format(label))

@@ -72,9 +72,9 @@ def draw() -> None:
 def _nothing_yet() -> None:
     with st.container(border=True, key="empty"):
         st.write(
-            "No two people have decided on the same variant yet. Send a colleague the permalink of "
-            "a card that you have decided on (P on the Review page) and let them decide in blind "
-            "mode (B), or import verdicts of several people with their variants."
+            "No two people have decided on the same variant yet. Have several people decide on a "
+            "share of the variants under Assignment, or import verdicts of several people with "
+            "their variants."
         )
         st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
 

@@ -1,0 +1,67 @@
+"""Who decides on what: several people on a share of the variants, and a quota for each person."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cli.review.decision import TypeName
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, show
+from hedgerow.data import assigning
+from hedgerow.data.assigning import Assignment
+
+
+def assign(
+    reviewers: Annotated[
+        int | None, typer.Option(help="How many people decide on each variant of the share.")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="Share of the variants, such as 0.2; 0 ends the assignment."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have several people decide on a share of the variants without seeing each other's verdicts;
+    without options, show how far they are."""
+    home = open_home()
+    if reviewers is not None or share is not None:
+        assigning.change_plan(home, reviewers=reviewers, share=share)
+    found, quotas = assigning.assignment(home), assigning.quota_rows(home)
+    lines: list[str | Table] = [*found.meaning]
+    if found.verdicts:
+        lines.append(_verdicts(found))
+    if quotas:
+        lines += ["Quotas:", _quotas(quotas)]
+    show(found._asdict() | {"quotas": quotas}, as_json, *lines)
+
+
+def quota(
+    name: Annotated[str, typer.Argument(help="A person's name.")],
+    variants: Annotated[
+        int | None, typer.Argument(metavar="N", help="How many variants they are to decide on.")
+    ] = None,
+    type_id: TypeName = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the quota instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set how many variants a person is to decide on, of a type or of all types together."""
+    if remove == (variants is not None):
+        raise typer.BadParameter("give the number of variants, or --remove")
+    home = open_home()
+    assigning.set_quota(home, name, variants, type_id=type_id or "")
+    quotas = assigning.quota_rows(home)
+    lines: list[str | Table] = [_quotas(quotas)] if quotas else ["Nobody has a quota."]
+    show({"quotas": quotas}, as_json, *lines)
+
+
+def _verdicts(found: Assignment) -> Table:
+    heads = [f"{number} verdict{'' if number == 1 else 's'}" for number in range(found.reviewers)]
+    rows: list[tuple[Any, ...]] = [(name, *numbers) for name, numbers in found.verdicts.items()]
+    return table_of("type", *heads, f"{found.reviewers} verdicts", rows=rows)
+
+
+def _quotas(quotas: list[dict[str, Any]]) -> Table:
+    rows = [(one["reviewer"], one["type"] or "all", one["done"], one["quota"]) for one in quotas]
+    return table_of("reviewer", "type", "decided", "quota", rows=rows)

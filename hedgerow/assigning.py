@@ -1,0 +1,77 @@
+"""Who decides on which variants of a project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hedgerow.data import assigning
+from hedgerow.data.assigning import Assignment
+from hedgerow.home import Home
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Assigning:
+    """The assignment of `hedgerow.Project`."""
+
+    _home: Home
+
+    def assign(self, *, reviewers: int = 2, share: float) -> Assignment:
+        """Have several people decide on a share of the variants, without seeing each other's
+        verdicts.
+
+        No decision is touched; what people have decided already counts.
+
+        Args:
+            reviewers: how many people decide on each of these variants.
+            share: of the variants, in [0, 1]; 0 ends the assignment.
+
+        Raises:
+            HedgerowError: one of the two is out of range.
+
+        >>> project = example_project()
+        >>> project.assign(reviewers=2, share=1).verdicts["verbal"]
+        [1, 0, 0]
+        """
+        return assigning.assign(self._home, reviewers=reviewers, share=share)
+
+    def assignment(self) -> Assignment:
+        """How many people decide on what share of the variants, and how far they are.
+
+        >>> example_project().assignment().meaning
+        ['One person decides on each variant.']
+        """
+        return assigning.assignment(self._home)
+
+    def set_quota(self, reviewer: str, variants: int | None, *, type: str = "") -> None:
+        """Say how many variants a person is to decide on; no decision is ever lost.
+
+        Args:
+            reviewer: a person's name.
+            variants: how many; None to remove the quota.
+            type: of this variant type; '' for all types together.
+
+        Raises:
+            HedgerowError: there is no such person, type or quota, or the number is out of range.
+
+        >>> project = example_project()
+        >>> uid = project.variants(type="verbal")["uid"].iloc[0]
+        >>> decided = project.accept(uid, reviewer="Ada")
+        >>> project.set_quota("Ada", 50, type="verbal")
+        >>> project.quotas()
+          reviewer    type  quota  done
+        0      Ada  verbal     50     1
+        """
+        assigning.set_quota(self._home, reviewer, variants, type_id=type)
+
+    def quotas(self) -> pd.DataFrame:
+        """The quotas of all people.
+
+        Returns:
+            A row a quota: reviewer, type ('' for all types together), quota, done.
+
+        >>> len(example_project().quotas())
+        0
+        """
+        return assigning.quotas(self._home)

@@ -1,0 +1,190 @@
+"""Assignment: how many people decide on what, how far they are, and how much each is to do."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from curation.review.assignment.plan import MAX_REVIEWERS, Plan, current_plan
+from curation.review.assignment.planning import assign
+from curation.review.assignment.progress import Progress, progress
+from curation.review.assignment.quotas import (
+    ALL_TYPES,
+    MAX_QUOTA,
+    all_quotas,
+    set_quota,
+    shares_of,
+    work_done,
+)
+from curation.review.people.reviewers import Person, people
+from pages.components.shared.formatting.label import plain
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.shell.count_cache import CachedCounts, forget
+from pages.components.shared.variants import empty_state
+
+_REVIEWERS, _SHARE = "assign-reviewers", "assign-share"
+_PERSON, _TYPE, _QUOTA = "quota-person", "quota-type", "quota-variants"
+"""Keys of the fields."""
+
+
+def draw() -> None:
+    """The whole section."""
+    counts = CachedCounts()
+    if counts.empty:
+        empty_state.box()
+        return
+    plan = open_project.ask(current_plan)
+    _plan(plan)
+    if plan:
+        _progress(counts.get(progress, plan))
+    _quotas(counts.get(work_done))
+    counts.follow()
+
+
+def _plan(plan: Plan) -> None:
+    """What is assigned, and the fields that change it."""
+    st.subheader("Several people on one variant", anchor=False)
+    st.text(plan.in_words())
+    if not plan:
+        st.caption(
+            "To measure how far people agree, have several of them decide on a share of the "
+            "variants. Nobody sees what another one says before all of them have decided."
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom", key="assignment"):
+        st.number_input(
+            "People per variant",
+            min_value=2,
+            max_value=MAX_REVIEWERS,
+            value=max(2, plan.reviewers),
+            key=_REVIEWERS,
+            width=160,
+        )
+        st.number_input(
+            "Share of the variants (%)",
+            min_value=0.0,
+            max_value=100.0,
+            value=100 * plan.share,
+            step=5.0,
+            format="%.4g",
+            key=_SHARE,
+            width=200,
+            help="Which variants these are depends on their texts alone: a larger share only adds "
+            "some, a smaller one leaves some out. 0 ends the assignment.",
+        )
+        st.button("Save", key="assign-save", type="primary", on_click=_save_plan)
+    st.caption("A change touches no decision; what people have decided already counts.")
+
+
+def _save_plan() -> None:
+    with error_messages.told_later():
+        open_project.tell(
+            assign,
+            reviewers=int(st.session_state[_REVIEWERS]),
+            share=st.session_state[_SHARE] / 100,
+        )
+        forget()
+
+
+def _progress(found: Progress | None) -> None:
+    """How many of these variants have how many verdicts, by type."""
+    if found is None:
+        st.text("Counting. In a large project this takes some seconds.")
+        return
+    st.text(" ".join(found.in_words()))
+    if not found.by_type:
+        return
+    labels = open_project.type_names()
+    heads = [_verdicts(number) for number in range(found.plan.reviewers + 1)]
+    st.dataframe(
+        [
+            {"Type": labels.get(type_id, type_id)} | dict(zip(heads, numbers, strict=True))
+            for type_id, numbers in found.by_type.items()
+        ],
+        hide_index=True,
+        key="assignment-progress",
+        width="content",
+        height="content",
+        column_config={
+            head: st.column_config.NumberColumn(format="localized", width=90) for head in heads
+        },
+    )
+
+
+def _verdicts(number: int) -> str:
+    return "1 verdict" if number == 1 else f"{number} verdicts"
+
+
+def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
+    """What each person has done, and is to do; the fields that change it."""
+    st.subheader("Quotas", anchor=False)
+    everybody = [one for one in open_project.ask(people) if not one.merged_into]
+    if not everybody:
+        st.text("Nobody has reviewed here yet. Whoever signs in on the Review page is listed here.")
+        return
+    st.caption(
+        "Whoever has decided on as many variants of a type as their quota is given no more of it. "
+        "No decision is ever lost: what comes late counts as well."
+    )
+    if done is None:
+        st.text("Counting. In a large project this takes some seconds.")
+    else:
+        _table(everybody, done)
+    _fields(everybody)
+
+
+def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None:
+    labels = open_project.type_names() | {ALL_TYPES: "All types"}
+    rows = []
+    quotas = shares_of(open_project.ask(all_quotas), done)
+    for person in everybody:
+        its = {share.type_id: share for one, share in quotas if one.reviewer_id == person.id}
+        total = sum(number for (key, _), number in done.items() if key == person.id)
+        rows.append((person.name, ALL_TYPES, total, its.pop(ALL_TYPES, None)))
+        rows += [(person.name, key, share.done, share) for key, share in its.items()]
+    st.dataframe(
+        [
+            {
+                "Reviewer": name,
+                "Type": labels.get(type_id, type_id),
+                "Decided": number,
+                "Quota": share and share.quota,
+                "Left": share and max(0, share.quota - share.done),
+            }
+            for name, type_id, number, share in rows
+        ],
+        hide_index=True,
+        key="quotas",
+        width="content",
+        height="content",
+        column_config={
+            name: st.column_config.NumberColumn(format="localized", width=90)
+            for name in ("Decided", "Quota", "Left")
+        },
+    )
+
+
+def _fields(everybody: list[Person]) -> None:
+    names = {one.id: plain(one.name) for one in everybody}
+    types = {ALL_TYPES: "All types"} | {one.id: plain(one.label) for one in open_project.types()}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="quota-fields"):
+        st.selectbox("Reviewer", list(names), format_func=names.__getitem__, key=_PERSON, width=200)
+        st.selectbox("Type", list(types), format_func=types.__getitem__, key=_TYPE, width=220)
+        st.number_input(
+            "Variants", min_value=0, max_value=MAX_QUOTA, value=100, step=10, key=_QUOTA, width=160
+        )
+        st.button("Set quota", key="quota-save", on_click=_save_quota)
+        st.button("Remove quota", key="quota-remove", type="tertiary", on_click=_remove_quota)
+
+
+def _save_quota() -> None:
+    _change_quota(int(st.session_state[_QUOTA]))
+
+
+def _remove_quota() -> None:
+    _change_quota(None)
+
+
+def _change_quota(variants: int | None) -> None:
+    with error_messages.told_later():
+        open_project.tell(
+            set_quota, st.session_state[_PERSON], variants, type_id=st.session_state[_TYPE]
+        )
