@@ -27,7 +27,7 @@ from db.models.encoder_tables import (
     VariantCosine,
 )
 from db.models.release_tables import Release, ReleaseItem
-from db.models.reviewer_tables import Reviewer, ReviewerKind, Setting
+from db.models.reviewer_tables import Reviewer, ReviewerKind, Setting, TeamRole
 from db.models.run_tables import Answer, CallState, ModelCall, Run, RunMetric, RunState
 from db.models.taxonomy_tables import Polarity, PromptVersion, TypeRow, TypeVersion
 from db.models.variant_tables import Diagnostic, Status, Variant
@@ -69,6 +69,7 @@ __all__ = [
     "Source",
     "Split",
     "Status",
+    "TeamRole",
     "TypeRow",
     "TypeVersion",
     "Variant",
