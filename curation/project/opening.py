@@ -22,12 +22,18 @@ THRESHOLD = "levenshtein_threshold"
 PRICES = "prices"
 REORDER_AFTER = "reorder_after"
 """Id of the last variant whose place in the queues follows the settings; None: all do."""
+GOLD_RATE = "gold_rate"
+"""One in so many cards is a gold item; 0 for none."""
+PRACTISE_FIRST = "practise_first"
+"""Whether new reviewers finish a practice round before they decide."""
 
 DEFAULTS: dict[str, Any] = {
     ACTIVE_ENCODER: DEFAULT_ENCODER,
     THRESHOLD: LEVENSHTEIN_THRESHOLD,
     PRICES: {},
     REORDER_AFTER: None,
+    GOLD_RATE: 0,
+    PRACTISE_FIRST: False,
 }
 
 

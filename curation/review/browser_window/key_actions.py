@@ -102,15 +102,15 @@ class ReviewState(Undoing, Resuming, Viewer):
         said = f"{said} {outcome.remark}".strip()
         if outcome.outdated:
             self.say(f"{said} {messages.OUTDATED}", warn=True)
-        elif outcome.overtaken or shown.blind:
+        elif shown.blind or (outcome.overtaken and not shown.gold):
             with reading(self.engine) as session:
-                past = history(session, shown.variant_id)
+                past = [] if shown.gold else history(session, shown.variant_id)
                 parts = [said, messages.verdicts(past, me=self.reviewer_id, action=shown)]
                 if shown.blind:
                     judged = outcome.child_id or shown.variant_id
                     parts.append(messages.flags_of(session, judged))
             told = " ".join(filter(None, parts))
-            self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken))
+            self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken) and not shown.gold)
         else:
             self.say(f"{said} Z takes it back.")
 

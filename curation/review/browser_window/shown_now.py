@@ -13,9 +13,11 @@ from sqlalchemy.orm import Session
 from curation.review import actions, leases
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
-from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
+from curation.review.browser_window.gold_cards import GoldCards
+from curation.review.browser_window.queue_position import BLIND_ORDERS
 from curation.review.calibration.sample import sampled
 from curation.review.cards import Card, card, family
+from curation.review.gold import mixing
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
 from curation.review.queue import Order, Queue, among, next_variant
@@ -37,7 +39,7 @@ class CardView:
     hidden: frozenset[int] = frozenset()
 
 
-class Viewer(QueuePosition):
+class Viewer(GoldCards):
     """A place, and what is to be seen there."""
 
     def view(self) -> CardView:
@@ -56,8 +58,11 @@ class Viewer(QueuePosition):
             cards = self._family(session, focus) if self.by_family else (focus,)
             variants = [c.variant for c in cards]
             hidden = self.veiled(session, variants)
-            settled = contested(session, variants) - hidden
-            self._compare(session, focus.variant, hidden=variant_id in hidden)
+            cards = self._disguise(session, cards)
+            focus = next(item for item in cards if item.variant.id == variant_id)
+            settled = contested(session, variants) - hidden - self.known_gold
+            if variant_id not in self.gold:
+                self._compare(session, focus.variant, hidden=variant_id in hidden)
         self.focus_id = variant_id
         self._show(variants, hidden, settled)
         return CardView(cards, focus, hidden)
@@ -80,7 +85,10 @@ class Viewer(QueuePosition):
         found = self.screen.put_next(
             session,
             lambda others: self._next(session, self.skipped.union(others)),
-            lambda variant_id: bool(self._among(session, {variant_id})),
+            lambda found: bool(
+                self._among(session, {found})
+                or mixing.undecided(session, self.reviewer_id, {found})
+            ),
             by_family=self.by_family,
         )
         self._keep_position(session, found)
@@ -141,7 +149,7 @@ class Viewer(QueuePosition):
             source_id=self.source_id,
             skipped=passed,
         )
-        return None if variant is None else variant.id
+        return None if variant is None else self._mix(session, passed) or variant.id
 
     def _show(
         self, variants: Sequence[Variant], hidden: frozenset[int], settled: frozenset[int]
@@ -152,9 +160,12 @@ class Viewer(QueuePosition):
         for variant in variants:
             known = old.get(variant.id)
             blind, settles = variant.id in hidden, variant.id in settled
-            seen = (variant.version, blind, settles)
-            if known is None or (known.version, known.blind, known.settles) != seen:
-                known = actions.shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
+            gold = variant.id in self.gold
+            seen = (variant.version, blind, settles, gold)
+            if known is None or (known.version, known.blind, known.settles, known.gold) != seen:
+                known = actions.shown(
+                    variant, at=datetime.now(UTC), blind=blind, settles=settles, gold=gold
+                )
             self.showings[known.variant_id] = known
         ids = {showing.action_id for showing in self.showings.values()}
         self.drawn = {key: at for key, at in self.drawn.items() if key in ids}

@@ -82,7 +82,8 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             threshold=state.threshold,
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
-            notice=_notice(state, focus, hidden=hidden) + marked(focus, hidden=hidden),
+            notice=_notice(state, focus, hidden=hidden)
+            + marked(focus, hidden=hidden or focus.variant.id in state.gold),
             sibling=_sibling(focus, entries, view.cards if state.by_family else None),
         )
     )

@@ -6,7 +6,9 @@ from markupsafe import Markup
 from curation.plurals import counted
 from curation.project.search import Hit, SearchKind, SearchResult, find, marked
 from curation.review.browser_window.key_actions import ReviewState
+from curation.review.gold.mixing import undecided
 from curation.review.status import status_label
+from db.models import Status
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from pages.components.shared.shell import error_messages, open_project
@@ -50,10 +52,22 @@ def contents(state: ReviewState) -> None:
             label_visibility="collapsed",
         )
         if text:
-            found = open_project.ask(find, text, kind, limit=SHOWN)
+            found = _veiled(state, open_project.ask(find, text, kind, limit=SHOWN))
             _summary(found, kind, text)
             for number, hit in enumerate(found.hits):
                 _hit(state, hit, text, number=number)
+
+
+def _veiled(state: ReviewState, found: SearchResult) -> SearchResult:
+    """Of a gold item, what this reviewer is to see before they decide on it: a pending variant."""
+    ids = [hit.variant_id for hit in found.hits if hit.variant_id is not None]
+    gold = open_project.ask(undecided, state.reviewer_id, ids)
+    hits = [
+        hit._replace(status=Status.PENDING) if hit.variant_id in gold else hit
+        for hit in found.hits
+        if hit.variant_id not in gold or hit.kind is not SearchKind.NOTES
+    ]
+    return found._replace(hits=hits)
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
