@@ -141,6 +141,14 @@ COMMANDS: dict[str, str | Group] = {
             "undo": "cli.review.undo:undo",
             "judge": "cli.review.judge:judge",
             "agreement": "cli.review.agreement:show_agreement",
+            "gold": Group(
+                "Variants whose right verdict is known, to measure reviewers and to train them.",
+                {
+                    "add": "cli.review.gold:add",
+                    "list": "cli.review.gold:list_items",
+                    "remove": "cli.review.gold:remove",
+                },
+            ),
             "calibration": Group(
                 "Measure judges on a blind random sample, and use those that can be trusted.",
                 {
@@ -152,9 +160,10 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "reviewers": Group(
-        "List, rename and merge reviewers.",
+        "List, rename and merge reviewers, and see their figures.",
         {
             "list": "cli.review.people:list_reviewers",
+            "statistics": "cli.review.people_statistics:statistics",
             "rename": "cli.review.people:rename",
             "merge": "cli.review.people:merge",
             "separate": "cli.review.people:separate",

@@ -184,13 +184,13 @@ def is_vote() -> ColumnElement[bool]:
         ~col(Decision.adjudicates),
         func.substr(col(Decision.note), 1, len(RULE)) != RULE,
         or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
-        ~_on_gold(),
+        ~on_gold(),
         counts_still(),
         stands(),
     )
 
 
-def _on_gold() -> ColumnElement[bool]:
+def on_gold() -> ColumnElement[bool]:
     """SQL, over ``Decision``: its variant was a gold item by then."""
     return (
         select(col(GoldItem.decision_id))

@@ -19,12 +19,12 @@ class GoldCards(QueuePosition):
     Attributes:
         gold: ids of the gold items on the screen that are to look pending.
         known_gold: ids of all gold items on the screen.
-        gold_done: by id, those decided on here that the counts have one pending variant less for.
+        gold_done: ids of those decided on here, for which the counts have one pending variant less.
     """
 
     gold: frozenset[int] = frozenset()
     known_gold: frozenset[int] = frozenset()
-    gold_done: dict[int, tuple[str, int]] = field(default_factory=dict)
+    gold_done: set[int] = field(default_factory=set)
 
     def _mix(self, session: Session, passed: Collection[int]) -> int | None:
         """The gold item that is due in place of the next card of this queue, if any."""
@@ -64,6 +64,7 @@ class GoldCards(QueuePosition):
             if showing is not None and showing.gold:
                 if pending[key] > 1:  # the card that comes next is really pending
                     pending[key] -= 1
-                    self.gold_done[change.variant_id] = key
-            elif showing is None and self.gold_done.pop(change.variant_id, None):
-                pending[key] += 1  # an undo
+                    self.gold_done.add(change.variant_id)
+            elif showing is None and change.variant_id in self.gold_done:  # an undo
+                pending[key] += 1
+                self.gold_done.remove(change.variant_id)

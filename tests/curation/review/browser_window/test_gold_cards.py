@@ -1,6 +1,6 @@
 """Gold items mixed in: at their rate, never for their maker, and like any pending card."""
 
-from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from sqlalchemy import select
@@ -205,7 +205,7 @@ def test_without_a_rate_and_for_practice_none_comes(state: ReviewState, gold: in
 
 
 @pytest.fixture
-def many(state: ReviewState) -> Iterator[ReviewState]:
+def many(state: ReviewState) -> ReviewState:
     """Forty gold items among 200 pending variants; one card in five."""
     with writing(state.engine) as session:
         lena = person(session, "Lena")
@@ -215,7 +215,7 @@ def many(state: ReviewState) -> Iterator[ReviewState]:
                 items.mark(session, family["verbal"].uid, Verdict.ACCEPT, reviewer_id=lena)
         put_setting(session, GOLD_RATE, 5)
     state.recount()
-    yield state
+    return state
 
 
 @one_database
@@ -231,7 +231,7 @@ def test_one_card_in_so_many_is_a_gold_item_and_a_restart_changes_nothing(
         many.accept(card)
     assert 22 <= sum(seen) <= 38
     places = [place for place, is_gold in enumerate(seen) if is_gold]
-    gaps = {later - earlier for earlier, later in zip(places, places[1:], strict=False)}
+    gaps = {later - earlier for earlier, later in pairwise(places)}
     assert max(gaps) <= 9 and len(gaps) > 3  # nobody can count them off
 
 
