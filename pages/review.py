@@ -8,7 +8,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.selection import sample_selection
 from curation.review.history import actions_since
 from curation.review.queue import Queue
-from pages.components.review import empty_queue, queue_choice
+from pages.components.review import empty_queue, practice_offer, queue_choice
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
 from pages.components.shared.formatting import markup
@@ -96,6 +96,8 @@ frame.begin(
 if (me := signin.reviewer_id()) is None:
     st.write("Decisions are stored under your name, so that you can take them back.")
     signin.name_form("Your name", key="signin-review")
+    st.stop()
+if practice_offer.stops(me):
     st.stop()
 current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))

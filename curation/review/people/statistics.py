@@ -196,6 +196,16 @@ def _on_gold(session: Session) -> dict[int, Share]:
 
     Of each person the last one counts that they gave before they could see what is right.
     """
+    return _shares((person, right) for (person, _), right in _gold_answers(session).items())
+
+
+def answers_on_gold(session: Session) -> dict[int, Share]:
+    """By variant, how many people's verdicts on a gold item match; as in `PersonFigures.gold`."""
+    return _shares((variant_id, right) for (_, variant_id), right in _gold_answers(session).items())
+
+
+def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
+    """Of each person and gold item, whether their verdict matches."""
     items = {item.variant_id: item for item in gold_items(session, use=GoldUse.MIXED)}
     latest: dict[tuple[int, int], bool] = {}
     for ids in chunks(items):
@@ -213,7 +223,7 @@ def _on_gold(session: Session) -> dict[int, Share]:
             item = items[variant_id]
             if key > item.id and person != item.maker_id:
                 latest[person, variant_id] = item.is_matched_by(verdict)
-    return _shares((person, right) for (person, _), right in latest.items())
+    return latest
 
 
 def _before_settlement(session: Session) -> dict[int, Share]:

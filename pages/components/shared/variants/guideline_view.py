@@ -35,6 +35,15 @@ def guide(entry: VariantType) -> Markup:
     )
 
 
+def part(found: Guideline) -> Markup:
+    """A passage of a guideline: what is asked for, and the examples and rules that bear on it."""
+    return Markup('<div class="hg-passage"><p>{}</p>{}{}</div>').format(
+        _capital(found.asked_for),
+        join(_examples(found, kind) for kind in ExampleKind),
+        _rules(found.rules),
+    )
+
+
 def _examples(found: Guideline, kind: ExampleKind) -> Markup:
     examples = found.of(kind)
     if not examples:
