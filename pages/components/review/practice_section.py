@@ -30,7 +30,7 @@ _DID = {
     Verdict.REJECT: "rejected it",
     Verdict.EDIT: "would edit it",
 }
-_RIGHT = {Verdict.ACCEPT: "It is right as it stands", Verdict.REJECT: "It is to be rejected"}
+_RIGHT = {Verdict.ACCEPT: "It is right as it stands", Verdict.REJECT: "It should be rejected"}
 
 
 def draw() -> None:
@@ -157,44 +157,45 @@ def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: Varian
 
 
 def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: VariantType) -> None:
-    """Right or wrong, why, and what the guideline says to it."""
+    """Right or wrong, and why; below it, what the guideline says to that."""
     with st.container(border=True, key="practice-feedback"):
-        markup.show(_told(view, item, entry))
-        last = not view.round.left
+        markup.show(_told(view, item))
         state.keyboard.bind("n", state.go_on)
         st.button(
-            "See how it went" if last else "Next card",
+            "Next card" if view.round.left else "See how it went",
             key="n-practice-next",
             type="primary",
             on_click=state.go_on,
         )
-
-
-def _told(view: PracticeView, item: Gold, entry: VariantType) -> Markup:
-    assert view.answer is not None
-    given = view.answer
-    mine = f"You {_DID[given.verdict]}{_because(given.reason)}."
-    verdict = Markup('<div class="hg-head"><span class="hg-{}">{}</span><span>{}</span></div>')
-    is_right = view.is_right
-    said = [
-        verdict.format(
-            "said-accept" if is_right else "said-reject",
-            "Right" if is_right else "Not quite",
-            f"{mine} {_known(item, is_right=is_right, reason=given.reason)}".strip(),
-        )
-    ]
-    if item.explanation:
-        said.append(Markup('<p class="hg-why hg-text" dir="auto">{}</p>').format(item.explanation))
     found = passage(parse_guideline(entry.guideline), _label(item))
-    about = f": {_label(item).lower()}" if _label(item) else ""
-    said.append(
-        Markup("<details open><summary>From the guideline, {}{}</summary>{}</details>").format(
-            entry.label.lower(), about, guideline_view.part(found)
-        )
+    about = f", {_label(item).lower()}" if _label(item) else ""
+    markup.show(
+        Markup(
+            '<section aria-label="Guideline"><span class="hg-label">{}</span>{}</section>'
+        ).format(f"From the guideline: {entry.label.lower()}{about}", guideline_view.part(found))
     )
+
+
+def _told(view: PracticeView, item: Gold) -> Markup:
+    assert view.answer is not None
+    given, is_right = view.answer, view.is_right
+    mine = f"You {_DID[given.verdict]}{_because(given.reason)}."
     return Markup(
-        '<section aria-label="Feedback" role="status" class="hg-feedback">{}</section>'
-    ).format(Markup("").join(said))
+        '<section aria-label="Feedback" role="status" class="hg-feedback"><div class="hg-head">'
+        '<span class="hg-said-{}">{}</span><span>{}</span></div>{}</section>'
+    ).format(
+        "accept" if is_right else "reject",
+        "Right" if is_right else "Not quite",
+        f"{mine} {_known(item, is_right=is_right, reason=given.reason)}".strip(),
+        _why(item),
+    )
+
+
+def _why(item: Gold) -> Markup:
+    """What the lead has to say to it."""
+    if not item.explanation:
+        return Markup("")
+    return Markup('<p class="hg-why hg-text" dir="auto">{}</p>').format(item.explanation)
 
 
 def _known(item: Gold, *, is_right: bool, reason: str) -> str:
@@ -258,11 +259,11 @@ def _missed(found: PracticeRound, item: Gold, names: dict[str, str]) -> None:
     markup.show(
         Markup(
             '<div class="hg-card hg-line"><div class="hg-head"><span class="hg-type">{}</span>'
-            '<span>{}</span></div>{}<p class="hg-why hg-text" dir="auto">{}</p></div>'
+            "<span>{}</span></div>{}{}</div>"
         ).format(
             names.get(item.type_id, item.type_id),
             f"{said} {right}",
             card_view.sentences(shown),
-            item.explanation,
+            _why(item),
         )
     )

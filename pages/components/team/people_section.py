@@ -71,8 +71,8 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
         },
     )
     st.caption(
-        "A share of few has a wide interval: do not compare people whose intervals overlap. "
-        "Different cards are differently hard; gold items are the same for everybody."
+        "With few decisions the intervals are wide: people whose intervals overlap may be equally "
+        "good. Some cards are harder than others; gold items are the same for everybody."
     )
     st.header("Accepted, by type", anchor=False)
     st.dataframe(_by_type(found), key="people-types", height="content")

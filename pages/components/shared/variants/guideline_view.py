@@ -36,9 +36,8 @@ def guide(entry: VariantType) -> Markup:
 
 
 def part(found: Guideline) -> Markup:
-    """A passage of a guideline: what is asked for, and the examples and rules that bear on it."""
-    return Markup('<div class="hg-passage"><p>{}</p>{}{}</div>').format(
-        _capital(found.asked_for),
+    """The examples and rules of a passage of a guideline."""
+    return Markup('<div class="hg-passage">{}{}</div>').format(
         join(_examples(found, kind) for kind in ExampleKind),
         _rules(found.rules),
     )
