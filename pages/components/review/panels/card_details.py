@@ -43,8 +43,12 @@ def details(state: ReviewState, view: CardView) -> None:
 
 def _make_gold(state: ReviewState, variant: Variant) -> None:
     """Leads can make any card a gold item that is not one to them already."""
-    known = variant.id in state.known_gold or variant.status is Status.SUPERSEDED
-    if not known and open_project.ask(is_lead, state.reviewer_id):
+    known = variant.id in state.known_gold - state.gold
+    if (
+        not known
+        and variant.status is not Status.SUPERSEDED
+        and open_project.ask(is_lead, state.reviewer_id)
+    ):
         st.page_link(
             "pages/team.py",
             label="Make it a gold item",
