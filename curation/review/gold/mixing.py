@@ -4,7 +4,7 @@ Until they have decided on it, everybody but its maker sees a gold item as a pen
 without its settlement, what others have said of it, and their notes.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from sqlalchemy import func, select
@@ -14,12 +14,12 @@ from sqlmodel import col
 from curation.content_uids import bucket
 from curation.project.opening import GOLD_RATE, get_setting
 from curation.review.cards import Card
-from curation.review.decisions import CHUNK, chunks
+from curation.review.decisions import chunks, counts_still
 from curation.review.gold.items import Gold, gold_items
-from curation.review.history import decided_by, stands
+from curation.review.history import stands
 from curation.review.notes import count_notes
-from curation.review.people.reviewers import is_by
-from db.models import Decision, GoldUse, Status, Variant
+from curation.review.people.reviewers import is_by, whose
+from db.models import Decision, GoldUse, Reviewer, Status, Variant
 
 _SALT = "gold"
 _ROWS_OF_A_CARD = 12
@@ -52,15 +52,15 @@ def due(
     last = max(answered.values(), default=0)
     if not _has_decided(session, reviewer_id, since=last, cards=_gap(reviewer_id, last, rate)):
         return None
-    candidates = [
+    left = [
         item.variant_id
         for item in mixed
         if item.maker_id != reviewer_id
         and item.type_id in type_ids
         and source_id in (None, item.source_id)
+        and item.variant_id not in answered
         and item.variant_id not in passed
     ]
-    left = [key for key in candidates if key not in _decided(session, reviewer_id, candidates)]
     return min(left, key=lambda key: bucket(f"{reviewer_id} {key}", salt=_SALT), default=None)
 
 
@@ -73,13 +73,16 @@ def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> d
     """By variant, the reviewer's last decision on it that stands."""
     found: dict[int, int] = {}
     for some in chunks(ids):
+        # Not ``is_by``: SQLite would read all that the reviewer has decided.
         query = (
             select(col(Decision.variant_id), func.max(col(Decision.id)))
+            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+            .join(Variant, col(Variant.id) == col(Decision.variant_id))
             .where(
                 col(Decision.variant_id).in_(some),
-                is_by(session, Decision.reviewer_id, reviewer_id),
-                ~col(Decision.adjudicates),
+                whose() == reviewer_id,
                 stands(),
+                counts_still(),
             )
             .group_by(col(Decision.variant_id))
         )
@@ -103,18 +106,11 @@ def _has_decided(session: Session, reviewer_id: int, *, since: int, cards: int) 
     return len(shown) >= cards
 
 
-def _decided(session: Session, reviewer_id: int, ids: Sequence[int]) -> set[int]:
-    found: set[int] = set()
-    for some in chunks(ids, CHUNK):
-        found |= decided_by(session, reviewer_id, some)
-    return found
-
-
 def undecided(session: Session, reviewer_id: int, variant_ids: Iterable[int]) -> frozenset[int]:
     """Which of these variants this reviewer is to see as pending, though they are gold items."""
     mixed = gold_items(session, use=GoldUse.MIXED, of=variant_ids)
     ids = [item.variant_id for item in mixed if item.maker_id != reviewer_id]
-    return frozenset(ids) - _decided(session, reviewer_id, ids)
+    return frozenset(ids).difference(_last_answers(session, reviewer_id, ids))
 
 
 def known_gold(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
