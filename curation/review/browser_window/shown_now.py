@@ -18,6 +18,7 @@ from curation.review.calibration.sample import sampled
 from curation.review.cards import Card, card, family
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
+from curation.review.people.roles import Role, acting_role
 from curation.review.queue import Order, Queue, among, next_variant
 from curation.review.settling import contested
 from db.engine import reading, writing
@@ -57,6 +58,8 @@ class Viewer(QueuePosition):
             variants = [c.variant for c in cards]
             hidden = self.veiled(session, variants)
             settled = contested(session, variants) - hidden
+            if acting_role(session) is not Role.LEAD:  # their verdict is one among the others
+                settled = frozenset()
             self._compare(session, focus.variant, hidden=variant_id in hidden)
         self.focus_id = variant_id
         self._show(variants, hidden, settled)
