@@ -282,7 +282,7 @@ def apply_rule(
         HedgerowError: a type, a source or a judge is unknown, or the reason of a rejection is, or
             is not one for all types that match; or whoever acts is no lead.
     """
-    require(session, Role.LEAD)
+    require(Role.LEAD, session)
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
     _check_names(session, rule, types)

@@ -66,7 +66,7 @@ def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[Sta
         HedgerowError: one of them settles a conflict, and whoever acts is no lead.
     """
     if any(decision.adjudicates for decision in decisions):
-        require(session, Role.LEAD)
+        require(Role.LEAD, session)
     session.add_all(decisions)
     session.flush()
     touched = {decision.variant_id for decision in decisions}

@@ -24,6 +24,7 @@ from sqlalchemy import Connection, Engine, event, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import (
     CueCorrection,
@@ -45,7 +46,7 @@ Role = TeamRole
 """Lead, reviewer or viewer."""
 
 REVIEWER_TABLES = frozenset(
-    table.__table__.name  # type: ignore[attr-defined]  # every table has one
+    str(table.__tablename__)
     for table in (
         CueCorrection,
         Decision,
@@ -66,6 +67,7 @@ Actor = int | Role
 """Who acts: the id of a person, or a role where it is nobody with a row."""
 
 _who_acts: Callable[[], Actor] | None = None
+_engine: Engine | None = None
 _for_the_project: ContextVar[bool] = ContextVar("for_the_project", default=False)
 
 _ROLE = "hedgerow_role"
@@ -96,23 +98,31 @@ def acting_role(session: Session) -> Role:
     return _acting_role(session.connection())
 
 
-def require(session: Session, least: Role) -> None:
+def require(least: Role, session: Session | None = None) -> None:
     """Refuse what whoever acts now may not do.
+
+    Args:
+        session: one that is open, if there is one.
 
     Raises:
         HedgerowError: their role is too low.
     """
-    _refuse_below(least, acting_role(session))
+    if session is not None:
+        _refuse_below(least, acting_role(session))
+    elif _engine is not None:
+        with reading(_engine) as new:
+            _refuse_below(least, acting_role(new))
 
 
-def set_who_acts(who: Callable[[], Actor] | None) -> None:
-    """Have the database ask this function who acts, each time something is to be written.
+def set_who_acts(who: Callable[[], Actor] | None, engine: Engine | None = None) -> None:
+    """Have this function asked who acts, each time something is to be changed.
 
     Args:
-        who: called in the thread that writes; None for the machine's owner.
+        who: called in the thread that changes something; None for the machine's owner.
+        engine: the database that knows their roles.
     """
-    global _who_acts
-    _who_acts = who
+    global _who_acts, _engine
+    _who_acts, _engine = who, engine
 
 
 @contextmanager
@@ -173,5 +183,8 @@ def _refuse_below(least: Role, role: Role) -> None:
 def refusal(role: Role) -> str:
     """Why somebody of this role can't do something, in one sentence."""
     if role is Role.VIEWER:
-        return "You are a viewer: you can read everything and change nothing. Ask a lead for a role."
-    return "You are a reviewer: only a lead can do this."
+        return (
+            "You are a viewer, who can read everything and change nothing; ask a lead for the role "
+            "of a reviewer."
+        )
+    return "Only a lead can do this, and you are a reviewer."

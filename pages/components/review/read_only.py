@@ -6,8 +6,8 @@ from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.shown_now import CardView
 from curation.taxonomy.built_in import VariantType
-from pages.components.review import empty_queue, keys, queue_choice
 from pages.components.review import desk as review_desk
+from pages.components.review import empty_queue, keys, queue_choice
 from pages.components.review.panels import card_details
 from pages.components.review.search_box import search
 from pages.components.shared.formatting import markup

@@ -91,7 +91,7 @@ def begin(page: st.Page) -> None:
     Args:
         page: the one that the address names.
     """
-    set_who_acts(acting)
+    set_who_acts(acting, open_project.engine())
     if not signs_in():
         _by_name()
     elif not (token := _token()):
