@@ -152,9 +152,10 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "reviewers": Group(
-        "List, rename and merge reviewers.",
+        "List, rename and merge reviewers; their roles.",
         {
             "list": "cli.review.people:list_reviewers",
+            "role": "cli.review.people:change_role",
             "rename": "cli.review.people:rename",
             "merge": "cli.review.people:merge",
             "separate": "cli.review.people:separate",

@@ -16,7 +16,7 @@ from curation.content_uids import canonical
 from curation.corpora.corpus import CORPORA
 from db.engine import insert_new
 from db.errors import HedgerowError
-from db.models import Decision, Reviewer, ReviewerKind
+from db.models import Decision, Reviewer, ReviewerKind, TeamRole
 
 MAX_NAME = 80
 
@@ -33,12 +33,15 @@ class Person(NamedTuple):
     Attributes:
         decisions: how many decisions they have made, retracted ones and retracts included.
         merged_into: the name of the person that they have been merged into; '' for none.
+        signs_in_as: their subject at the provider that they sign in with; '' for a name alone.
     """
 
     id: int
     name: str
     decisions: int
     merged_into: str = ""
+    role: TeamRole = TeamRole.LEAD
+    signs_in_as: str = ""
 
 
 def name_key(name: str) -> str:
@@ -184,12 +187,22 @@ def people(session: Session) -> list[Person]:
     target = aliased(Reviewer)
     merged_into = func.coalesce(target.name, "")
     query = (
-        select(col(Reviewer.id), col(Reviewer.name), decision_count(), merged_into)
+        select(
+            col(Reviewer.id),
+            col(Reviewer.name),
+            decision_count(),
+            merged_into,
+            col(Reviewer.role),
+            func.coalesce(col(Reviewer.identity), ""),
+        )
         .outerjoin(target, col(target.id) == col(Reviewer.merged_into_id))
         .where(col(Reviewer.kind) == ReviewerKind.PERSON)
         .order_by(col(Reviewer.id))
     )
-    return [Person(*row) for row in session.execute(query)]
+    return [
+        Person(*row, signs_in_as=identity.partition(" ")[2])
+        for *row, identity in session.execute(query)
+    ]
 
 
 def decision_count() -> ScalarSelect[int]:

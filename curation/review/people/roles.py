@@ -37,6 +37,7 @@ from db.models import (
     NoteRetraction,
     OpinionLook,
     Reviewer,
+    ReviewerKind,
     ReviewPosition,
     TeamRole,
     Variant,
@@ -85,6 +86,35 @@ def role_of(session: Session, reviewer_id: int) -> Role:
 def is_lead(session: Session, reviewer_id: int) -> bool:
     """Whether the person with this id is a lead."""
     return role_of(session, reviewer_id) is Role.LEAD
+
+
+def set_role(session: Session, person: Reviewer, role: Role) -> None:
+    """Give a person another role.
+
+    Raises:
+        HedgerowError: they sign in, so that the settings decide; they have been merged; or they are
+            the last lead.
+    """
+    if person.identity is not None:
+        raise HedgerowError(
+            f"'{person.name}' signs in, so their role is what HEDGEROW_SIGN_IN_LEADS and "
+            "HEDGEROW_SIGN_IN_REVIEWERS say; change it there."
+        )
+    if person.merged_into_id is not None:
+        raise HedgerowError(
+            f"'{person.name}' has been merged into another person; change that person's role."
+        )
+    leads = select(col(Reviewer.id)).where(
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        col(Reviewer.merged_into_id).is_(None),
+        col(Reviewer.role) == Role.LEAD,
+    )
+    # Two leads who take each other's role away at the same moment would leave none.
+    others = set(session.execute(leads.with_for_update()).scalars()) - {person.id}
+    if role is not Role.LEAD and not others:
+        raise HedgerowError(f"'{person.name}' is the last lead; make somebody else a lead first.")
+    person.role = role
+    session.flush()
 
 
 def allows(role: Role, least: Role) -> bool:

@@ -108,6 +108,7 @@ def begin(page: st.Page) -> None:
 def _ask_to_sign_in(page: st.Page) -> None:
     address = urlencode([(k, one) for k in st.query_params for one in st.query_params.get_all(k)])
     markup.remember(_CAME_FOR, f"{page.url_path}?{address}")
+    markup.style()
     st.title("Hedgerow", anchor=False)
     st.write("Sign in to read and review this project.")
     for name in _providers() or ():
@@ -134,8 +135,8 @@ def _signed_in(token: str) -> None:
         st.session_state[_ID] = row.id
         st.session_state[_NAME] = row.name
         follow_people()
-    role = open_project.ask(acting_role)
-    st.sidebar.text(f"Signed in as {st.session_state[_NAME]} ({role})")
+    st.sidebar.text(f"Signed in as {st.session_state[_NAME]}")
+    st.sidebar.caption(f"Your role: {open_project.ask(acting_role)}")
     if st.sidebar.button("Sign out", icon=":material/logout:", width="stretch"):
         st.logout()
 
@@ -178,9 +179,9 @@ def _by_name() -> None:
                     error_messages.show(str(error), key="refused-name")
     if _ID in st.session_state:
         markup.remember(_COOKIE, st.session_state[_NAME])
-        role = open_project.ask(acting_role)
-        as_role = "" if role is Role.LEAD else f" ({role})"
-        st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}{as_role}")
+        st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}")
+        if (role := open_project.ask(acting_role)) is not Role.LEAD:
+            st.sidebar.caption(f"Your role: {role}")
         with st.sidebar.popover("Change", icon=":material/person:", width="stretch"):
             name_form("Review under another name", key="signin-change")
 
