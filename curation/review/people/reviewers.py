@@ -33,7 +33,7 @@ class Person(NamedTuple):
     Attributes:
         decisions: how many decisions they have made, retracted ones and retracts included.
         merged_into: the name of the person that they have been merged into; '' for none.
-        signs_in_as: their subject at the provider that they sign in with; '' for a name alone.
+        identity: issuer and subject that they sign in with; '' for a name alone.
     """
 
     id: int
@@ -41,7 +41,12 @@ class Person(NamedTuple):
     decisions: int
     merged_into: str = ""
     role: TeamRole = TeamRole.LEAD
-    signs_in_as: str = ""
+    identity: str = ""
+
+    @property
+    def signs_in_as(self) -> str:
+        """Their subject at the provider that they sign in with; '' for a name alone."""
+        return self.identity.partition(" ")[2]
 
 
 def name_key(name: str) -> str:
@@ -199,10 +204,7 @@ def people(session: Session) -> list[Person]:
         .where(col(Reviewer.kind) == ReviewerKind.PERSON)
         .order_by(col(Reviewer.id))
     )
-    return [
-        Person(*row, signs_in_as=identity.partition(" ")[2])
-        for *row, identity in session.execute(query)
-    ]
+    return [Person(*row) for row in session.execute(query)]
 
 
 def decision_count() -> ScalarSelect[int]:

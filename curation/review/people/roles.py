@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Engine, event, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from db.engine import reading
+from db.engine import before_writing, reading
 from db.errors import HedgerowError
 from db.models import (
     CueCorrection,
@@ -139,7 +139,7 @@ def require(least: Role, session: Session | None = None) -> None:
     """
     if session is not None:
         _refuse_below(least, acting_role(session))
-    elif _engine is not None:
+    elif _engine is not None and not _for_the_project.get():
         with reading(_engine) as new:
             _refuse_below(least, acting_role(new))
 
@@ -166,15 +166,13 @@ def for_the_project() -> Iterator[None]:
 
 
 def guard(engine: Engine) -> None:
-    """Have every connection of this engine refuse what whoever acts may not change."""
+    """Have every connection of this engine refuse to change what is not for whoever acts."""
     event.listen(engine, "begin", _begins)
     event.listen(engine, "before_cursor_execute", _check)
 
 
 def _begins(connection: Connection) -> None:
     connection.info.pop(_ROLE, None)
-    if connection.get_execution_options().get("writes"):
-        _refuse_below(Role.REVIEWER, _acting_role(connection))
 
 
 def _check(connection: Connection, _: Any, statement: str, *__: Any) -> None:
@@ -218,3 +216,11 @@ def refusal(role: Role) -> str:
             "of a reviewer."
         )
     return "Only a lead can do this, and you are a reviewer."
+
+
+def _may_write() -> None:
+    if _who_acts is not None:
+        require(Role.REVIEWER)
+
+
+before_writing(_may_write)
