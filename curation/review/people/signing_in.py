@@ -106,14 +106,13 @@ def sign_in(session: Session, who: Claims, settings: Settings) -> Reviewer:
 
 def _free_name(session: Session, who: Claims) -> str:
     """Their name, with what distinguishes it where somebody else has it."""
-    name = _clean(who.name) or _clean(who.email) or "Somebody"
-    tried = [name, f"{name} ({_clean(who.email)})"] if who.email else [name]
-    tried += [f"{name[: MAX_NAME - 6]} {number}" for number in range(2, 10_000)]
-    return next(
-        one
-        for one in tried
-        if len(one) <= MAX_NAME and not is_reserved(one) and get_reviewer(session, one) is None
+    email = _clean(who.email)
+    name = next(
+        one for one in (_clean(who.name), email, "Somebody") if one and not is_reserved(one)
     )
+    tried = [name, f"{name} ({email})"] if email else [name]
+    tried += [f"{name[: MAX_NAME - 6]} {number}" for number in range(2, 10_000)]
+    return next(one for one in tried if len(one) <= MAX_NAME and get_reviewer(session, one) is None)
 
 
 def _clean(text: str) -> str:
