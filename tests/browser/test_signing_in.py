@@ -128,6 +128,7 @@ def test_who_signs_in_may_what_the_settings_say(
 
     # Signing out ends it, and the next page asks again.
     other.get_by_role("button", name="Sign out").click()
+    other.get_by_role("button", name="End session").click()  # the provider's own page
     expect(other.get_by_role("button", name="Sign in")).to_be_visible()
     other.goto(f"{address}/review")
     expect(other.get_by_role("button", name="Sign in")).to_be_visible()
