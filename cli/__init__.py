@@ -160,10 +160,11 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "reviewers": Group(
-        "List, rename and merge reviewers, and see their figures.",
+        "List, rename and merge reviewers; their roles, and their figures.",
         {
             "list": "cli.review.people:list_reviewers",
             "statistics": "cli.review.people_statistics:statistics",
+            "role": "cli.review.people:change_role",
             "rename": "cli.review.people:rename",
             "merge": "cli.review.people:merge",
             "separate": "cli.review.people:separate",

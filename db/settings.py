@@ -38,6 +38,9 @@ class Settings(BaseSettings):
         training_lock: file that a training holds while it computes, so that those with the same
             one take turns; empty for one in the temporary folder.
         http_token: what other tools show to the HTTP interface. Never stored.
+        sign_in_leads: who is a lead in a browser app that asks people to sign in: e-mail addresses
+            (``*`` stands for anything but @) or subjects of the provider, with commas between.
+        sign_in_reviewers: the same for reviewers; whoever else signs in is a viewer.
     """
 
     model_config = SettingsConfigDict(
@@ -61,6 +64,8 @@ class Settings(BaseSettings):
     )
     training_lock: str = Field(default="", description="Lock of trainings")
     http_token: SecretStr = Field(default=SecretStr(""), description="Token of the HTTP interface")
+    sign_in_leads: str = Field(default="", description="Leads who sign in")
+    sign_in_reviewers: str = Field(default="", description="Reviewers who sign in")
 
     @field_validator("home")
     @classmethod
@@ -143,6 +148,8 @@ class Settings(BaseSettings):
                 "HEDGEROW_OPENAI_BASE_URL": self.openai_base_url,
                 "HEDGEROW_TRAINING_LOCK": self.training_lock,
                 "HEDGEROW_HTTP_TOKEN": self.http_token.get_secret_value(),
+                "HEDGEROW_SIGN_IN_LEADS": self.sign_in_leads,
+                "HEDGEROW_SIGN_IN_REVIEWERS": self.sign_in_reviewers,
             }
         )
 
@@ -170,6 +177,8 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
         "training_lock": settings.training_lock or "in the temporary folder",
         "http_token": _set_or_not(settings.http_token.get_secret_value()),
+        "sign_in_leads": settings.sign_in_leads or "nobody signs in",
+        "sign_in_reviewers": settings.sign_in_reviewers or "nobody",
     }
     facts = [
         SettingFact(field.description or name, shown[name], "HEDGEROW_" + name.upper())

@@ -10,6 +10,7 @@ from sqlmodel import col
 
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.review.people.roles import guard
 from curation.taxonomy.project_types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
 from db.migrate import require_tables, upgrade
@@ -86,4 +87,5 @@ def open_project(settings: Settings, *, create: bool = True) -> Engine:
             if outdated:
                 with writing(engine) as session:
                     seed_taxonomy(session)
+        guard(engine)
         return engine

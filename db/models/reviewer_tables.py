@@ -37,8 +37,8 @@ class Reviewer(SQLModel, table=True):
     """A person or a model that decides. ``counts`` switches a model's verdicts on or off.
 
     ``key`` is what all spellings of the name share; NULL where an older reviewer has it. A person
-    with ``merged_into_id`` is that person: there is no chain of such. ``identity`` is the issuer and
-    the subject that a person signs in with; NULL for those who gave only a name. ``role`` means
+    with ``merged_into_id`` is that person: there is no chain of such. ``identity`` is the issuer
+    and the subject that a person signs in with; NULL for those who gave only a name. ``role`` means
     nothing for a model.
     """
 

@@ -20,6 +20,7 @@ from curation.review.cards import Card, card, family
 from curation.review.gold import mixing
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
+from curation.review.people.roles import Role, acting_role
 from curation.review.queue import Order, Queue, among, next_variant
 from curation.review.settling import contested
 from db.engine import reading, writing
@@ -61,6 +62,8 @@ class Viewer(GoldCards):
             cards = self._disguise(session, cards)
             focus = next(item for item in cards if item.variant.id == variant_id)
             settled = contested(session, variants) - hidden - self.known_gold
+            if acting_role(session) is not Role.LEAD:  # their verdict is one among the others
+                settled = frozenset()
             if variant_id not in self.gold:
                 self._compare(session, focus.variant, hidden=variant_id in hidden)
         self.focus_id = variant_id

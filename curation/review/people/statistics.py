@@ -1,6 +1,6 @@
 """What each person has decided, how fast, and how far they agree with what is known to be right.
 
-For leads: whoever asks has to be one (``curation.review.people.roles.is_lead``).
+Pages show it to leads only.
 """
 
 from collections import defaultdict

@@ -4,13 +4,14 @@ import streamlit as st
 
 from curation.plurals import counted
 from curation.review.gold.practice import must_practise, offered
+from curation.review.people.roles import Role
 from pages.components.shared.links import PRACTICE, SECTION
-from pages.components.shared.shell import open_project
+from pages.components.shared.shell import open_project, rights
 
 
 def stops(reviewer_id: int) -> bool:
     """Offer practice to a new reviewer; whether the project has them finish it first."""
-    number = open_project.ask(offered, reviewer_id)
+    number = open_project.ask(offered, reviewer_id) if rights.may(Role.REVIEWER) else 0
     if not number:
         return False
     first = open_project.ask(must_practise, reviewer_id)

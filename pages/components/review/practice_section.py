@@ -13,13 +13,14 @@ from curation.review.browser_window.practising import PracticeState, PracticeVie
 from curation.review.cards import card
 from curation.review.gold.items import Gold
 from curation.review.gold.practice import PracticeRound, Score
+from curation.review.people.roles import Role
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.guideline import parse_guideline, passage
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.models import Verdict
 from pages.components.review import keys
 from pages.components.shared.formatting import markup
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.shared.variants import card as card_view
 from pages.components.shared.variants import guideline_view
 
@@ -39,6 +40,9 @@ def draw() -> None:
     if me is None:
         st.write("Your answers are kept under your name, so that you can go on later.")
         signin.name_form("Your name", key="signin-practice", button="Start practising")
+        return
+    if not rights.may(Role.REVIEWER):
+        st.write("Practice is for reviewers. Ask a lead to make you one.")
         return
     state = st.session_state.get(_STATE)
     if state is None or state.reviewer_id != me:

@@ -21,7 +21,7 @@ from pages.components.shared.formatting import markup
 from pages.components.shared.links import GOLD_UID
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card as card_view
-from pages.components.team.for_leads import lead
+from pages.components.team.lead_only import lead
 
 RATES = (0, 5, 10, 20, 50, 100)
 USES = {GoldUse.MIXED: "Mixed in with the queue", GoldUse.TRAINING: "Practice rounds"}

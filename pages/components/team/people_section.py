@@ -19,7 +19,7 @@ from curation.review.people.statistics import (
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants import empty_state
-from pages.components.team.for_leads import lead
+from pages.components.team.lead_only import lead
 
 _HELP = {
     "Decisions": "Verdicts on single variants that stand. Settlements and decisions by rule are "

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from curation.review.actions import MAX_TEXT
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.evaluation.probe_sets import StoredProbe
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 
@@ -14,6 +14,7 @@ WIDTHS = [5, 5, 2]
 """Of the two sentences and the button, which has to hold its word in a narrow window."""
 
 
+@rights.for_leads()
 def box() -> None:
     """Own pairs: add, list, remove; each stored at once."""
     stored = open_project.ask(own_probes)

@@ -6,13 +6,13 @@ from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.shown_now import CardView
 from curation.review.notes import WrittenNote
-from curation.review.people.roles import is_lead
+from curation.review.people.roles import Role
 from db.models import Status, Variant
 from pages.components.review.panels import history_lines
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
 from pages.components.shared.links import GOLD, GOLD_UID, SECTION
-from pages.components.shared.shell import open_project
+from pages.components.shared.shell import open_project, rights
 from pages.components.shared.variants import card
 
 
@@ -44,11 +44,7 @@ def details(state: ReviewState, view: CardView) -> None:
 def _make_gold(state: ReviewState, variant: Variant) -> None:
     """Leads can make any card a gold item that is not one to them already."""
     known = variant.id in state.known_gold - state.gold
-    if (
-        not known
-        and variant.status is not Status.SUPERSEDED
-        and open_project.ask(is_lead, state.reviewer_id)
-    ):
+    if not known and variant.status is not Status.SUPERSEDED and rights.may(Role.LEAD):
         st.page_link(
             "pages/team.py",
             label="Make it a gold item",
