@@ -185,7 +185,10 @@ class Viewer(GoldCards):
             return self._take_next(session)
         anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
         members = [c.variant.id for c in family(session, anchor_id)]
-        undecided = among(session, members, self.queue) - self.skipped
+        undecided = among(session, members, self.queue)
+        if self.queue is Queue.PENDING:
+            undecided |= mixing.undecided(session, self.reviewer_id, members)
+        undecided -= self.skipped
         rest = [number for number in members if number in undecided]
         ids = list(self.showings)  # as they are on the screen
         here = ids.index(shown.variant_id) if shown.variant_id in ids else 0

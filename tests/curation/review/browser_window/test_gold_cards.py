@@ -10,6 +10,7 @@ from curation.project.opening import GOLD_RATE, put_setting
 from curation.review import actions
 from curation.review.browser_window.details import details_of
 from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.selection import VariantSelection
 from curation.review.discussing import mark as mark_to_discuss
 from curation.review.gold import items, mixing
 from curation.review.notes import add_note
@@ -244,3 +245,39 @@ def test_reviewers_get_them_in_an_order_of_their_own(many: ReviewState) -> None:
             for key in (person(session, name) for name in ("Ada", "Ben", "Cleo", "Dora"))
         }
     assert len(first) > 1
+
+
+def test_in_a_selection_it_is_open_until_one_has_decided(state: ReviewState, gold: int) -> None:
+    for window, size in ((state, 2), (colleague(state, "Lena"), 1)):
+        window.take(VariantSelection((gold, 1), "a search"))
+        assert window.selection is not None and len(window.selection.open or ()) == size
+    card = draw(state)
+    assert card.variant_id == gold and card.gold
+    state.accept(card)
+    assert state.selection is not None and state.selection.open == {1}
+    state.undo()
+    assert state.selection.open == {gold, 1}
+
+
+def test_in_the_family_view_the_keys_come_to_it(state: ReviewState, gold: int) -> None:
+    with writing(state.engine) as session:
+        put_setting(session, GOLD_RATE, 0)
+        anchor_id = session.get_one(Variant, gold).anchor_id
+        first = (
+            session.execute(
+                select(col(Variant.id))
+                .where(col(Variant.anchor_id) == anchor_id, col(Variant.id) != gold)
+                .order_by(col(Variant.id))
+            )
+            .scalars()
+            .first()
+        )
+    assert first is not None
+    state.by_family, state.type_id = True, None
+    state.pin(first)
+    seen = []
+    for _ in range(7):
+        card = draw(state)
+        seen.append(card.variant_id)
+        state.accept(card)
+    assert gold in seen and len(set(seen)) == 7
