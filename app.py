@@ -2,10 +2,10 @@
 
 from pages.components.shared.shell import error_messages, frame, navigation, signin
 
-frame.app_runs()
 error_messages.guard_callbacks()
 page = navigation.show()
 with error_messages.shown_as_one_sentence():
     error_messages.show_callback_errors()
-    signin.sidebar()
+    signin.begin(page)
+    frame.app_runs()
     page.run()

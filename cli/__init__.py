@@ -146,6 +146,14 @@ COMMANDS: dict[str, str | Group] = {
             "assign": "cli.review.assign:assign",
             "quota": "cli.review.assign:quota",
             "agreement": "cli.review.agreement:show_agreement",
+            "gold": Group(
+                "Variants whose right verdict is known, to measure reviewers and to train them.",
+                {
+                    "add": "cli.review.gold:add",
+                    "list": "cli.review.gold:list_items",
+                    "remove": "cli.review.gold:remove",
+                },
+            ),
             "calibration": Group(
                 "Measure judges on a blind random sample, and accept variants by reliable ones.",
                 {
@@ -157,9 +165,11 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "reviewers": Group(
-        "List, rename and merge reviewers.",
+        "List, rename and merge reviewers; their roles, and their figures.",
         {
             "list": "cli.review.people:list_reviewers",
+            "statistics": "cli.review.people_statistics:statistics",
+            "role": "cli.review.people:change_role",
             "rename": "cli.review.people:rename",
             "merge": "cli.review.people:merge",
             "separate": "cli.review.people:separate",

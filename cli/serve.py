@@ -101,7 +101,7 @@ def _serve(
     Raises:
         HedgerowError: the project cannot be opened, or the server does not start.
     """
-    if address not in THIS_MACHINE:
+    if address not in THIS_MACHINE and not _asks_to_sign_in():
         err.print(text_of(f"Anybody who can reach {address} can review, under any name."))
     for name, value in _streamlit_options(address).items():
         os.environ.setdefault(name, value)
@@ -152,6 +152,11 @@ def _serve(
         ended.set()
     if failures:
         raise failures[0]
+
+
+def _asks_to_sign_in() -> bool:
+    settings = importlib.import_module("db.settings").load_settings()
+    return bool(settings.sign_in_leads)
 
 
 def _streamlit_options(address: str) -> dict[str, str]:

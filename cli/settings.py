@@ -21,7 +21,15 @@ from curation.project.facts import (
     database_facts,
     size_text,
 )
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.project.opening import (
+    ACTIVE_ENCODER,
+    GOLD_RATE,
+    PRACTISE_FIRST,
+    THRESHOLD,
+    active_encoder_id,
+    get_setting,
+)
+from curation.review.gold.settings import change_practise_first, change_rate
 from curation.review.opinions import model_verdicts
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -30,7 +38,12 @@ from db.settings import Settings, setting_facts
 
 COUNTS = "counts."
 
-KEYS = f"'{THRESHOLD}', '{ACTIVE_ENCODER}' or '{COUNTS}NAME' (a model reviewer: on or off)"
+KEYS = (
+    f"'{THRESHOLD}', '{ACTIVE_ENCODER}', '{GOLD_RATE}' (one in so many cards, 0 for none), "
+    f"'{PRACTISE_FIRST}' (on or off) or '{COUNTS}NAME' (a model reviewer: on or off)"
+)
+FOLLOWED = (THRESHOLD, ACTIVE_ENCODER)
+"""What variants are put in order by."""
 
 
 def settings(context: typer.Context, as_json: AsJson = False) -> None:
@@ -57,8 +70,9 @@ def show_settings(as_json: AsJson = False) -> None:
         "database": _as_json(database),
         "data_folder": {"path": str(folder.path), "bytes": folder.size, "free": folder.free},
     }
-    changes = [THRESHOLD, ACTIVE_ENCODER]
-    rows = [[key, own[key], f"hedgerow settings set {key} …"] for key in changes]
+    changes = [THRESHOLD, ACTIVE_ENCODER, GOLD_RATE, PRACTISE_FIRST]
+    shown = own | {PRACTISE_FIRST: "on" if own[PRACTISE_FIRST] else "off"}
+    rows = [[key, shown[key], f"hedgerow settings set {key} …"] for key in changes]
     rows += [
         [
             f"{COUNTS}{model['name']}",
@@ -80,6 +94,8 @@ def _project(session: Session) -> dict[str, Any]:
     return {
         THRESHOLD: get_setting(session, THRESHOLD),
         ACTIVE_ENCODER: get_setting(session, ACTIVE_ENCODER),
+        GOLD_RATE: get_setting(session, GOLD_RATE),
+        PRACTISE_FIRST: get_setting(session, PRACTISE_FIRST),
         "model_reviewers": [
             {"name": model.name, "counts": model.counts, "decisions": model.decisions}
             for model in model_verdicts.model_reviewers(session)
@@ -124,7 +140,7 @@ def set_setting(
         changed = _change(session, machine, key, value)
     result: dict[str, Any] = {"setting": key, "changed": changed}
     lines = [f"{key} has been changed." if changed else f"{key} already had this value."]
-    if changed and not key.startswith(COUNTS):
+    if changed and key in FOLLOWED:
         result |= _follow(machine, engine)
         lines.append(f"Variants updated in the queues: {result['variants']}.")
     if missing := _unmeasured(engine) if key == ACTIVE_ENCODER else 0:
@@ -142,16 +158,26 @@ def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
         return shared_settings.change_threshold(session, int(value))
     if key == ACTIVE_ENCODER:
         return shared_settings.change_encoder(session, machine, value)
+    if key == GOLD_RATE:
+        if not value.strip().isdecimal() or len(value) > MAX_DIGITS:
+            raise HedgerowError(f"Expected a number of cards for {key}, found {value[:80]!r}.")
+        return change_rate(session, int(value))
+    if key == PRACTISE_FIRST:
+        return change_practise_first(session, _is_on(key, value))
     if key.startswith(COUNTS):
-        if value not in ("on", "off"):
-            raise HedgerowError(f"Expected 'on' or 'off' for {key}, found {value!r}.")
+        wanted = _is_on(key, value)
         model = model_verdicts.find_model(session, key.removeprefix(COUNTS))
-        wanted = value == "on"
         if model.counts != wanted:
             plan = model_verdicts.plan_switch(session, model.id, counts=wanted)
             model_verdicts.apply_switch(session, plan)
         return model.counts != wanted
     raise HedgerowError(f"Expected {KEYS}, found {key!r}.")
+
+
+def _is_on(key: str, value: str) -> bool:
+    if value not in ("on", "off"):
+        raise HedgerowError(f"Expected 'on' or 'off' for {key}, found {value[:80]!r}.")
+    return value == "on"
 
 
 def _follow(machine: Settings, engine: Engine) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum, Integer
+from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Integer
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Mapped
@@ -122,3 +122,23 @@ def _whole_sqlite(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
 def _whole_postgresql(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
     # A cast alone would round.
     return f"CAST(floor({compiler.process(element.clauses, **kw)}) AS INTEGER)"
+
+
+class seconds_between(FunctionElement[float]):
+    """Seconds from the first moment to the second."""
+
+    type = Float()
+    inherit_cache = True
+    name = "seconds_between"
+
+
+@compiles(seconds_between, "sqlite")
+def _seconds_between_sqlite(element: seconds_between, compiler: SQLCompiler, **kw: Any) -> str:
+    first, second = (compiler.process(clause, **kw) for clause in element.clauses)
+    return f"((julianday({second}) - julianday({first})) * 86400)"
+
+
+@compiles(seconds_between, "postgresql")
+def _seconds_between_postgresql(element: seconds_between, compiler: SQLCompiler, **kw: Any) -> str:
+    first, second = (compiler.process(clause, **kw) for clause in element.clauses)
+    return f"CAST(extract(epoch FROM {second} - {first}) AS double precision)"

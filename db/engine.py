@@ -6,7 +6,7 @@ process has written in between.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -35,6 +35,8 @@ _TURN = "hedgerow_turn"
 """Option of a SQLite engine: the lock that its writers take."""
 
 _Row = TypeVar("_Row")
+
+_before_writing: list[Callable[[], None]] = []
 
 
 def create_engine(url: URL, *, create: bool = True) -> Engine:
@@ -116,9 +118,20 @@ def reading(engine: Engine) -> Iterator[Session]:
         yield session
 
 
+def before_writing(check: Callable[[], None]) -> None:
+    """Have this called before any session that writes is opened; what it raises refuses that."""
+    _before_writing.append(check)
+
+
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
-    """A session that can write. Commits at the end; an exception rolls everything back."""
+    """A session that can write. Commits at the end; an exception rolls everything back.
+
+    Raises:
+        HedgerowError: whoever acts may not write anything (see ``before_writing``).
+    """
+    for check in _before_writing:
+        check()
     writer = engine.execution_options(writes=True)
     with (
         explained(engine),

@@ -84,6 +84,17 @@ class Settings(BaseSettings):
         description="The token that other tools send to 'hedgerow app --http': at least "
         f"{SHORTEST_TOKEN} characters without spaces. It is never stored.",
     )
+    sign_in_leads: str = Field(
+        default="",
+        title="Leads who sign in",
+        description="Who is a lead in a browser app that asks people to sign in: e-mail addresses "
+        "(* stands for anything but @) or subjects of the provider, separated by commas.",
+    )
+    sign_in_reviewers: str = Field(
+        default="",
+        title="Reviewers who sign in",
+        description="The same for reviewers. Everybody else who signs in is a viewer.",
+    )
 
     @field_validator("home")
     @classmethod
@@ -166,6 +177,8 @@ class Settings(BaseSettings):
                 "HEDGEROW_OPENAI_BASE_URL": self.openai_base_url,
                 "HEDGEROW_TRAINING_LOCK": self.training_lock,
                 "HEDGEROW_HTTP_TOKEN": self.http_token.get_secret_value(),
+                "HEDGEROW_SIGN_IN_LEADS": self.sign_in_leads,
+                "HEDGEROW_SIGN_IN_REVIEWERS": self.sign_in_reviewers,
             }
         )
 
@@ -198,6 +211,8 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
         "training_lock": settings.training_lock or "in the temporary folder",
         "http_token": _set_or_not(settings.http_token.get_secret_value()),
+        "sign_in_leads": settings.sign_in_leads or "nobody signs in",
+        "sign_in_reviewers": settings.sign_in_reviewers or "nobody",
     }
     facts = [
         SettingFact(field.title or name, shown[name], variable(name))

@@ -4,9 +4,12 @@ import streamlit as st
 
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.history import actions_since
+from curation.review.people.roles import Role
+from curation.review.queue import Queue
 from pages.components.adjudicate import desk, lists
+from pages.components.shared import links
 from pages.components.shared.formatting.clock import midnight
-from pages.components.shared.shell import closed_windows, frame, open_project, signin
+from pages.components.shared.shell import closed_windows, frame, open_project, rights, signin
 from pages.components.shared.shell.closed_windows import ADJUDICATION
 
 CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"
@@ -46,5 +49,8 @@ if part == DISCUSS:
 elif part == SETTLED:
     current.leave()
     lists.settled_ones(type_id=current.type_id, source_id=current.source_id)
-else:
+elif rights.may(Role.LEAD):
     desk.desk(current)
+else:
+    st.caption("Only leads settle conflicts. You can see the cards in Review.")
+    links.to_review("Open the conflicts in Review", queue=Queue.CONFLICT)

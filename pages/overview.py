@@ -12,6 +12,7 @@ from curation.project.funnel import Funnel, FunnelRow, surplus
 from curation.project.next_steps import NextStep, StepKind
 from curation.project.overview import progress
 from curation.release.contents import CountsByType
+from curation.review.people.roles import Role
 from curation.review.queue import Queue
 from db.execution import DONE
 from db.models import Run, RunState
@@ -19,7 +20,7 @@ from db.runs import UNFINISHED
 from pages.components.overview.funnel_chart import funnel_chart
 from pages.components.shared import links
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import frame, open_project
+from pages.components.shared.shell import frame, open_project, rights
 from pages.components.shared.variants import source_choice
 from training.runs.kinds import kind_of
 
@@ -44,7 +45,10 @@ def _welcome() -> None:
             "variants; their verdicts count until you decide otherwise. The last fifth is left "
             "for you to review."
         )
-        if st.button("Load the starter corpus", type="primary", key="load-starter"):
+        asked = rights.only_leads("load corpora") and st.button(
+            "Load the starter corpus", type="primary", key="load-starter"
+        )
+        if asked:
             _load()
     st.page_link(
         "pages/anchors.py",
@@ -126,7 +130,9 @@ def _action(step: NextStep, source: str | None) -> None:
         case StepKind.WRITE:
             st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
         case StepKind.MEASURE:
-            if st.button("Measure", key="measure", icon=":material/straighten:"):
+            if rights.may(Role.LEAD) and st.button(
+                "Measure", key="measure", icon=":material/straighten:"
+            ):
                 background.measure()
                 st.rerun()
         case StepKind.SETTLE:

@@ -23,7 +23,7 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.hub import push_box
 from pages.components.shared.links import ALL_SOURCES
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, frame, open_project, signin
+from pages.components.shared.shell import error_messages, frame, open_project, rights, signin
 from training.hub.push_run import Subject
 from training.runs.release_export import KIND as EXPORT
 
@@ -100,14 +100,19 @@ def _freeze(state: ReleaseState) -> None:
             "A triple needs an accepted hedge or paraphrase and an accepted negation of the same "
             "anchor."
         )
+    if rights.only_leads("freeze releases"):
+        _name_it(selection)
+    with st.expander("Contents by type and split", expanded=newest is None):
+        labels = {entry.id: entry.label for entry in open_project.types()}
+        _show_counts(_counts(now, labels, changes), key="counts-now")
+
+
+def _name_it(selection: Selection) -> None:
     with st.form("freeze", border=False, enter_to_submit=False):
         name = st.text_input("Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional")
         asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
         _create(name, selection)
-    with st.expander("Contents by type and split", expanded=newest is None):
-        labels = {entry.id: entry.label for entry in open_project.types()}
-        _show_counts(_counts(now, labels, changes), key="counts-now")
 
 
 def _selection(usual: Selection) -> Selection:
@@ -265,6 +270,8 @@ def _download(release: Release) -> None:
     )
     run = _export(release.number, format)
     if run is None:
+        if not rights.only_leads("prepare downloads"):
+            return
         st.button(
             "Prepare the download", key="export", on_click=_start, args=(release.number, format)
         )

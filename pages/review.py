@@ -5,16 +5,18 @@ from collections.abc import Callable
 import streamlit as st
 
 from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.selection import sample_selection
 from curation.review.history import actions_since
+from curation.review.people.roles import Role
 from curation.review.queue import Queue
-from pages.components.review import empty_queue, queue_choice
+from pages.components.review import empty_queue, practice_offer, queue_choice, read_only
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import midnight
 from pages.components.shared.links import QUEUE_SOURCE
-from pages.components.shared.shell import closed_windows, frame, open_project, signin
+from pages.components.shared.shell import closed_windows, frame, open_project, rights, signin
 from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.variants.picked_variants import SELECTION, picked
 
@@ -26,9 +28,10 @@ _PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
 def _state(reviewer_id: int) -> ReviewState:
     """This session's state; another reviewer starts afresh."""
     state = st.session_state.get(STATE)
-    if state is None or state.reviewer_id != reviewer_id:
+    kind = ReviewState if rights.may(Role.REVIEWER) else ReadingState
+    if type(state) is not kind or state.reviewer_id != reviewer_id:
         closed_windows.leave()
-        state = ReviewState(
+        state = kind(
             engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
         )
         state.recount()
@@ -97,6 +100,8 @@ if (me := signin.reviewer_id()) is None:
     st.write("Decisions are stored under your name, so that you can take them back.")
     signin.name_form("Your name", key="signin-review")
     st.stop()
+if practice_offer.stops(me):
+    st.stop()
 current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
@@ -105,9 +110,12 @@ with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     queue_choice.controls(current)
     row = st.container(width="content")  # filled when it is known what the tools say
 _follow("variant", current.open_link)  # last: another queue begins at its head
-current.resume()
-desk(current)
-with row:
-    tools(current)
+if isinstance(current, ReadingState):
+    read_only.desk(current)
+else:
+    current.resume()
+    desk(current)
+    with row:
+        tools(current)
 markup.remember(_BLIND_COOKIE, "1" if current.blind else "0")
 markup.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

@@ -12,7 +12,7 @@ from curation.taxonomy.type_drafts import OwnType, as_written
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared.runs import background
-from pages.components.shared.shell import count_cache, error_messages, frame, open_project
+from pages.components.shared.shell import count_cache, error_messages, frame, open_project, rights
 from pages.components.taxonomy import type_detail, type_form, type_trial
 from pages.components.taxonomy.type_detail import CHANGE, TOLD
 from pages.components.taxonomy.type_form import Form
@@ -85,6 +85,7 @@ def _types() -> None:
             type_detail.draw(entry, variants.get(entry.id, 0))
 
 
+@rights.for_leads("add types")
 def _add() -> None:
     st.text(
         "Your own type works like a built-in one: every prompt for its role asks for it, and its "

@@ -9,6 +9,7 @@ from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.review.people import merging
 from curation.review.people.reviewers import find_person, people, rename_person
+from curation.review.people.roles import Role, set_role
 from db.engine import reading, writing
 from hedgerow.runs.progress import err, text_of
 
@@ -21,14 +22,34 @@ def list_reviewers(as_json: AsJson = False) -> None:
     with reading(engine) as session:
         found = people(session)
     result = [
-        {"name": one.name, "decisions": one.decisions, "merged_into": one.merged_into or None}
+        {
+            "name": one.name,
+            "role": one.role,
+            "decisions": one.decisions,
+            "merged_into": one.merged_into or None,
+            "signs_in_as": one.signs_in_as or None,
+        }
         for one in found
     ]
-    rows = [(one.name, one.decisions, one.merged_into) for one in found]
-    line = (
-        table_of("name", "decisions", "merged into", rows=rows) if rows else "Nobody reviews yet."
-    )
+    rows = [(one.name, one.role, one.decisions, one.merged_into) for one in found]
+    head = ("name", "role", "decisions", "merged into")
+    line = table_of(*head, rows=rows) if rows else "Nobody reviews yet."
     show({"reviewers": result}, as_json, line)
+
+
+def change_role(
+    person: Name,
+    role: Annotated[Role, typer.Argument(help="What they may do from now on.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give a person a role: a lead may change everything, a reviewer decides on variants, a viewer
+    reads. It counts in the browser app; whoever uses the command line is a lead."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        found = find_person(session, person)
+        set_role(session, found, role)
+        name = found.name
+    show({"name": name, "role": role}, as_json, f"{name} is a {role} now.")
 
 
 def rename(

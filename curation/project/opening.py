@@ -10,6 +10,7 @@ from sqlmodel import col
 
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.review.people.roles import guard
 from curation.taxonomy.project_types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
 from db.migrate import require_tables, upgrade
@@ -24,6 +25,10 @@ ASSIGNMENT = "assignment"
 """How many people decide on what share of the variants; None: one person on each."""
 REORDER_AFTER = "reorder_after"
 """Id of the last variant whose place in the queues follows the settings; None: all do."""
+GOLD_RATE = "gold_rate"
+"""One in so many cards is a gold item; 0 for none."""
+PRACTISE_FIRST = "practise_first"
+"""Whether new reviewers finish a practice round before they decide."""
 
 DEFAULTS: dict[str, Any] = {
     ACTIVE_ENCODER: DEFAULT_ENCODER,
@@ -31,6 +36,8 @@ DEFAULTS: dict[str, Any] = {
     PRICES: {},
     REORDER_AFTER: None,
     ASSIGNMENT: None,
+    GOLD_RATE: 0,
+    PRACTISE_FIRST: False,
 }
 
 
@@ -83,4 +90,5 @@ def open_project(settings: Settings, *, create: bool = True) -> Engine:
             if outdated:
                 with writing(engine) as session:
                     seed_taxonomy(session)
+        guard(engine)
         return engine

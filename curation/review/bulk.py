@@ -23,6 +23,7 @@ from curation.project.opening import active_encoder_id
 from curation.review.decisions import RULE, bulk_store_decisions
 from curation.review.opinions.said import OpinionClause, opinion_clause
 from curation.review.opinions.stored import find_judge
+from curation.review.people.roles import Role, require
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
@@ -276,8 +277,9 @@ def apply_rule(
 
     Raises:
         HedgerowError: a type, a source or a judge is unknown, or the reason of a rejection is, or
-            is not one for all types that match.
+            is not one for all types that match; or whoever acts is no lead.
     """
+    require(Role.LEAD, session)
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
     _check_names(session, rule, types)

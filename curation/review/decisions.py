@@ -11,6 +11,7 @@ from sqlmodel import col
 
 from curation.review.assignment.plan import current_plan
 from curation.review.people.reviewers import whose
+from curation.review.people.roles import Role, require
 from curation.review.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
@@ -74,7 +75,12 @@ def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[Sta
     """Store the decisions of one action and bring the status of all they touch up to date.
 
     Touched are the decided variants and the children that edits made.
+
+    Raises:
+        HedgerowError: one of them settles a conflict, and whoever acts is no lead.
     """
+    if any(decision.adjudicates for decision in decisions):
+        require(Role.LEAD, session)
     session.add_all(decisions)
     session.flush()
     touched = {decision.variant_id for decision in decisions}

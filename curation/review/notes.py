@@ -95,10 +95,13 @@ def _written(
     return [WrittenNote(*row) for row in session.execute(query)]
 
 
-def count_notes(session: Session, variant_id: int) -> int:
-    """How many notes a variant has."""
+def count_notes(session: Session, variant_id: int, *, reviewer_id: int | None = None) -> int:
+    """How many notes a variant has, of this reviewer or of all."""
     query = select(func.count()).select_from(Note)
-    return session.execute(query.where(col(Note.variant_id) == variant_id, is_kept())).scalar_one()
+    query = query.where(col(Note.variant_id) == variant_id, is_kept())
+    if reviewer_id is not None:
+        query = query.where(is_by(session, Note.reviewer_id, reviewer_id))
+    return session.execute(query).scalar_one()
 
 
 def latest_note(session: Session, reviewer_id: int) -> OwnNote | None:

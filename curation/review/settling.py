@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.review.decisions import chunks, counts_still
+from curation.review.gold.items import gold_items
 from curation.review.history import stands
 from curation.review.shown_card import ShownCard, find_variant, shown
 from db.errors import HedgerowError
@@ -51,13 +52,19 @@ def shown_to_settle(session: Session, uid: str) -> ShownCard:
     """A showing of the variant with this uid to somebody who settles what reviewers disagree about.
 
     Raises:
-        HedgerowError: there is no such variant, or reviewers don't disagree about it.
+        HedgerowError: there is no such variant, reviewers don't disagree about it, or it is a gold
+            item.
     """
     variant = find_variant(session, uid)
     if variant.verdicts_by:
         raise HedgerowError(
             f"More people are to decide on {uid} before anybody settles it; wait for them, or "
             "change the assignment ('hedgerow review assign')."
+        )
+    if gold_items(session, of=[variant.id]):
+        raise HedgerowError(
+            f"{uid} is a gold item, which settles it; remove it ('hedgerow review gold remove "
+            f"{uid}') to settle it differently."
         )
     if not contested(session, [variant]):
         raise HedgerowError(

@@ -32,6 +32,7 @@ class ShownCard(NamedTuple):
         action_id: made anew whenever a card is drawn; a second action with it does nothing.
         blind: diagnostics and other people's verdicts were hidden.
         settles: reviewers disagree about the variant, and what is decided on it settles that.
+        gold: a gold item that looks like a pending variant; what others said of it was hidden.
     """
 
     variant_id: int
@@ -40,6 +41,7 @@ class ShownCard(NamedTuple):
     shown_at: datetime | None = None
     blind: bool = False
     settles: bool = False
+    gold: bool = False
 
 
 class ActionOutcome(NamedTuple):
@@ -64,10 +66,15 @@ class ActionOutcome(NamedTuple):
 
 
 def shown(
-    variant: Variant, *, at: datetime | None = None, blind: bool = False, settles: bool = False
+    variant: Variant,
+    *,
+    at: datetime | None = None,
+    blind: bool = False,
+    settles: bool = False,
+    gold: bool = False,
 ) -> ShownCard:
     """A new showing of this variant as it is now."""
-    return ShownCard(variant.id, variant.version, str(uuid.uuid4()), at, blind, settles)
+    return ShownCard(variant.id, variant.version, str(uuid.uuid4()), at, blind, settles, gold)
 
 
 def find_variant(session: Session, uid: str) -> Variant:
@@ -182,7 +189,7 @@ def decision_on(
         note=note,
         action_id=card.action_id,
         adjudicates=card.settles and (judged is variant or judged.status == Status.CONFLICT),
-        blind=card.blind,
+        blind=card.blind or card.gold,
         guideline_version=GUIDELINE_VERSION,
         shown_at=card.shown_at,
     )

@@ -74,6 +74,31 @@ class Guideline:
         return tuple(example for example in self.examples if example.kind is kind)
 
 
+PASSAGE = 2
+"""Examples, and rules, of a passage: more are not read while the card is fresh in mind."""
+
+
+def passage(found: Guideline, reason: str = "") -> Guideline:
+    """The part of a guideline that bears on one verdict.
+
+    Args:
+        reason: the label of a reject reason, such as 'Wrong scope'; '' for an acceptance.
+
+    Returns:
+        Of a rejection, the bad and borderline examples and the rules that name its reason, or the
+        bad examples where none does; of an acceptance, the good examples. At most ``PASSAGE`` of
+        each.
+    """
+    if not reason:
+        return Guideline(found.asked_for, (), found.of(ExampleKind.GOOD)[:PASSAGE])
+    name = reason.lower()
+    rules = tuple(rule for rule in found.rules if name in f"{rule.name} {rule.text}".lower())
+    examples = tuple(one for one in found.examples if name in one.verdict.lower())
+    if not rules and not examples:
+        examples = found.of(ExampleKind.BAD)
+    return Guideline(found.asked_for, rules[:PASSAGE], examples[:PASSAGE])
+
+
 _ASKED = re.compile(r"Asked for:\s*(.+)", re.DOTALL)
 _RULE = re.compile(r"Rule(?:, (?P<name>[^:]+))?:\s*(?P<text>.+)", re.DOTALL)
 _EXAMPLE = re.compile(

@@ -20,6 +20,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from curation.partial_files import PART, clear_partials, new_partial
+from curation.review.people.roles import Role, require
 from curation.similar.stored_embeddings import FOLDER as EMBEDDINGS
 from curation.upkeep.copying import Report, copy_database
 from db.engine import create_engine, explained
@@ -72,6 +73,7 @@ def make_backup(
         HedgerowError: there is such a file already, its folder is missing or part of the data
             folder, or it cannot be written. No file is left then.
     """
+    require(Role.LEAD)
     _check_place(path, settings)
     clear_partials(path)
     draft = new_partial(path)

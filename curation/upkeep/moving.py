@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from curation.review.people.roles import Role, require
 from curation.upkeep.copying import Report, copy_database, same_place
 from db.engine import create_engine, reading
 from db.errors import HedgerowError
@@ -52,6 +53,7 @@ def copy_project(engine: Engine, settings: Settings, url: str, *, report: Report
         HedgerowError: it is no such address, or the project's own; a run is at work; or as
             ``copy_database``. Nothing was copied then.
     """
+    require(Role.LEAD)
     target = create_engine(_address(settings, url).url)
     try:
         if same_place(engine, target):

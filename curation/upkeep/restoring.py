@@ -16,6 +16,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.review.people.roles import Role, require
 from curation.upkeep.backup_file import ARTIFACTS, DATABASE, FORMAT, MANIFEST
 from curation.upkeep.copying import Report, copy_database, require_empty
 from db.engine import create_engine, writing
@@ -51,6 +52,7 @@ def restore_backup(settings: Settings, path: Path, *, report: Report) -> Restore
         HedgerowError: the file is damaged or no backup, a newer Hedgerow made it, or there is
             something already. Nothing is changed then.
     """
+    require(Role.LEAD)
     home = settings.home
     target = create_engine(settings.url)
     try:

@@ -26,8 +26,9 @@ from db.models.encoder_tables import (
     ProbeSet,
     VariantCosine,
 )
+from db.models.gold_tables import GoldItem, GoldUse, PracticeAnswer
 from db.models.release_tables import Release, ReleaseItem
-from db.models.reviewer_tables import Quota, Reviewer, ReviewerKind, Setting
+from db.models.reviewer_tables import Quota, Reviewer, ReviewerKind, Setting, TeamRole
 from db.models.run_tables import Answer, CallState, ModelCall, Run, RunMetric, RunState
 from db.models.taxonomy_tables import Polarity, PromptVersion, TypeRow, TypeVersion
 from db.models.variant_tables import Diagnostic, Status, Variant
@@ -45,6 +46,8 @@ __all__ = [
     "DiscussMark",
     "Draft",
     "Encoder",
+    "GoldItem",
+    "GoldUse",
     "Lease",
     "MarkKind",
     "ModelCall",
@@ -53,6 +56,7 @@ __all__ = [
     "Opinion",
     "OpinionLook",
     "Polarity",
+    "PracticeAnswer",
     "Probe",
     "ProbeCosine",
     "ProbeSet",
@@ -70,6 +74,7 @@ __all__ = [
     "Source",
     "Split",
     "Status",
+    "TeamRole",
     "TypeRow",
     "TypeVersion",
     "Variant",

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Column
+from sqlalchemy import Column, text
 from sqlmodel import Field, SQLModel
 
 from db.columns import JsonColumn, enum_column
@@ -36,11 +36,21 @@ class ReviewerKind(StrEnum):
     MODEL = "model"
 
 
+class TeamRole(StrEnum):
+    """What a person may change. Each may do what those after it may."""
+
+    LEAD = "lead"
+    REVIEWER = "reviewer"
+    VIEWER = "viewer"
+
+
 class Reviewer(SQLModel, table=True):
     """A person or a model that decides. ``counts`` switches a model's verdicts on or off.
 
     ``key`` is what all spellings of the name share; NULL where an older reviewer has it. A person
-    with ``merged_into_id`` is that person: there is no chain of such.
+    with ``merged_into_id`` is that person: there is no chain of such. ``identity`` is the issuer
+    and the subject that a person signs in with; NULL for those who gave only a name. ``role`` means
+    nothing for a model.
     """
 
     id: int = Field(default=None, primary_key=True)
@@ -50,3 +60,9 @@ class Reviewer(SQLModel, table=True):
     created_at: datetime = time_stamp()
     key: str | None = Field(default=None, max_length=240, unique=True, index=True)
     merged_into_id: int | None = Field(default=None, foreign_key="reviewer.id", index=True)
+    role: TeamRole = Field(
+        default=TeamRole.LEAD,
+        sa_type=enum_column(TeamRole),
+        sa_column_kwargs={"server_default": text("'lead'")},
+    )
+    identity: str | None = Field(default=None, max_length=400, unique=True, index=True)

@@ -28,6 +28,7 @@ from curation.release.export.export_formats import (
 )
 from curation.release.overlap_results import OverlapWithTest
 from curation.release.question_pairs import Arm
+from curation.review.people.roles import Role, require
 from db.errors import HedgerowError
 from db.models import Release
 from db.named_files import resolved
@@ -66,6 +67,7 @@ def export_release(
             folder with something else than an export in it; or it cannot be written. The place is
             left as it was.
     """
+    require(Role.LEAD, session)
     form = export_format(format)
     target = resolved(folder)
     with explained(target):

@@ -6,7 +6,9 @@ A vote is a person's latest verdict that stands on a variant as it is worded now
 - what a rule over measures decided, since nobody read the variant;
 - a verdict on a wording of one's own, as an edit leaves it;
 - a verdict on a variant that more people are to decide on by the assignment: shown before, it would
-  tell them what others said.
+  tell them what others said;
+- a verdict on a gold item: somebody chose it, and everybody gets it, so that a few gold items would
+  outweigh all other variants. What people had said before it became one counts.
 
 A verdict is *independent* unless the person may have known somebody's: their card was not blind and
 somebody else had decided already, or they had looked at a model's opinion. Imports and the command
@@ -41,7 +43,7 @@ from curation.review.decisions import counts_still, made_by_rule
 from curation.review.history import stands
 from curation.review.opinions.looks import knew_opinion
 from curation.review.people.reviewers import whose
-from db.models import Decision, Reviewer, ReviewerKind, Variant, Verdict
+from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
 
 _Number = TypeVar("_Number", int, ColumnElement[int])
 
@@ -184,8 +186,21 @@ def is_vote() -> ColumnElement[bool]:
         ~made_by_rule(),
         col(Variant.verdicts_by) == "",
         or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
+        ~on_gold(),
         counts_still(),
         stands(),
+    )
+
+
+def on_gold() -> ColumnElement[bool]:
+    """SQL, over ``Decision``: its variant was a gold item by then."""
+    return (
+        select(col(GoldItem.decision_id))
+        .where(
+            col(GoldItem.variant_id) == col(Decision.variant_id),
+            col(GoldItem.decision_id) < col(Decision.id),
+        )
+        .exists()
     )
 
 

@@ -8,6 +8,7 @@ from curation.generation.run_report import written_by
 from curation.review.browser_window.shown_now import Viewer
 from curation.review.cards import Card
 from curation.review.discussing import MarkEvent, mark_events
+from curation.review.gold import mixing
 from curation.review.history import PastDecision, history
 from curation.review.notes import WrittenNote, notes, removed_notes
 from curation.review.opinions.stored import counting_judges
@@ -35,6 +36,16 @@ class Details(NamedTuple):
     siblings: list[Card]
     veiled: frozenset[int]
 
+    def own_part(self, name: str) -> "Details":
+        """What a reviewer of this name knows of a gold item: nothing that others said or did."""
+        return self._replace(
+            past=[one for one in self.past if one.reviewer == name and not one.settles],
+            written=[one for one in self.written if one.reviewer == name],
+            removed=[one for one in self.removed if one.reviewer == name],
+            marks=[one for one in self.marks if one.reviewer == name],
+            models=[],
+        )
+
 
 def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -> Details:
     """The details of a card.
@@ -42,18 +53,23 @@ def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -
     Args:
         hidden: leave out who wrote the variant, which could sway a blind reader.
     """
-    key = focus.variant.id
+    key, me = focus.variant.id, viewer.reviewer_id
     siblings = viewer.beside(session, focus)
-    return Details(
+    gold = mixing.undecided(session, me, [key, *(item.variant.id for item in siblings)])
+    known = Details(
         origin=_origin(session, focus, hidden=hidden),
         past=history(session, key),
         written=notes(session, key),
         removed=removed_notes(session, key),
         marks=mark_events(session, key),
         models=counting_judges(session, key),
-        siblings=siblings,
+        siblings=[
+            mixing.as_pending(session, item, me) if item.variant.id in gold else item
+            for item in siblings
+        ],
         veiled=viewer.veiled(session, [item.variant for item in siblings]),
     )
+    return known.own_part(viewer.reviewer_name) if key in gold else known
 
 
 def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:

@@ -104,9 +104,9 @@ class ReviewState(Undoing, Resuming, Viewer):
         goes_on = any(c.by_after for c in outcome.changes if c.variant_id == shown.variant_id)
         if outcome.outdated:
             self.say(f"{said} {messages.OUTDATED}", warn=True)
-        elif outcome.overtaken or shown.blind:
+        elif shown.blind or (outcome.overtaken and not shown.gold):
             with reading(self.engine) as session:
-                past = history(session, shown.variant_id)
+                past = [] if shown.gold else history(session, shown.variant_id)
                 parts = [said]
                 if not goes_on:  # others are to decide yet, and nobody is told until they have
                     parts.append(messages.verdicts(past, me=self.reviewer_id, action=shown))
@@ -114,7 +114,7 @@ class ReviewState(Undoing, Resuming, Viewer):
                     judged = outcome.child_id or shown.variant_id
                     parts.append(messages.flags_of(session, judged))
             told = " ".join(filter(None, parts))
-            self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken))
+            self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken) and not shown.gold)
         else:
             self.say(f"{said} Z takes it back.")
 

@@ -262,6 +262,7 @@ class QueuePosition:
         """Go through a selection, or leave it for the queue."""
         self.selection = selection
         if selection is not None:
+            selection.reviewer_id = self.reviewer_id
             self.skipped.difference_update(selection.ids)
             with reading(self.engine) as session:
                 selection.refresh(session)

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from curation.review.calibration.sample import left_for, sample_at, variant_ids
 from curation.review.decisions import StatusChange
+from curation.review.gold.mixing import undecided
 from curation.review.queue import awaiting_a_person
 
 _AT_ONCE = 20
@@ -22,19 +23,24 @@ class VariantSelection:
         open: ids still to be seen; None before ``refresh``.
         decided_alone_by: the id of a person who decides on each by themselves, whatever others
             decide (the sample of a calibration); None where one decision will do.
+        reviewer_id: who goes through it. Gold items among it are open until they decide on them.
     """
 
     ids: tuple[int, ...]
     told: str
     open: set[int] | None = field(default=None)
     decided_alone_by: int | None = None
+    reviewer_id: int | None = None
 
     def undecided(self, session: Session, ids: Iterable[int]) -> set[int]:
         """Which of these, if they are among the selection, are still to be decided."""
         mine = set(ids).intersection(self.ids)
-        if self.decided_alone_by is None:
-            return awaiting_a_person(session, mine)
-        return left_for(session, mine, self.decided_alone_by)
+        if self.decided_alone_by is not None:
+            return left_for(session, mine, self.decided_alone_by)
+        found = awaiting_a_person(session, mine)
+        if self.reviewer_id is not None:
+            found |= undecided(session, self.reviewer_id, mine)
+        return found
 
     def refresh(self, session: Session) -> None:
         """Ask the database once which of them are still to be decided."""

@@ -16,12 +16,15 @@ from curation.review import actions, leases
 from curation.review.actions import ShownCard
 from curation.review.assignment.begun import seen_blind
 from curation.review.browser_window import messages
-from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
+from curation.review.browser_window.gold_cards import GoldCards
+from curation.review.browser_window.queue_position import BLIND_ORDERS
 from curation.review.calibration.sample import sampled
 from curation.review.cards import Card, card, family
 from curation.review.decisions import chunks
+from curation.review.gold import mixing
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
+from curation.review.people.roles import Role, acting_role
 from curation.review.queue import Order, Queue, next_variant
 from curation.review.settling import contested
 from db.engine import reading, writing
@@ -41,7 +44,7 @@ class CardView:
     hidden: frozenset[int] = frozenset()
 
 
-class Viewer(QueuePosition):
+class Viewer(GoldCards):
     """A place, and what is to be seen there."""
 
     def view(self) -> CardView:
@@ -60,8 +63,13 @@ class Viewer(QueuePosition):
             cards = self._family(session, focus) if self.by_family else (focus,)
             variants = [c.variant for c in cards]
             hidden = self.veiled(session, variants)
-            settled = contested(session, variants) - hidden
-            self._compare(session, focus.variant, hidden=variant_id in hidden)
+            cards = self._disguise(session, cards)
+            focus = next(item for item in cards if item.variant.id == variant_id)
+            settled = contested(session, variants) - hidden - self.known_gold
+            if acting_role(session) is not Role.LEAD:  # their verdict is one among the others
+                settled = frozenset()
+            if variant_id not in self.gold:
+                self._compare(session, focus.variant, hidden=variant_id in hidden)
         self.focus_id = variant_id
         self._show(variants, hidden, settled)
         return CardView(cards, focus, hidden)
@@ -84,7 +92,10 @@ class Viewer(QueuePosition):
         found = self.screen.put_next(
             session,
             lambda others: self._next(session, self.skipped.union(others)),
-            lambda variant_id: bool(self._among(session, {variant_id})),
+            lambda found: bool(
+                self._among(session, {found})
+                or mixing.undecided(session, self.reviewer_id, {found})
+            ),
             by_family=self.by_family,
         )
         self._keep_position(session, found)
@@ -175,7 +186,7 @@ class Viewer(QueuePosition):
             skipped=passed,
             reviewer_id=self.reviewer_id,
         )
-        return None if variant is None else variant.id
+        return None if variant is None else self._mix(session, passed) or variant.id
 
     def _show(
         self, variants: Sequence[Variant], hidden: frozenset[int], settled: frozenset[int]
@@ -186,9 +197,12 @@ class Viewer(QueuePosition):
         for variant in variants:
             known = old.get(variant.id)
             blind, settles = variant.id in hidden, variant.id in settled
-            seen = (variant.version, blind, settles)
-            if known is None or (known.version, known.blind, known.settles) != seen:
-                known = actions.shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
+            gold = variant.id in self.gold
+            seen = (variant.version, blind, settles, gold)
+            if known is None or (known.version, known.blind, known.settles, known.gold) != seen:
+                known = actions.shown(
+                    variant, at=datetime.now(UTC), blind=blind, settles=settles, gold=gold
+                )
             self.showings[known.variant_id] = known
         ids = {showing.action_id for showing in self.showings.values()}
         self.drawn = {key: at for key, at in self.drawn.items() if key in ids}
@@ -205,7 +219,10 @@ class Viewer(QueuePosition):
             return self._take_next(session)
         anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
         members = [c.variant.id for c in family(session, anchor_id)]
-        undecided = self._among(session, members, of_any_type=True) - self.skipped
+        undecided = self._among(session, members, of_any_type=True)
+        if self.queue is Queue.PENDING:
+            undecided |= mixing.undecided(session, self.reviewer_id, members)
+        undecided -= self.skipped
         rest = [number for number in members if number in undecided]
         ids = list(self.showings)  # as they are on the screen
         here = ids.index(shown.variant_id) if shown.variant_id in ids else 0

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from curation.review.people import merging
 from curation.review.people.merging import Merge
 from curation.review.people.reviewers import rename_person
+from curation.review.people.roles import Role, set_role
 from db.models import Reviewer
 
 
@@ -27,6 +28,17 @@ def rename(session: Session, person: int, name: str) -> Renamed:
     before = found.name
     rename_person(session, found, name)
     return Renamed(before, found.name)
+
+
+def give_role(session: Session, person: int, role: Role) -> str:
+    """Give a person another role; their name.
+
+    Raises:
+        HedgerowError: as ``roles.set_role``.
+    """
+    found = session.get_one(Reviewer, person)
+    set_role(session, found, role)
+    return found.name
 
 
 def plan_merge(session: Session, *, person: int, into: int) -> Merge:

@@ -16,7 +16,7 @@ from curation.content_uids import canonical
 from curation.corpora.corpus import CORPORA
 from db.engine import insert_new
 from db.errors import HedgerowError
-from db.models import Decision, Reviewer, ReviewerKind
+from db.models import Decision, Reviewer, ReviewerKind, TeamRole
 
 MAX_NAME = 80
 
@@ -33,12 +33,20 @@ class Person(NamedTuple):
     Attributes:
         decisions: how many decisions they have made, retracted ones and retracts included.
         merged_into: the name of the person that they have been merged into; '' for none.
+        identity: issuer and subject that they sign in with; '' for a name alone.
     """
 
     id: int
     name: str
     decisions: int
     merged_into: str = ""
+    role: TeamRole = TeamRole.LEAD
+    identity: str = ""
+
+    @property
+    def signs_in_as(self) -> str:
+        """Their subject at the provider that they sign in with; '' for a name alone."""
+        return self.identity.partition(" ")[2]
 
 
 def name_key(name: str) -> str:
@@ -184,7 +192,14 @@ def people(session: Session) -> list[Person]:
     target = aliased(Reviewer)
     merged_into = func.coalesce(target.name, "")
     query = (
-        select(col(Reviewer.id), col(Reviewer.name), decision_count(), merged_into)
+        select(
+            col(Reviewer.id),
+            col(Reviewer.name),
+            decision_count(),
+            merged_into,
+            col(Reviewer.role),
+            func.coalesce(col(Reviewer.identity), ""),
+        )
         .outerjoin(target, col(target.id) == col(Reviewer.merged_into_id))
         .where(col(Reviewer.kind) == ReviewerKind.PERSON)
         .order_by(col(Reviewer.id))

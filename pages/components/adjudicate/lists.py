@@ -6,11 +6,12 @@ from curation.review import discussing
 from curation.review.adjudication import settled
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.discussing import OpenMark
+from curation.review.people.roles import Role
 from curation.review.status import status_label
 from pages.components.adjudicate import verdict_cards
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
-from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.shell import error_messages, open_project, rights
 from pages.components.shared.variants import card
 
 AT_MOST = 50
@@ -35,6 +36,7 @@ def to_discuss(state: AdjudicationState) -> None:
         return
     labels = open_project.type_names()
     veiled = open_project.ask(state.veiled_ids, [mark.variant_id for mark in marks])
+    lifts = rights.may(Role.REVIEWER)
     for mark in marks[:AT_MOST]:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"one-line-{mark.uid}"
@@ -42,14 +44,15 @@ def to_discuss(state: AdjudicationState) -> None:
             hidden = mark.variant_id in veiled
             markup.show(card.told(_told(mark, labels[mark.type_id], hidden=hidden)))
             st.page_link("pages/review.py", label="Open", query_params={"variant": mark.uid})
-            st.button(
-                "Lift",
-                key=f"lift-{mark.uid}",
-                width="content",
-                on_click=_lift,
-                args=(mark.variant_id, state.reviewer_id),
-                help="It has been discussed. Z on a card takes this back.",
-            )
+            if lifts:
+                st.button(
+                    "Lift",
+                    key=f"lift-{mark.uid}",
+                    width="content",
+                    on_click=_lift,
+                    args=(mark.variant_id, state.reviewer_id),
+                    help="It has been discussed. Z on a card takes this back.",
+                )
     if len(marks) > AT_MOST:
         st.caption(f"The {AT_MOST} oldest marks. Lift them, and the others follow.")
 

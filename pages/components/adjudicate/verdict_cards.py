@@ -9,6 +9,7 @@ from curation.review.browser_window import messages
 from db.models import Verdict
 from pages.components.shared.formatting.clock import local
 from pages.components.shared.formatting.diff import diff, join
+from pages.components.shared.links import make_gold
 from pages.components.shared.variants import card
 
 _SAYS = {Verdict.ACCEPT: "accept", Verdict.REJECT: "reject", Verdict.EDIT: "edit"}
@@ -75,12 +76,16 @@ def trail(found: Settled, label: str) -> Markup:
         card.permalink(found.uid), found.uid
     )
     old, new = diff(found.anchor, found.text)
+    gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(
+        make_gold(found.uid), "Its verdict is known now: measure or train reviewers with it."
+    )
     return Markup(
         '<div class="hg-card hg-line hg-trail"><div class="hg-head"><span class="hg-type">{}</span>'
-        "<span>{}</span></div>{}{}{}{}</div>"
+        "<span>{}</span><span>{}</span></div>{}{}{}{}</div>"
     ).format(
         label,
         link,
+        gold,
         _line("Anchor", old),
         _line("Variant", new),
         join(_line(one.reviewer, _told(one)) for one in found.said),

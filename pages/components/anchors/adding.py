@@ -24,7 +24,7 @@ from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
 from pages.components.shared import links
 from pages.components.shared.runs import background
-from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.shell import error_messages, open_project, rights
 
 FORMATS = {
     Format.CSV: "CSV",
@@ -67,6 +67,7 @@ class ImportPlan(NamedTuple):
 
 
 @error_messages.fragment
+@rights.for_leads("add anchors")
 def adder(reviewer_id: int | None) -> None:
     """The whole form, as a fragment that reruns on its own.
 

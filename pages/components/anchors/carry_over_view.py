@@ -14,12 +14,13 @@ from pages.components.anchors import forms_of_change
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import diff
 from pages.components.shared.runs import background
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 
 _NAME = "carry-name"
 _WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
 
 
+@rights.for_leads()
 def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     """Offer the new texts; show nothing if there are none."""
     found = open_project.ask(proposals, anchor.id)

@@ -10,7 +10,7 @@ from curation.review.actions import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import count_cache, open_project, signin
+from pages.components.shared.shell import count_cache, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 from training.runs.kinds import kind_of
 
@@ -45,6 +45,8 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
         return
     _ended(run)
     complete = bool(state.anchors) and (run is None or run.state == RunState.DONE)
+    if not rights.only_leads("load corpora"):
+        return
     st.button(
         "Load new sentences" if complete else "Load",
         key=f"load-{corpus.id}",

@@ -14,7 +14,7 @@ from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
-from pages.components.shared.shell import open_project, signin
+from pages.components.shared.shell import open_project, rights, signin
 from pages.components.shared.variants import card as cards
 from pages.components.shared.variants.picked_variants import open_in_review
 
@@ -68,6 +68,7 @@ def _told(anchor: FoundAnchor) -> None:
         markup.show(cards.chips(written, entry, threshold=threshold))
 
 
+@rights.for_leads()
 def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     if anchor.retired_at is not None:
         if st.button("Restore", key="anchor-restore", icon=":material/undo:"):

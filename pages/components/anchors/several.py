@@ -10,7 +10,7 @@ from curation.anchors.changes import restore_anchors, retire_anchors
 from curation.anchors.lookup import FoundAnchor
 from curation.plurals import counted
 from db.errors import HedgerowError
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 
 _DONE, _FORM = "anchors-bulk-done", "anchors-bulk-form"
 _DESCRIBE = "Set genre and language"
@@ -43,6 +43,7 @@ def told() -> None:
             )
 
 
+@rights.for_leads("retire or describe anchors")
 def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
     """Actions on the selected anchors, which are all in use or all retired."""
     ids = [anchor.id for anchor in anchors]

@@ -20,7 +20,7 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run
 from pages.components.anchors import file_questions, variant_columns, variants_found
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.runs.kinds import kind_of
 
 HOW = (
@@ -41,6 +41,7 @@ class _Opened(NamedTuple):
 
 
 @error_messages.fragment
+@rights.for_leads("import variants")
 def importer() -> None:
     """The whole import form, as a fragment that reruns on its own."""
     if (run := background.active(KIND)) is not None:

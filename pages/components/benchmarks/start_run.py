@@ -16,7 +16,7 @@ from pages.components.benchmarks.names import SCORES, SECTION
 from pages.components.benchmarks.run_preview import promise
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.runs import background, progress_view, spending_caps
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.harness.names import LM_EVAL, title_of
@@ -84,6 +84,8 @@ def _paused(run: Run) -> None:
     with st.container(border=True, key=f"bench-paused-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(f"{run.message} All answers are stored. Resuming the run requests only the rest.")
+        if not rights.only_leads("resume runs"):
+            return
         budget = spending_caps.boxes(run)
         for model in BenchmarkRequest.model_validate(run.parameters).models:
             if model.architecture == CHAT:
@@ -121,6 +123,7 @@ def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
     return found
 
 
+@rights.for_leads("start measurements")
 def _box(*, busy: bool) -> None:
     """The choices, a summary, and the button."""
     with st.container(border=True, key="bench-who"):

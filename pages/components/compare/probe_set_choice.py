@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from curation.review.people.roles import Role
 from db.errors import HedgerowError
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.evaluation.probe_files import FILE_TYPES, Pasted, parse_file, parse_pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -65,12 +66,18 @@ def chosen() -> str:
     name = row.selectbox(
         "Probe set", names, index=names.index(first), key=_SET, bind="query-params"
     )
-    with row.popover("New set", icon=":material/add:"):
+    with row:
+        _new_set()
+    return name or first
+
+
+@rights.for_leads()
+def _new_set() -> None:
+    with st.popover("New set", icon=":material/add:"):
         st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
         _brought(_NEW)
         st.button("Create set", key=f"{_NEW}-make", type="primary", on_click=_make)
         error_messages.show_kept(_NEW)
-    return name or first
 
 
 def _brought(key: str) -> None:
@@ -119,6 +126,7 @@ def _make() -> None:
         _empty(_NEW)
 
 
+@rights.for_leads()
 def save(sentences: Sequence[str]) -> None:
     """Save typed sentences as a named probe set."""
     with st.popover("Save as a probe set", icon=":material/bookmark_add:"):
@@ -156,9 +164,10 @@ def edit(opened: OpenSet) -> None:
     """The content of the set, with controls to change it if it is not bundled."""
     waiting = error_messages.has_kept(_MORE)
     with st.expander("Sentences in this set", icon=":material/list:", expanded=waiting):
-        if opened.bundled:
+        if opened.bundled or not rights.may(Role.LEAD):
             st.dataframe(_listed(opened), hide_index=True, height=300)
-            st.caption("This set comes with Hedgerow and can't be changed.")
+            said = "This set comes with Hedgerow and can't be changed."
+            st.caption(said if opened.bundled else "Only leads can change probe sets.")
             return
         event = st.dataframe(
             _listed(opened),

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
+from curation.review.people.roles import for_the_project
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.runs import STOPPED, list_runs
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.similarity_run import KIND, request_comparison
 from training.models.known import encoder_choice, named_encoder
@@ -118,7 +119,8 @@ def measure(
     stopped = _stopped(names, set_name, sentences)
     active = background.active(KIND)
     if active is None and stopped is None and _measures_itself(names, set_name):
-        _start(names, set_name, [])
+        with for_the_project():
+            _start(names, set_name, [])
         active = background.active(KIND)
     if active is not None:
         progress_view.follow(active, title=_title(active))
@@ -127,6 +129,8 @@ def measure(
     if active is None:
         if stopped is not None:
             progress_view.stopped(stopped)
+        if not rights.only_leads("have models measured"):
+            return
         with st.container(border=True, key="compare-measure"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(

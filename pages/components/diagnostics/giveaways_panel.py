@@ -13,7 +13,7 @@ from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
 from pages.components.shared.formatting import clock, label
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import open_project
+from pages.components.shared.shell import open_project, rights
 from pages.components.shared.variants.picked_variants import open_in_review
 
 GUESSES = {"Polarity": "polarity", "Type": "type"}
@@ -51,6 +51,7 @@ def draw(view: PageView) -> None:
         _result(view, found)
 
 
+@rights.for_leads("look for giveaways")
 def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
     """Report how the last run ended, and show the button that starts a new one."""
     if last is not None and last.state in STOPPED:

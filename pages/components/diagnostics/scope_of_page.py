@@ -15,7 +15,7 @@ from db.models import Status
 from pages.components.diagnostics import variant_rows
 from pages.components.shared.formatting import markup
 from pages.components.shared.runs import background
-from pages.components.shared.shell import open_project
+from pages.components.shared.shell import open_project, rights
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants.picked_variants import open_in_review
 
@@ -75,6 +75,7 @@ def counting() -> None:
     st.text("Counting. This takes a few seconds in a large project.")
 
 
+@rights.for_leads()
 def measure_button(missing: int, *, what: str) -> None:
     """Say how many variants have no measurement yet, and offer to measure them."""
     if background.active(MEASURE) is not None:

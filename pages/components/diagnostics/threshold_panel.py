@@ -20,7 +20,7 @@ from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
 from pages.components.shared.charts import save
 from pages.components.shared.runs import background
-from pages.components.shared.shell import count_cache, open_project, signin
+from pages.components.shared.shell import count_cache, open_project, rights, signin
 
 KEY = "threshold"
 TOLD = "threshold_told"
@@ -150,6 +150,7 @@ def _pending(scope: Scope) -> Scope:
     return replace(scope, status=Status.PENDING)
 
 
+@rights.for_leads("change the threshold or reject by it")
 def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):

@@ -15,7 +15,7 @@ from db.runs import UNFINISHED, request_cancel
 from pages.components.generate.run_names import title as title
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.runs import background, progress_view, spending_caps
-from pages.components.shared.shell import count_cache, error_messages, open_project
+from pages.components.shared.shell import count_cache, error_messages, open_project, rights
 
 _PROBLEM = "generate_resume_problem"
 
@@ -110,6 +110,7 @@ def _can_go_on(run: Run) -> bool:
     return open_project.ask(can_go_on, run.id)
 
 
+@rights.for_leads()
 def _way_on(run: Run) -> None:
     """The budget of a stopped run, and the buttons that resume or cancel it."""
     other = background.active(run.kind)

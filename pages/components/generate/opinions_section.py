@@ -33,7 +33,7 @@ from pages.components.shared.chat_models import (
 )
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
 NAME = "Second opinions"
@@ -111,6 +111,7 @@ def _done(run: Run) -> None:
         )
 
 
+@rights.for_leads("ask for second opinions")
 def _box(counts: CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.header("What", anchor=False)

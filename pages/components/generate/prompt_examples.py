@@ -11,7 +11,7 @@ from curation.taxonomy.roles import Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
 from pages.components.shared.chat_models.choice import MAX_SEED
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 
 OF_EACH = 3
 """Default number of examples per type."""
@@ -45,6 +45,7 @@ def _line(example: Example) -> dict[str, object]:
     }
 
 
+@rights.for_leads("change prompts")
 def _form(chosen: PromptVersion, role: Role) -> None:
     st.caption(
         "Chooses variants that people read and accepted, edited ones first, as diverse as "

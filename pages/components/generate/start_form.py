@@ -14,10 +14,11 @@ from pages.components.generate import anchor_choice
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
 from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.runs import background
-from pages.components.shared.shell import count_cache, error_messages, open_project, signin
+from pages.components.shared.shell import count_cache, error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
 
+@rights.for_leads("start runs")
 def box(counts: CachedCounts) -> None:
     """Show the form, or what to do if there are no anchors."""
     if not open_project.ask(has_anchors):

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from curation.generation.choices import is_trial
 from curation.generation.costs.estimate import TRIAL
 from curation.generation.run_report import ShownCall, calls_in_full, is_measured, variant_ids
+from curation.review.people.roles import for_the_project
 from curation.taxonomy.roles import ROLES, role_name
 from db.models import Run, RunState
 from pages.components.generate import live_run
@@ -33,7 +34,8 @@ def draw(run: Run) -> None:
     """Show each anchor of the trial with its variants, and the raw answers collapsed."""
     shown = open_project.ask(calls_in_full, run.id, limit=TRIAL * len(ROLES))
     if not open_project.ask(is_measured, run.id):  # a trial does not wait for the count
-        background.measure()
+        with for_the_project():
+            background.measure()
     labels = {entry.id: entry.label for entry in open_project.types()}
     with st.container(border=True, key=f"generate-look-{run.id}"):
         st.header("Trial", anchor=False)

@@ -49,7 +49,7 @@ def desk(state: ReviewState) -> None:
     shown = state.showings[focus.variant.id]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
-            _card(state, view, entries)
+            focus_card(state, view, entries)
             with st.container(key="keys"):
                 message(state)
                 _buttons(state, shown, entries[focus.variant.type_id])
@@ -71,7 +71,8 @@ def desk(state: ReviewState) -> None:
     background.measure_edits(state.edited)
 
 
-def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
+def focus_card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
+    """Draw the card that the keys mean."""
     focus = view.focus
     assert focus is not None
     hidden = focus.variant.id in view.hidden
@@ -82,7 +83,8 @@ def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -
             threshold=state.threshold,
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
-            notice=_notice(state, focus, hidden=hidden) + marked(focus, hidden=hidden),
+            notice=_notice(state, focus, hidden=hidden)
+            + marked(focus, hidden=hidden or focus.variant.id in state.gold),
             sibling=_sibling(state, focus, entries, view.cards if state.by_family else None),
         )
     )

@@ -1,8 +1,11 @@
 """The keys of the review page: one component, mounted once, that is given each card in turn."""
 
+from typing import Protocol
+
 import streamlit as st
 
-from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.cards_on_screen import Screen
+from curation.review.browser_window.keyboard import Keyboard
 from pages.components.shared.formatting import markup
 from pages.components.shared.shell import error_messages
 
@@ -14,7 +17,21 @@ _component = st.components.v2.component(
 )
 
 
-def listen(state: ReviewState) -> None:
+class Listening(Protocol):
+    """A window that keys mean something in: reviewing, settling, practising."""
+
+    keyboard: Keyboard
+    screen: Screen
+
+    @property
+    def typing(self) -> bool:
+        """Whether keys are text now."""
+
+    def pass_over(self) -> None:
+        """A key came too early."""
+
+
+def listen(state: Listening) -> None:
     """Tell the browser which keys mean something now. Call it when all keys are bound."""
     keyboard = state.keyboard
     _component(
@@ -29,7 +46,7 @@ def listen(state: ReviewState) -> None:
     )
 
 
-def _pressed(state: ReviewState) -> None:
+def _pressed(state: Listening) -> None:
     for key in state.keyboard.press(st.session_state[_KEY].pressed or ()):
         with error_messages.told_later():
             if key is None:

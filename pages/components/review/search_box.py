@@ -1,12 +1,16 @@
 """Searching while reviewing: a hit opens its card, and all hits make a selection."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 from markupsafe import Markup
 
 from curation.plurals import counted
 from curation.project.search import Hit, SearchKind, SearchResult, find, marked
 from curation.review.browser_window.key_actions import ReviewState
+from curation.review.gold.mixing import undecided
 from curation.review.status import status_label
+from db.models import Status
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from pages.components.shared.shell import error_messages, open_project
@@ -51,6 +55,7 @@ def contents(state: ReviewState) -> None:
         )
         if text:
             found = open_project.ask(find, text, kind, limit=SHOWN)
+            found = found._replace(hits=as_pending(state, found.hits))
             ids = [hit.variant_id for hit in found.hits if hit.variant_id is not None]
             veiled = open_project.ask(state.veiled_ids, ids)
             _summary(found, kind, text)
@@ -60,6 +65,18 @@ def contents(state: ReviewState) -> None:
                     st.text("A note on a variant that you are to decide on first.")
                 else:
                     hit_row(state, hit, number=number, hidden=hidden, text=text)
+
+
+def as_pending(state: ReviewState, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with gold items as this reviewer is to see them before they decide: as pending
+    variants, without notes."""
+    ids = [hit.variant_id for hit in hits if hit.variant_id is not None]
+    gold = open_project.ask(undecided, state.reviewer_id, ids)
+    return [
+        hit._replace(status=Status.PENDING) if hit.variant_id in gold else hit
+        for hit in hits
+        if hit.variant_id not in gold or hit.kind is not SearchKind.NOTES
+    ]
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:

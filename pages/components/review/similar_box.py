@@ -7,7 +7,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.similar.embedding_run import KIND as EMBED
 from curation.similar.lookup import SimilarVariants, similar_variants
 from db.models import Variant
-from pages.components.review.search_box import hit_row
+from pages.components.review.search_box import as_pending, hit_row
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants.picked_variants import open_in_review
@@ -42,14 +42,10 @@ def _list(state: ReviewState, found: SimilarVariants, *, told: str) -> None:
         if st.button(f"Review these {len(similar)}", key="review-similar", type="primary"):
             open_in_review(ids, told)
     veiled = open_project.ask(state.veiled_ids, ids)
-    for number, one in enumerate(similar):
-        hit_row(
-            state,
-            one.hit,
-            number=number,
-            hidden=one.hit.variant_id in veiled,
-            fact=f"cosine {one.cosine:.2f}",
-        )
+    hits = as_pending(state, [one.hit for one in similar])
+    for number, (hit, one) in enumerate(zip(hits, similar, strict=True)):
+        hidden = hit.variant_id in veiled
+        hit_row(state, hit, number=number, hidden=hidden, fact=f"cosine {one.cosine:.2f}")
 
 
 def _compute(found: SimilarVariants) -> None:

@@ -1,15 +1,16 @@
-"""Reviewers: rename a person, or merge two names of one person."""
+"""The people who review: their roles and names, and merging two names of one person."""
 
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from curation.review.people.by_id import merge, plan_merge, rename, separate
+from curation.review.people.by_id import give_role, merge, plan_merge, rename, separate
 from curation.review.people.reviewers import MAX_NAME, Person, lookalikes, people
+from curation.review.people.roles import Role
 from db.errors import HedgerowError
-from pages.components.shared.shell import open_project, signin
+from pages.components.shared.shell import open_project, rights, signin
 
-_PERSON, _INTO, _NAME = "person", "person-into", "person-name"
+_PERSON, _INTO, _NAME, _ROLE = "person", "person-into", "person-name", "person-role"
 _SAID = "people_said"
 
 
@@ -21,12 +22,19 @@ def draw() -> None:
     with st.container(border=True, key="people-panel"):
         st.text("People")
         st.caption(
-            "Names ignore upper and lower case. If somebody has reviewed under two names, you "
-            "can merge them."
+            "A lead can change everything, a reviewer can decide on variants, and a viewer can "
+            "only read. Names ignore upper and lower case. If somebody has reviewed under two "
+            "names, you can merge them."
         )
         st.dataframe(
             [
-                {"Name": one.name, "Decisions": one.decisions, "Merged into": one.merged_into}
+                {
+                    "Name": one.name,
+                    "Role": one.role,
+                    "Decisions": one.decisions,
+                    "Merged into": one.merged_into,
+                    "Signs in as": one.signs_in_as,
+                }
                 for one in found
             ],
             hide_index=True,
@@ -39,7 +47,8 @@ def draw() -> None:
             st.text(f"{second.name} may be {first.name}: the names differ only in case.")
         if said := st.session_state.pop(_SAID, ""):
             st.text(said)
-        _changes(found)
+        if rights.only_leads("change people"):
+            _changes(found)
 
 
 def _changes(found: Sequence[Person]) -> None:
@@ -66,6 +75,7 @@ def _changes(found: Sequence[Person]) -> None:
             help="Undoes the merge: the decisions go back to two reviewers.",
         )
         return
+    _role(person)
     with st.container(horizontal=True, vertical_alignment="bottom", key="rename-person"):
         st.text_input("New name", key=f"{_NAME}-{chosen}", max_chars=MAX_NAME)
         st.button("Rename", key="rename", on_click=_rename, args=(chosen,))
@@ -82,6 +92,27 @@ def _changes(found: Sequence[Person]) -> None:
         _merge_form(chosen, into)
 
 
+def _role(person: Person) -> None:
+    """What they may do; the settings decide for those who sign in."""
+    if person.signs_in_as:
+        st.text(
+            f"{person.name} signs in: HEDGEROW_SIGN_IN_LEADS and HEDGEROW_SIGN_IN_REVIEWERS say "
+            "who is what."
+        )
+        return
+    key = f"{_ROLE}-{person.id}-{person.role}"
+    st.segmented_control(
+        "Role",
+        list(Role),
+        default=person.role,
+        key=key,
+        required=True,
+        format_func=lambda role: role.value.capitalize(),
+        on_change=_give_role,
+        args=(person.id, key),
+    )
+
+
 def _merge_form(person: int, into: int) -> None:
     """Say what a merge changes, and show its button."""
     plan = open_project.ask(plan_merge, person=person, into=into)
@@ -95,6 +126,14 @@ def _merge_form(person: int, into: int) -> None:
         args=(person, into),
         help="You can undo this.",
     )
+
+
+def _give_role(person: int, key: str) -> None:
+    def do() -> str:
+        role = Role(st.session_state[key])
+        return f"{open_project.tell(give_role, person, role)} is a {role} now."
+
+    _change(do)
 
 
 def _rename(person: int) -> None:

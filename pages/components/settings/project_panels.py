@@ -18,13 +18,14 @@ from curation.project.shared_settings import (
 from curation.review.opinions import model_verdicts
 from curation.review.opinions.model_verdicts import ModelReviewer, SwitchPlan
 from curation.review.opinions.stored import judges
+from curation.review.people.roles import Role
 from curation.upkeep.backup_run import KIND as BACKUP
 from curation.upkeep.check_run import KIND as CHECK
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import open_project
+from pages.components.shared.shell import open_project, rights
 from pages.components.shared.shell.count_cache import CachedCounts
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
@@ -47,8 +48,15 @@ def draw() -> None:
         st.text(told)
     _at_work()
     counts = CachedCounts()
-    _threshold()
-    _encoder()
+    if rights.only_leads("change these settings"):
+        _threshold()
+        _encoder()
+    else:
+        now = (
+            open_project.ask(get_setting, THRESHOLD),
+            open_project.ask(get_setting, ACTIVE_ENCODER),
+        )
+        st.text(f"Levenshtein threshold: {now[0]} characters. Active encoder: {now[1]}")
     people_panel.draw()
     _models(counts)
     counts.follow()
@@ -74,6 +82,8 @@ def _at_work() -> None:
                 f"{counted(waiting, 'variant')} {_has(waiting)} not been sorted into the review "
                 "queues by the new settings yet."
             )
+            if not rights.may(Role.LEAD):
+                return
             st.button(
                 "Update the queues",
                 key="reorder",
@@ -183,12 +193,13 @@ def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
         st.text(model.name)
         state = "counts" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
-        st.button(
-            "Switch off …" if model.counts else "Switch on …",
-            key=f"switch-{model.id}",
-            on_click=_ask,
-            args=(model.id,),
-        )
+        if rights.may(Role.LEAD):
+            st.button(
+                "Switch off …" if model.counts else "Switch on …",
+                key=f"switch-{model.id}",
+                on_click=_ask,
+                args=(model.id,),
+            )
     if counts and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
         agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:

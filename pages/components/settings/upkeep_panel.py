@@ -10,12 +10,13 @@ from db.models import Run, RunState
 from db.runs import list_runs
 from pages.components.shared.formatting.clock import local
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import open_project
+from pages.components.shared.shell import open_project, rights
 from training.runs.kinds import kind_of
 
 _STOPPED = (RunState.FAILED, RunState.INTERRUPTED, RunState.CANCELLED)
 
 
+@rights.for_leads("back up and check the project")
 def draw() -> None:
     """Show the actions and the results of the last backup and the last check."""
     _backup()

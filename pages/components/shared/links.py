@@ -36,6 +36,18 @@ QUEUE_SOURCE = "queue-source"
 """The source that is reviewed, in the Review page's address. `source_choice` has another key: the
 box of a page that somebody leaves would outrank the address of the next one."""
 
+SECTION = "show"
+"""The section of the Team page, in its address."""
+GOLD, PEOPLE, PRACTICE = "Gold items", "People", "Practice"
+"""Sections that other pages lead to, or that lead to each other."""
+GOLD_UID = "gold"
+"""In the Team page's address: the uid of a variant to make a gold item."""
+
+
+def make_gold(uid: str) -> str:
+    """The address at which a variant is made a gold item, relative to the app's."""
+    return f"team?{SECTION}={quote(GOLD)}&{GOLD_UID}={quote(uid, safe='')}"
+
 
 def to_generate(
     which: Which,

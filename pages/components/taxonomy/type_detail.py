@@ -15,7 +15,7 @@ from db.models import TypeVersion
 from pages.components.shared import links
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
-from pages.components.shared.shell import count_cache, open_project
+from pages.components.shared.shell import count_cache, open_project, rights
 from pages.components.shared.variants import card
 from pages.components.shared.variants.guideline_view import guide
 
@@ -119,6 +119,7 @@ def _wording(wording: TypeVersion) -> str:
     )
 
 
+@rights.for_leads()
 def _acts(entry: VariantType, variants: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="type-acts"):
         if entry.retired:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from curation.review.actions import MAX_TEXT
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.evaluation.probe_sets import StoredProbe
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 
@@ -14,6 +14,7 @@ WIDTHS = [5, 5, 2]
 """Relative widths of the two sentences and the button, whose label must fit in a narrow window."""
 
 
+@rights.for_leads()
 def box() -> None:
     """Add, list and remove pairs; each change is stored immediately."""
     stored = open_project.ask(own_probes)

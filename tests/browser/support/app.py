@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -32,9 +32,10 @@ class App:
             may be starting apps at the same time.
     """
 
-    def __init__(self, home: Path) -> None:
-        """Take a working directory."""
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        """Take a working directory, and further variables that it is started with."""
         self._home = home
+        self._more = dict(environment or {})
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self._port}"
@@ -50,7 +51,7 @@ class App:
         self._process = process = subprocess.Popen(
             [COMMAND, "app", "--port", str(self._port)],
             cwd=self._home,
-            env=others | own,
+            env=others | own | self._more,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -76,9 +77,9 @@ class App:
 
 
 @contextmanager
-def served(home: Path) -> Iterator[str]:
+def served(home: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """The address of an app over a working directory."""
-    app = App(home)
+    app = App(home, environment)
     try:
         app.start()
         yield app.address

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from curation.diagnostics.surface import check_surface
 from curation.taxonomy.built_in import TAXONOMY, VariantType
-from curation.taxonomy.guideline import ExampleKind, GuidelineRule, parse_guideline
+from curation.taxonomy.guideline import (
+    PASSAGE,
+    ExampleKind,
+    Guideline,
+    GuidelineRule,
+    parse_guideline,
+    passage,
+)
 from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.taxonomy.type_drafts import OwnType
@@ -90,3 +97,27 @@ def test_no_text_is_refused_and_no_letter_of_it_lost(text: str) -> None:
     shown = found.asked_for + "".join(rule.name + rule.text for rule in found.rules)
     shown += "".join(e.anchor + e.variant + e.why + e.verdict for e in found.examples)
     assert shown.count("x") == text.count("x")
+
+
+@EVERY_TYPE
+def test_a_passage_bears_on_the_verdict(entry: VariantType) -> None:
+    found = parse_guideline(entry.guideline)
+    good = passage(found)
+    assert 1 <= len(good.examples) <= PASSAGE and not good.rules
+    assert {example.kind for example in good.examples} == {ExampleKind.GOOD}
+    for reason in REJECT_REASONS:
+        part = passage(found, reason.label)
+        assert part.examples or part.rules
+        assert ExampleKind.GOOD not in {example.kind for example in part.examples}
+        assert max(len(part.examples), len(part.rules)) <= PASSAGE
+        named = [one for one in found.examples if reason.label.lower() in one.verdict.lower()]
+        assert list(part.examples) == named[:PASSAGE] or not named
+
+
+def test_a_reason_that_only_a_rule_names_shows_that_rule() -> None:
+    found = parse_guideline(
+        "Asked for: this.\n\nRule, scope: else reject as wrong scope.\n\n"
+        "Rule, other: leave it.\n\nBad, wrong type:\nA.\n→ B.\nWhy."
+    )
+    assert passage(found, "Wrong scope") == Guideline("this.", found.rules[:1], ())
+    assert passage(found, "Ungrammatical").examples == found.examples

@@ -13,6 +13,8 @@ from sqlmodel import col
 from curation.partial_files import new_partial
 from curation.project.opening import DEFAULTS, THRESHOLD, put_setting
 from curation.project.search import SearchKind, find
+from curation.review.gold import practice
+from curation.review.gold.items import mark
 from curation.review.people.merging import merge
 from curation.upkeep import copying
 from curation.upkeep.checking import check_project
@@ -21,7 +23,18 @@ from curation.upkeep.copying import copy_database
 from curation.upkeep.moving import copy_project
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Anchor, Decision, Reviewer, Run, RunState, Setting, Source, Variant
+from db.models import (
+    Anchor,
+    Decision,
+    GoldUse,
+    Reviewer,
+    Run,
+    RunState,
+    Setting,
+    Source,
+    Variant,
+    Verdict,
+)
 from db.runs import create_run
 from db.settings import load_settings
 from tests.curation.support.deciding import accept, edit
@@ -55,8 +68,12 @@ def project(engine: Engine, fill: Fill) -> Engine:
         original = add_variant(session, add_anchor(session, "The door is open."))
         accept(session, original, second)
         edit(session, original, first, "The door isn't open.")
+        other = add_variant(session, session.get_one(Anchor, original.anchor_id), "word")
         older, newer = (session.get_one(Reviewer, key) for key in (first, second))
         merge(session, older, newer)
+        lead = person(session, "Lena")
+        gold = mark(session, other.uid, Verdict.ACCEPT, reviewer_id=lead, use=GoldUse.TRAINING)
+        practice.answer(session, gold, Verdict.REJECT, reviewer_id=second, round=1)
         create_run(session, kind="diagnose", parameters={"x": NUMBERS}).state = RunState.DONE
     return engine
 

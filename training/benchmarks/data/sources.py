@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
+from curation.review.people.roles import Role, require
 from db.errors import HedgerowError
 from db.models import Split
 from db.named_files import expanded, read_bytes
@@ -106,8 +107,10 @@ def keep_data(
         folder: below the data folder; another than `FOLDER` for data that nobody is tested on.
 
     Raises:
-        HedgerowError: it is not this benchmark's, or can't be stored; nothing is left.
+        HedgerowError: it is not this benchmark's, or can't be stored; nothing is left. Or whoever
+            acts is no lead.
     """
+    require(Role.LEAD)
     kind = benchmark(name)
     named = _named(kind, files)
     shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))

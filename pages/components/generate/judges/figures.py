@@ -20,7 +20,7 @@ from db.models import Verdict
 from pages.components.generate.judges import reliability_chart
 from pages.components.shared.charts import save
 from pages.components.shared.formatting.label import plain
-from pages.components.shared.shell import count_cache, error_messages, open_project, signin
+from pages.components.shared.shell import count_cache, error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
 SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
@@ -198,6 +198,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
         error_messages.show_kept(_PROBLEM)
 
 
+@rights.for_leads()
 def _offer(found: Calibration, one: JudgeFigures, precision: float) -> None:
     plan = open_project.ask(trust, one.name, sample=found.sample.id, precision=precision)
     pending = sum(open_project.ask(count_trusted, plan).values())

@@ -20,7 +20,7 @@ from pages.components.generate.judges import figures
 from pages.components.shared.chat_models.choice import MAX_SEED
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import GENERATE_SECTION
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants.picked_variants import SELECTION
 
@@ -66,6 +66,7 @@ def _named(sample: Sample) -> str:
     return f"Sample {sample.id}: {counted(len(sample.uids), 'variant')}, {types}{judged}"
 
 
+@rights.for_leads("draw samples")
 def _form(counts: CachedCounts) -> None:
     if counts.empty:
         st.text("There are no variants to sample from yet. Generate some first.")

@@ -6,11 +6,14 @@ from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.shown_now import CardView
 from curation.review.notes import WrittenNote
+from curation.review.people.roles import Role
+from db.models import Status, Variant
 from pages.components.review import similar_box
 from pages.components.review.panels import history_lines
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
-from pages.components.shared.shell import open_project
+from pages.components.shared.links import GOLD, GOLD_UID, SECTION
+from pages.components.shared.shell import open_project, rights
 from pages.components.shared.variants import card
 
 
@@ -27,6 +30,7 @@ def details(state: ReviewState, view: CardView) -> None:
                 st.markdown("**Origin**")
                 for part in known.origin:
                     st.text(part)
+                _make_gold(state, focus.variant)
                 st.markdown("**Notes**")
                 _notes(state, known.written, hidden=_hidden(state, view) if hidden else "")
             with right:
@@ -38,6 +42,17 @@ def details(state: ReviewState, view: CardView) -> None:
             labels = open_project.type_names()
             others = [(item, labels[item.variant.type_id]) for item in known.siblings]
             markup.show(card.siblings(others, known.veiled))
+
+
+def _make_gold(state: ReviewState, variant: Variant) -> None:
+    """Leads can make any card a gold item that is not one to them already."""
+    known = variant.id in state.known_gold - state.gold
+    if not known and variant.status is not Status.SUPERSEDED and rights.may(Role.LEAD):
+        st.page_link(
+            "pages/team.py",
+            label="Make it a gold item",
+            query_params={SECTION: GOLD, GOLD_UID: variant.uid},
+        )
 
 
 def _hidden(state: ReviewState, view: CardView) -> str:

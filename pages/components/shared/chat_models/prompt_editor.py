@@ -20,13 +20,13 @@ from curation.review.people.reviewers import reviewer_name
 from db.errors import HedgerowError
 from db.models import PromptVersion
 from pages.components.shared.formatting import clock
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 
 
 def ensure() -> None:
     """Have the prompts that are installed stored, so that there is one to choose."""
     if open_project.ask(needs_prompts):
-        open_project.tell(seed_prompts)
+        open_project.tell_for_the_project(seed_prompts)
 
 
 def choose(labels: Mapping[PromptName, str], *, place: str) -> tuple[PromptName, PromptVersion]:
@@ -93,6 +93,8 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         + " ".join(f"{where} is where {what} goes." for where, what in PLACES[name].items()),
     )
     edited = template.strip() != chosen.template
+    if not rights.only_leads("save prompts"):
+        return template
     with st.container(horizontal=True):
         st.button(
             "Save the copy",

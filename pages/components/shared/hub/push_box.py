@@ -8,7 +8,7 @@ from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
 from pages.components.shared.hub import access_token
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.hub.publishing import LONGEST_REPO
 from training.hub.push_run import Subject, pushes, request_one_push
 
@@ -45,6 +45,7 @@ def _made(run: Run) -> None:
         st.link_button("Open on the Hub", run.result["url"], icon=":material/open_in_new:")
 
 
+@rights.for_leads("publish")
 def _form(subject: Subject, what: str, runs: list[Run]) -> None:
     last = runs[0].parameters if runs else {}
     st.text_input(

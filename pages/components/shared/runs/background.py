@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from curation.diagnostics.measuring import KIND as MEASURE
+from curation.review.people.roles import for_the_project
 from db.errors import HedgerowError
 from db.models import Run
 from db.run_process import start_process
@@ -70,6 +71,7 @@ def measure_edits(edited: int) -> None:
         return
     if time.monotonic() - st.session_state.get("edits_measured_at", -QUIET_SECONDS) < QUIET_SECONDS:
         return
-    measure()
+    with for_the_project():  # reviewers start no runs of their own
+        measure()
     st.session_state["edits_measured"] = edited
     st.session_state["edits_measured_at"] = time.monotonic()

@@ -8,11 +8,12 @@ from datetime import timedelta
 
 import streamlit as st
 
+from curation.review.people.roles import Role
 from db.columns import now
 from db.models import Run, RunState
 from db.run_folders import last_log_lines
 from db.runs import UNFINISHED, get_run, request_pause
-from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.shell import error_messages, open_project, rights
 from training.runs.cancelling import cancel_run
 from training.runs.kinds import kind_of
 
@@ -73,6 +74,7 @@ def _follow(run_id: int, title: str, more: Draw | None, pausable: bool) -> None:
     log(run, opened=True)
 
 
+@rights.for_leads()
 def _pause_button(run: Run) -> None:
     stops = run.cancel_requested or run.pause_requested
     st.button(
@@ -88,6 +90,7 @@ def _pause(run_id: int) -> None:
     open_project.tell(request_pause, run_id)
 
 
+@rights.for_leads()
 def cancel_button(run: Run) -> None:
     """Asks a run to stop."""
     st.button(
@@ -172,7 +175,7 @@ def stopped(
     """
     with st.container(border=True, key=f"stopped-{run.id}"):
         st.text(why(run))
-        if again is not None:
+        if again is not None and rights.may(Role.LEAD):
             st.button(label, key=f"again-{run.id}", on_click=again)
         log(run, opened=run.state == RunState.FAILED)
 

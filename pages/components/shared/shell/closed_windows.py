@@ -3,6 +3,7 @@
 import streamlit as st
 
 from curation.review.leases import release_closed
+from curation.review.people.roles import for_the_project
 from pages.components.shared.shell import open_project
 
 STATE = "review"
@@ -36,7 +37,7 @@ def give_back() -> None:
     """Give back the cards of windows that are closed."""
     gone = set(_closed)
     _closed.difference_update(gone)
-    open_project.tell(release_closed, gone)
+    open_project.tell_for_the_project(release_closed, gone)
 
 
 def leave(*, but: str = "") -> None:
@@ -47,4 +48,5 @@ def leave(*, but: str = "") -> None:
     """
     for name in (STATE, ADJUDICATION):
         if name != but and (state := st.session_state.get(name)) is not None:
-            state.leave()
+            with for_the_project():  # they may be a viewer by now
+                state.leave()

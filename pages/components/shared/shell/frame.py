@@ -24,7 +24,7 @@ _scripts = st.components.v2.component(
 
 
 def app_runs() -> None:
-    """Called by app.py at its start, so that pages know that it did."""
+    """Called by app.py once somebody may read, so that pages know that it was."""
     st.session_state[_APP_RAN] = True
 
 

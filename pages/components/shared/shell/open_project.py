@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.project.opening import open_project
+from curation.review.people.roles import for_the_project
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types, types_version
 from db.engine import reading, writing
@@ -46,6 +47,13 @@ def tell(change: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Store what ``change(session, ...)`` changes: all of it, or nothing if it raises an error."""
     with writing(engine()) as session:
         return change(session, *args, **kwargs)
+
+
+def tell_for_the_project(change: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """As ``tell``, for what nobody asks for: it follows from opening a page or from what was
+    allowed before, so that it needs no role."""
+    with for_the_project():
+        return tell(change, *args, **kwargs)
 
 
 @st.cache_data(show_spinner=False, max_entries=2)

@@ -35,6 +35,14 @@ def guide(entry: VariantType) -> Markup:
     )
 
 
+def part(found: Guideline) -> Markup:
+    """The examples and rules of a passage of a guideline."""
+    return Markup('<div class="hg-passage">{}{}</div>').format(
+        join(_examples(found, kind) for kind in ExampleKind),
+        _rules(found.rules),
+    )
+
+
 def _examples(found: Guideline, kind: ExampleKind) -> Markup:
     examples = found.of(kind)
     if not examples:

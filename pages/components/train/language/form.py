@@ -7,7 +7,7 @@ import streamlit as st
 from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.train.language import recipe_fields
 from pages.components.train.language.arms import MEANINGS
 from training.llm.base import PAPER_BASE, clean_base
@@ -36,6 +36,7 @@ _MERGE_HELP = (
 )
 
 
+@rights.for_leads("start trainings")
 def box(numbers: list[int], *, busy: bool) -> None:
     """The model, the release, the recipe and the buttons.
 

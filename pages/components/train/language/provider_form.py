@@ -10,7 +10,7 @@ from curation.validation import checked
 from db.errors import HedgerowError
 from pages.components.shared.chat_models import model_choice, provider_key
 from pages.components.shared.runs import background
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.train.language.arms import LABELS, MEANINGS
 from training.llm.provider.request import (
     LARGEST_SEED,
@@ -24,6 +24,7 @@ from training.llm.provider.request import (
 _PROVIDERS_OWN = "chosen by the provider"
 
 
+@rights.for_leads("start trainings")
 def box(numbers: list[int]) -> None:
     """The release, the model, the estimate, and the button.
 

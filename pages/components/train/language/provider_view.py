@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from curation.generation.providers.chat.addresses import KEY_VARIABLE
 from curation.plurals import counted
 from curation.release.freezing import release_numbers
+from curation.review.people.roles import Role
 from db.models import Run, RunState
 from db.run_folders import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics
@@ -16,7 +17,7 @@ from pages.components.shared.charts import plot
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.shell import error_messages, open_project, rights
 from pages.components.train.language import provider_form
 from pages.components.train.language.arms import LABELS
 from pages.components.train.results import curve_charts
@@ -73,6 +74,8 @@ def _stopped(run: Run) -> None:
     """A run that stopped early: the reason, and how to continue. Its job may still be running."""
     address = request_of(run).base_url
     progress_view.stopped(run, again=lambda: _again(run), label="Resume")
+    if not rights.may(Role.LEAD):
+        return
     with st.container(key=f"llm-provider-stopped-{run.id}"):
         provider_key.draw(address, place=f"-llm-{run.id}")
         if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):

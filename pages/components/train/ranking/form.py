@@ -9,7 +9,7 @@ from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.validation import checked
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.train.ranking import pairs_choice
 from training.finetune.fitting import LARGEST_SEED
 from training.models.known import list_models
@@ -43,6 +43,7 @@ _ARCHITECTURE_HELP = (
 )
 
 
+@rights.for_leads("start trainings")
 def box(*, busy: bool) -> None:
     """The pairs, the model, the settings and the button.
 

@@ -11,7 +11,7 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.charts import save
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.train.results.figures_table import FIGURES
 from pages.components.train.results.tradeoff_charts import GENERAL_NAMES
 from pages.components.train.results.tradeoff_charts import curve as draw_curve
@@ -83,6 +83,7 @@ def _offer(run: Run, curve: Curve | None) -> None:
         _form(run, seconds, label="Measure again", sts_now=curve.sts)
 
 
+@rights.for_leads("measure the trade-off")
 def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -214,6 +215,7 @@ def _figures(curve: Curve, share: float) -> list[dict[str, str]]:
     ]
 
 
+@rights.for_leads("save models")
 def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
     reason = why_not(curve, share, saved)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -8,7 +8,7 @@ from curation.release.contents import count_accepted
 from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.train.start import (
     overlap_lines,
     preset_choice,
@@ -45,6 +45,7 @@ def _composition(wanted: TrainingPlan) -> Composition:
     return release_facts.composition_of(wanted.release)
 
 
+@rights.for_leads("start trainings")
 def box(*, busy: bool) -> None:
     """The button, one sentence about what it will do, and the advanced settings.
 

@@ -12,7 +12,7 @@ from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.scores.known_data import known_data
-from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.train import section_choice
 from pages.components.train.start import recipe_editor, release_facts
 from pages.components.train.studies import outcome_view
@@ -110,6 +110,7 @@ def _trainings(run: Run) -> None:
     )
 
 
+@rights.for_leads("start studies")
 def _ask(numbers: list[int], active: Run | None) -> None:
     """The studies, each with its button and estimated time.
 

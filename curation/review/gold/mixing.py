@@ -1,0 +1,130 @@
+"""Gold items mixed in with what is pending, so that nobody can tell them from it.
+
+Until they have decided on it, everybody but its maker sees a gold item as a pending variant:
+without its settlement, what others have said of it, and their notes.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.content_uids import bucket
+from curation.project.opening import GOLD_RATE, get_setting
+from curation.review.cards import Card
+from curation.review.decisions import chunks, counts_still
+from curation.review.gold.items import Gold, gold_items
+from curation.review.history import stands
+from curation.review.notes import count_notes
+from curation.review.people.reviewers import is_by, whose
+from db.models import Decision, GoldUse, Reviewer, Status, Variant
+
+_SALT = "gold"
+_ROWS_OF_A_CARD = 12
+"""Decisions read for each card: rejecting a whole family makes one for each of its variants."""
+
+
+def due(
+    session: Session,
+    reviewer_id: int,
+    *,
+    type_ids: Collection[str],
+    source_id: int | None,
+    passed: Collection[int],
+) -> int | None:
+    """The gold item that a reviewer is to be shown in place of the next pending card, if any.
+
+    How many cards come between two gold items is drawn, evenly between none and twice the usual
+    number, from the reviewer and the last gold item they decided on: nobody can count them off, and
+    a restart changes nothing.
+
+    Args:
+        type_ids, source_id: what is under review; None for all sources.
+        passed: variants to pass over.
+    """
+    rate = get_setting(session, GOLD_RATE)
+    if not rate:
+        return None
+    mixed = gold_items(session, use=GoldUse.MIXED)
+    answered = _last_answers(session, reviewer_id, [item.variant_id for item in mixed])
+    last = max(answered.values(), default=0)
+    if not _has_decided(session, reviewer_id, since=last, cards=_gap(reviewer_id, last, rate)):
+        return None
+    left = [
+        item.variant_id
+        for item in mixed
+        if item.maker_id != reviewer_id
+        and item.type_id in type_ids
+        and source_id in (None, item.source_id)
+        and item.variant_id not in answered
+        and item.variant_id not in passed
+    ]
+    return min(left, key=lambda key: bucket(f"{reviewer_id} {key}", salt=_SALT), default=None)
+
+
+def _gap(reviewer_id: int, last: int, rate: int) -> int:
+    """Cards between two gold items: 0 to 2 * (rate - 1), rate - 1 on average."""
+    return int(bucket(f"{reviewer_id} after {last}", salt=_SALT) * (2 * rate - 1))
+
+
+def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> dict[int, int]:
+    """By variant, the reviewer's last decision on it that stands."""
+    found: dict[int, int] = {}
+    for some in chunks(ids):
+        # Not ``is_by``: SQLite would read all that the reviewer has decided.
+        query = (
+            select(col(Decision.variant_id), func.max(col(Decision.id)))
+            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+            .join(Variant, col(Variant.id) == col(Decision.variant_id))
+            .where(
+                col(Decision.variant_id).in_(some),
+                whose() == reviewer_id,
+                stands(),
+                counts_still(),
+            )
+            .group_by(col(Decision.variant_id))
+        )
+        found.update(session.execute(query).all())
+    return found
+
+
+def _has_decided(session: Session, reviewer_id: int, *, since: int, cards: int) -> bool:
+    """Whether the reviewer has decided on so many cards after this decision."""
+    if not cards:
+        return True
+    query = (
+        select(col(Decision.action_id), col(Decision.shown_at))
+        .where(
+            is_by(session, Decision.reviewer_id, reviewer_id), col(Decision.id) > since, stands()
+        )
+        .order_by(col(Decision.id).desc())
+        .limit(cards * _ROWS_OF_A_CARD)
+    )
+    shown = {action for action, shown_at in session.execute(query) if shown_at is not None}
+    return len(shown) >= cards
+
+
+def undecided(session: Session, reviewer_id: int, variant_ids: Iterable[int]) -> frozenset[int]:
+    """Which of these variants this reviewer is to see as pending, though they are gold items."""
+    mixed = gold_items(session, use=GoldUse.MIXED, of=variant_ids)
+    ids = [item.variant_id for item in mixed if item.maker_id != reviewer_id]
+    return frozenset(ids).difference(_last_answers(session, reviewer_id, ids))
+
+
+def known_gold(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
+    """Which of these variants are gold items: what reviewers say of them settles nothing."""
+    return frozenset(_ids(gold_items(session, of=[variant.id for variant in variants])))
+
+
+def _ids(found: Iterable[Gold]) -> set[int]:
+    return {item.variant_id for item in found}
+
+
+def as_pending(session: Session, shown: Card, reviewer_id: int) -> Card:
+    """The card as that of a pending variant on which nobody has said anything, but for one's own
+    notes."""
+    values = shown.variant.model_dump() | {"status": Status.PENDING, "model_only": False}
+    notes = count_notes(session, shown.variant.id, reviewer_id=reviewer_id)
+    return replace(shown, variant=Variant(**values), notes=notes)

@@ -1,0 +1,15 @@
+"""What a person may change, and what they sign in with. Everybody stays the lead they have been."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0020"
+down_revision = "0019"
+
+
+def upgrade() -> None:
+    op.add_column(
+        "reviewer", sa.Column("role", sa.String(32), nullable=False, server_default="lead")
+    )
+    op.add_column("reviewer", sa.Column("identity", sa.String(400), nullable=True))
+    op.create_index("ix_reviewer_identity", "reviewer", ["identity"], unique=True)

@@ -1,0 +1,38 @@
+"""Practice for new reviewers: a link above the card, or in place of it."""
+
+import streamlit as st
+
+from curation.plurals import counted
+from curation.review.gold.practice import must_practise, offered
+from curation.review.people.roles import Role
+from pages.components.shared.links import PRACTICE, SECTION
+from pages.components.shared.shell import open_project, rights
+
+
+def stops(reviewer_id: int) -> bool:
+    """Offer practice to a new reviewer; whether the project has them finish it first."""
+    number = open_project.ask(offered, reviewer_id) if rights.may(Role.REVIEWER) else 0
+    if not number:
+        return False
+    first = open_project.ask(must_practise, reviewer_id)
+    cards = counted(number, "card")
+    if not first:
+        with st.container(key="practice-offer"):
+            _link(f"New here? Practise on {cards} with feedback")
+        return False
+    with st.container(border=True, key="empty"):
+        st.write(
+            f"Before you review, practise on {cards}. You decide as you will here, and see after "
+            "each card what is right and why. It decides nothing."
+        )
+        _link("Start practising")
+    return True
+
+
+def _link(label: str) -> None:
+    st.page_link(
+        "pages/team.py",
+        label=label,
+        icon=":material/school:",
+        query_params={SECTION: PRACTICE},
+    )

@@ -1,0 +1,273 @@
+"""Practice: gold items one by one, decided as on the Review page, each with feedback at once."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.plurals import counted
+from curation.project.opening import THRESHOLD, get_setting
+from curation.review.browser_window.messages import reason as reason_text
+from curation.review.browser_window.practising import PracticeState, PracticeView
+from curation.review.cards import card
+from curation.review.gold.items import Gold
+from curation.review.gold.practice import PracticeRound, Score
+from curation.review.people.roles import Role
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.guideline import parse_guideline, passage
+from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
+from db.models import Verdict
+from pages.components.review import keys
+from pages.components.shared.formatting import markup
+from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared.variants import card as card_view
+from pages.components.shared.variants import guideline_view
+
+_STATE = "practice"
+
+_DID = {
+    Verdict.ACCEPT: "accepted it",
+    Verdict.REJECT: "rejected it",
+    Verdict.EDIT: "would edit it",
+}
+_RIGHT = {Verdict.ACCEPT: "It is right as it stands", Verdict.REJECT: "It should be rejected"}
+
+
+def draw() -> None:
+    """The whole section."""
+    me = signin.reviewer_id()
+    if me is None:
+        st.write("Your answers are kept under your name, so that you can go on later.")
+        signin.name_form("Your name", key="signin-practice", button="Start practising")
+        return
+    if not rights.may(Role.REVIEWER):
+        st.write("Practice is for reviewers. Ask a lead to make you one.")
+        return
+    state = st.session_state.get(_STATE)
+    if state is None or state.reviewer_id != me:
+        state = PracticeState(open_project.engine(), me)
+        st.session_state[_STATE] = state
+    _desk(state)
+
+
+@error_messages.fragment
+def _desk(state: PracticeState) -> None:
+    """What is to be answered now, or how it went; a key redraws nothing else."""
+    view = state.view()
+    if view.item is not None:
+        _item(state, view)
+    elif view.round.items:
+        _score(state, view.round)
+    else:
+        with st.container(border=True, key="empty"):
+            st.write(
+                "There is nothing to practise on yet. A lead chooses variants for it under Gold "
+                "items, with “Practice rounds” as their use."
+            )
+            st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
+    keys.listen(state)
+
+
+def _item(state: PracticeState, view: PracticeView) -> None:
+    assert view.item is not None and view.card is not None
+    entry = open_project.every_type()[view.item.type_id]
+    threshold = int(open_project.ask(get_setting, THRESHOLD))
+    with st.container(horizontal=True, key="desk"):
+        with st.container(key="desk-card"):
+            _progress(view)
+            markup.show(card_view.card(view.card, entry, threshold=threshold))
+            if view.answer is None:
+                _buttons(state, view, view.item, entry)
+            else:
+                _feedback(state, view, view.item, entry)
+        with st.container(key="desk-guide"):
+            markup.show(guideline_view.guide(entry))
+
+
+def _progress(view: PracticeView) -> None:
+    """Which item this is, and how it went so far."""
+    score, total = view.round.score(), len(view.round.items)
+    number = score.answered + (view.answer is None)
+    again = f"Round {view.round.number}, card" if view.round.number > 1 else "Card"
+    so_far = f" {_right(score)} so far." if score.answered else ""
+    start = (
+        ""
+        if score.answered
+        else (
+            " Decide as you would on the Review page, with the same keys. What you answer here is "
+            "stored as practice and decides nothing."
+        )
+    )
+    st.caption(f"{again} {number} of {total}.{so_far}{start}")
+    st.progress(score.answered / total)
+
+
+def _right(score: Score) -> str:
+    return f"{score.right:,} of {score.answered:,} right"
+
+
+def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: VariantType) -> None:
+    """The keys as buttons, with the names that they have on the Review page."""
+
+    def button(
+        label: str,
+        name: str,
+        act: Callable[..., None],
+        *args: object,
+        kind: Literal["primary", "secondary", "tertiary"] = "secondary",
+        help: str | None = None,
+    ) -> None:
+        state.keyboard.bind(name, act, *args, of_card=True)
+        st.button(
+            label,
+            key=f"{name}-{item.id}-{view.round.number}",
+            on_click=act,
+            args=args,
+            type=kind,
+            help=help,
+        )
+
+    with st.container(key="keys"):
+        with st.container(horizontal=True, key="decide", gap="small"):
+            answer = state.answer
+            button("Accept", "a", answer, view.round, item, Verdict.ACCEPT, kind="primary")
+            button("Reject", "x", answer, view.round, item, Verdict.REJECT)
+            button(
+                "Edit",
+                "e",
+                answer,
+                view.round,
+                item,
+                Verdict.EDIT,
+                help="You would change it. That counts as not accepting it as it stands.",
+            )
+            button("Skip", "s", state.skip, item, help="It comes back at the end.")
+        with st.container(horizontal=True, key="reasons", gap="small", vertical_alignment="center"):
+            st.caption("Reject:", width="content")
+            for reason in REJECT_REASONS:
+                if reason.applies_to(entry) and reason.id not in ("other", "anchor_unsuitable"):
+                    button(
+                        reason.label,
+                        reason.digit,
+                        state.answer,
+                        view.round,
+                        item,
+                        Verdict.REJECT,
+                        reason.id,
+                        kind="tertiary",
+                        help=reason.explanation,
+                    )
+
+
+def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: VariantType) -> None:
+    """Right or wrong, and why; below it, what the guideline says to that."""
+    with st.container(border=True, key="practice-feedback"):
+        markup.show(_told(view, item))
+        state.keyboard.bind("n", state.go_on)
+        st.button(
+            "Next card" if view.round.left else "See how it went",
+            key="n-practice-next",
+            type="primary",
+            on_click=state.go_on,
+        )
+    found = passage(parse_guideline(entry.guideline), _label(item))
+    about = f", {_label(item).lower()}" if _label(item) else ""
+    markup.show(
+        Markup(
+            '<section aria-label="Guideline"><span class="hg-label">{}</span>{}</section>'
+        ).format(f"From the guideline: {entry.label.lower()}{about}", guideline_view.part(found))
+    )
+
+
+def _told(view: PracticeView, item: Gold) -> Markup:
+    assert view.answer is not None
+    given, is_right = view.answer, view.is_right
+    mine = f"You {_DID[given.verdict]}{_because(given.reason)}."
+    return Markup(
+        '<section aria-label="Feedback" role="status" class="hg-feedback"><div class="hg-head">'
+        '<span class="hg-said-{}">{}</span><span>{}</span></div>{}</section>'
+    ).format(
+        "accept" if is_right else "reject",
+        "Right" if is_right else "Not quite",
+        f"{mine} {_known(item, is_right=is_right, reason=given.reason)}".strip(),
+        _why(item),
+    )
+
+
+def _why(item: Gold) -> Markup:
+    """What the lead has to say to it."""
+    if not item.explanation:
+        return Markup("")
+    return Markup('<p class="hg-why hg-text" dir="auto">{}</p>').format(item.explanation)
+
+
+def _known(item: Gold, *, is_right: bool, reason: str) -> str:
+    """What is right, as far as the answer did not say it."""
+    if not is_right:
+        return f"{_RIGHT[item.verdict]}{_because(item.reason)}."
+    if item.reason not in ("", "other", reason):
+        return f"The reason here: {reason_text(item.reason)}."
+    return ""
+
+
+def _because(reason: str) -> str:
+    return f" ({reason_text(reason)})" if reason not in ("", "other") else ""
+
+
+def _label(item: Gold) -> str:
+    """The label of the reason that it is rejected for; '' for an acceptance."""
+    return reject_reason(item.reason).label if item.reason else ""
+
+
+def _score(state: PracticeState, found: PracticeRound) -> None:
+    """The end of a round: how it went by type, and what to look at again."""
+    score = found.score()
+    with st.container(key="practice-score"):
+        st.header(f"You had {_right(score)}", anchor=False)
+        names = open_project.type_names()
+        st.dataframe(
+            [
+                {
+                    "Type": names.get(type_id, type_id),
+                    "Right": f"{one.right} of {one.answered}",
+                    "Share": one.right / one.answered,
+                }
+                for type_id, one in found.by_type().items()
+            ],
+            hide_index=True,
+            key="practice-types",
+            width="content",
+            height="content",
+            column_config={
+                "Share": st.column_config.ProgressColumn(
+                    "", min_value=0, max_value=1, format="percent"
+                )
+            },
+        )
+        with st.container(horizontal=True, vertical_alignment="center", key="practice-go-on"):
+            st.page_link("pages/review.py", label="Go to the queue", icon=":material/rate_review:")
+            state.keyboard.bind("n", state.once_more)
+            st.button("Practise again", key="n-practice-again", on_click=state.once_more)
+        if missed := [item for item in found.answered if not found.is_right(item)]:
+            st.subheader(f"Look again at {counted(len(missed), 'card')}", anchor=False)
+            for item in missed:
+                _missed(found, item, names)
+
+
+def _missed(found: PracticeRound, item: Gold, names: dict[str, str]) -> None:
+    shown = open_project.ask(card, item.variant_id)
+    mine = found.answers[item.id]
+    said = f"You {_DID[mine.verdict]}{_because(mine.reason)}."
+    right = _known(item, is_right=False, reason=mine.reason)
+    markup.show(
+        Markup(
+            '<div class="hg-card hg-line"><div class="hg-head"><span class="hg-type">{}</span>'
+            "<span>{}</span></div>{}{}</div>"
+        ).format(
+            names.get(item.type_id, item.type_id),
+            f"{said} {right}",
+            card_view.sentences(shown),
+            _why(item),
+        )
+    )

@@ -1,0 +1,81 @@
+"""The review page of a viewer: the same cards, with nothing that changes them."""
+
+import streamlit as st
+
+from curation.review.browser_window.keyboard import NOTHING, Shows
+from curation.review.browser_window.reading import ReadingState
+from curation.review.browser_window.shown_now import CardView
+from curation.taxonomy.built_in import VariantType
+from pages.components.review import desk as review_desk
+from pages.components.review import empty_queue, keys, queue_choice
+from pages.components.review.panels import card_details
+from pages.components.review.search_box import search
+from pages.components.shared.formatting import markup
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.variants import card, guideline_view
+
+_SAID = "You are a viewer: you can read every card. To decide on cards, ask a lead for a role."
+
+
+@error_messages.fragment
+def desk(state: ReadingState) -> None:
+    """Draw the card that is read now."""
+    if state.redraw:
+        state.redraw = False
+        st.rerun()
+    view = state.view()
+    focus = view.focus
+    state.keyboard.show(Shows(focus.variant.uid, focus.variant.version) if focus else NOTHING)
+    queue_choice.bind(state)
+    st.caption(_SAID)
+    if focus is None:
+        markup.show(card.message(state.message, warn=state.warn))
+        empty_queue.show(state)
+        queue_choice.progress(state)
+    else:
+        _read(state, view, open_project.every_type())
+    keys.listen(state)
+    if state.pinned is None and "variant" in st.query_params:
+        del st.query_params["variant"]  # the address named a card that is no longer shown
+
+
+def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) -> None:
+    focus = view.focus
+    assert focus is not None
+    entry = entries[focus.variant.type_id]
+    with st.container(horizontal=True, key="desk"):
+        with st.container(key="desk-card"):
+            review_desk.focus_card(state, view, entries)
+            markup.show(card.message(state.message, warn=state.warn))
+            _buttons(state)
+            if state.by_family:
+                for item in view.cards:
+                    markup.show(
+                        card.family_row(
+                            item,
+                            entries[item.variant.type_id],
+                            threshold=state.threshold,
+                            focus=item.variant.id == state.focus_id,
+                            hidden=item.variant.id in view.hidden,
+                            sibling=None,
+                        )
+                    )
+            if state.details:
+                card_details.details(state, view)
+            queue_choice.progress(state, focus=entry.id)
+        if state.guide:
+            with st.container(key="desk-guide"):
+                markup.show(guideline_view.guide(entry))
+
+
+def _buttons(state: ReadingState) -> None:
+    with st.container(horizontal=True, key="decide", gap="small"):
+        for label, letter, act in (
+            ("Next card", "s", state.go_on),
+            ("Details", "g", state.toggle_details),
+            ("Guideline", "i", state.toggle_guide),
+        ):
+            state.keyboard.bind(letter, act)
+            st.button(label, key=f"{letter}-key", on_click=act)
+        if st.button("Search (/)", key="search-key"):
+            search(state)
