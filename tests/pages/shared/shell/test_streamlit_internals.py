@@ -67,7 +67,7 @@ def test_the_callback_of_a_widget_is_called_through_its_states(
 
 
 def test_a_thread_without_a_page_is_known() -> None:
-    """``signin.acting`` takes such a thread for the machine's owner, and a page's for its person."""
+    """``signin.acting`` takes such a thread for the owner of the machine."""
 
     def page() -> None:
         import streamlit as st
