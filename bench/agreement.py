@@ -1,14 +1,18 @@
-"""How long agreement among people takes, over a large project and one a tenth of its size.
+"""How long what a team looks at takes, over a large project and one a tenth of its size.
 
     python -m bench.agreement [--large 350000] [--rounds 5] [--folder DIR] [--cpu]
 
-Two people have decided on a tenth of the variants. Measured, turn by turn over both projects:
+Two people have decided on a tenth of the variants, and have settled some of their conflicts.
+Measured, turn by turn over both projects:
 
     baseline   the latest decision of every reviewer on every variant, in one plain GROUP BY
     pass       the one query that aggregates what several people have decided
     figures    overall, by type, pair, cue and source, with all intervals (nothing kept)
     records    the first hundred variants behind a figure, with their verdicts
     page       the page Team with all its figures: the first view after a decision, and the next
+    audit, adjudicate, disputed, settled, judges
+               likewise Team > Audit, Adjudicate in both of its orders and what is settled there,
+               and Generate > Judges
 
 Prints medians in milliseconds. Expected of each, as in bench.pages: at most 300 over the large
 project, or at most 1.5 times what it takes over the small one; of the pass, at most 2.5 times the
@@ -24,8 +28,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import streamlit as st
 from sqlalchemy import Engine, func, select
@@ -33,8 +39,9 @@ from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from bench.pages import LIMIT_MS, LIMIT_RATIO, ROOT, TIMEOUT
+from bench.projects.disputed import make_disputed
 from bench.projects.furnished import decide_one
-from bench.projects.reviewed import PEOPLE, make_reviewed
+from bench.projects.reviewed import PEOPLE
 from curation.project.opening import open_project
 from curation.review.agreement.estimates import with_alpha, with_kappa
 from curation.review.agreement.figures import By, differing, figures, figures_by
@@ -49,6 +56,17 @@ PASS_LIMIT = 2.5
 
 SHOWN = 100
 
+PAGES = {
+    "page": "team",
+    "audit": "team?show=Audit",
+    "adjudicate": "adjudicate",
+    "disputed": "adjudicate?conflict-order=Most disputed",
+    "settled": "adjudicate?part=Settled",
+    "judges": "generate?step=Judges",
+}
+COUNTED = {"team", "generate?step=Judges"}
+"""Pages that are complete only once a thread has counted; their figures come then."""
+
 Times = dict[str, dict[str, list[float]]]
 """What → project → milliseconds of every round."""
 
@@ -56,7 +74,7 @@ Times = dict[str, dict[str, list[float]]]
 def _opened(home: Path, variants: int) -> Engine:
     if (home / "hedgerow.db").exists():
         return open_project(Settings(home=home, database_url=""))
-    return make_reviewed(home, variants=variants)
+    return make_disputed(home, variants=variants)
 
 
 def _latest(engine: Engine) -> int:
@@ -87,17 +105,27 @@ def _list(engine: Engine, found: Overlap) -> None:
 
 
 class _Visitor:
-    """Somebody who has the page Team of a project open."""
+    """Somebody who has a page of a project open.
 
-    def __init__(self, home: Path) -> None:
+    Args:
+        address: the page's file and what its address names, as in ``team?show=Audit``.
+    """
+
+    def __init__(self, home: Path, address: str) -> None:
         os.environ["HEDGEROW_HOME"] = str(home)
         os.environ["HEDGEROW_REVIEWER"] = PEOPLE[0]
         st.cache_resource.clear()  # the engine is that of the other project
         st.cache_data.clear()
         self._app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
-        self._app.switch_page("pages/team.py")
+        page, _, query = address.partition("?")
+        self._app.switch_page(f"pages/{page}.py")
+        for key, value in parse_qsl(query):
+            self._app.query_params[key] = value
         self.view()
-        while not self._app.metric:  # a large project is counted beside the page
+        end = time.monotonic() + TIMEOUT
+        while address in COUNTED and not self._app.dataframe:  # in a thread beside the page
+            if time.monotonic() > end:
+                raise RuntimeError(f"{address} has counted for {TIMEOUT:.0f} seconds.")
             time.sleep(0.1)
             self.view()
 
@@ -107,12 +135,18 @@ class _Visitor:
         if self._app.exception or self._app.error:
             raise RuntimeError([found.value for found in (*self._app.exception, *self._app.error)])
 
+    def leave(self) -> None:
+        """Give back the card that the page shows."""
+        self._app.switch_page("pages/settings.py")
+        self.view()
+
 
 def measure(folder: Path, *, large: int, rounds: int, clock: Callable[[], float]) -> Times:
     """Milliseconds of every round, the first one left out."""
     sizes = {"large": large, "small": large // 10}
     engines = {name: _opened(folder / name, size) for name, size in sizes.items()}
     found: Times = defaultdict(lambda: defaultdict(list))
+    changes = count()
 
     def timed(what: str, project: str, work: Callable[[], Any]) -> Any:
         begun = clock()
@@ -120,16 +154,18 @@ def measure(folder: Path, *, large: int, rounds: int, clock: Callable[[], float]
         found[what][project].append((clock() - begun) * 1000)
         return made
 
-    for number in range(rounds + 1):
+    for _ in range(rounds + 1):
         for project, engine in engines.items():
             timed("baseline", project, lambda engine=engine: _latest(engine))
             shared = timed("pass", project, lambda engine=engine: _aggregate(engine))
             timed("figures", project, lambda shared=shared: _all_figures(shared))
             timed("records", project, lambda engine=engine, shared=shared: _list(engine, shared))
-            visitor = _Visitor(folder / project)
-            decide_one(engine, number=number)
-            timed("page, cold", project, visitor.view)
-            timed("page, warm", project, visitor.view)
+            for name, address in PAGES.items():
+                visitor = _Visitor(folder / project, address)
+                decide_one(engine, number=next(changes))
+                timed(f"{name}, cold", project, visitor.view)
+                timed(f"{name}, warm", project, visitor.view)
+                visitor.leave()
     return {
         what: {project: times[1:] for project, times in projects.items()}
         for what, projects in found.items()

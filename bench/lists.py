@@ -178,9 +178,9 @@ def _works() -> Mapping[str, Work]:
         "no such text": {"text": "xyzzyq"},
     }
     found |= {f"audit by {name}": partial(_audit, **wanted) for name, wanted in filters.items()}
-    found["agreement of people"] = _figures
-    found["agreement of models"] = _models
-    found["calibration"] = _asked(calibration)
+    found["(agreement of people)"] = _figures
+    found["(agreement of models)"] = _models
+    found["(calibration)"] = _asked(calibration)
     texts = ("item 42)", "not", "xyzzyq", "Remark 4", "e")
     for search in SearchKind:
         for text in texts:
@@ -209,7 +209,7 @@ def _works() -> Mapping[str, Work]:
         "flag": variants_by_measure.VariantFilter(flag=next(iter(Flag))),
     }
     for name, wanted_variants in measures.items():
-        found[f"variants by {name}"] = _asked(
+        found[f"(variants by {name})"] = _asked(
             variants_by_measure.find, wanted_variants, limit=SHOWN
         )
     found["people"] = _asked(people)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from operator import itemgetter
 from typing import NamedTuple
 
 from sqlalchemy import Select, select
@@ -26,6 +27,9 @@ from db.models import (
     Variant,
     Verdict,
 )
+
+_Place = tuple[int, int, int, int]
+"""Whether it is of a corpus, minus its dispute, minus its people, and its id."""
 
 
 class ConflictOrder(StrEnum):
@@ -182,12 +186,17 @@ def ranked(
     query = _in_conflict(session, type_ids, source_id).add_columns(is_bundled(col(Source.name)))
     rows = session.execute(query.join(Source, col(Source.id) == col(Variant.source_id))).all()
 
-    def place(row: tuple[int, int]) -> tuple[int, int, int, int]:
+    def place(row: tuple[int, int]) -> _Place:
         variant_id, bundled = row
-        dispute, people = disputes.get(variant_id, (0, 0))
-        return bundled, -dispute, -people, variant_id
+        return _place(variant_id, bundled, disputes.get(variant_id, (0, 0)))
 
     return [variant_id for variant_id, _ in sorted(((row[0], row[1]) for row in rows), key=place)]
+
+
+def _place(variant_id: int, bundled: int, dispute: tuple[int, int]) -> _Place:
+    """What conflicts are ordered by, where the most disputed come first."""
+    contradicting, people = dispute
+    return bundled, -contradicting, -people, variant_id
 
 
 def _in_conflict(
@@ -242,23 +251,18 @@ def conflicts(
     Args:
         type_ids, source_id: only of these; None for all.
     """
-    ids = ranked(session, type_ids=type_ids, source_id=source_id)
-    if order is ConflictOrder.OLDEST:
-        ids.sort()
+    ids = list(session.execute(_in_conflict(session, type_ids, source_id)).scalars())
     said = verdicts_on(session, ids)
-    rows = {row.id: row for row in _texts(session, ids)}
-    found = []
-    for row in (rows[variant_id] for variant_id in ids):
+    found = {}
+    for row in _texts(session, ids):
         given = latest_of_each(said.get(row.id, ()))
-        told = [(one.verdict, one.wording and one.wording.uid) for one in given]
+        dispute = _dispute((one.verdict, one.wording and one.wording.uid) for one in given)
         since = max((one.decided_at for one in given), default=None)
-        dispute, _ = _dispute(told)
-        found.append(
-            Conflict(
-                row.uid, row.type_id, row.source, row.anchor, row.text, dispute, since, tuple(given)
-            )
+        found[_place(row.id, row.bundled, dispute)] = Conflict(
+            row.uid, row.type_id, row.source, row.anchor, row.text, dispute[0], since, tuple(given)
         )
-    return found
+    by_age = itemgetter(-1) if order is ConflictOrder.OLDEST else None
+    return [found[place] for place in sorted(found, key=by_age)]
 
 
 class _Texts(NamedTuple):
@@ -268,6 +272,7 @@ class _Texts(NamedTuple):
     source: str
     anchor: str
     text: str
+    bundled: int
 
 
 def _texts(session: Session, variant_ids: Iterable[int]) -> Iterator[_Texts]:
@@ -280,6 +285,7 @@ def _texts(session: Session, variant_ids: Iterable[int]) -> Iterator[_Texts]:
                 col(Source.name),
                 col(AnchorRevision.text),
                 col(Variant.text),
+                is_bundled(col(Source.name)),
             )
             .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
             .join(AnchorRevision, current_wording())
