@@ -147,14 +147,8 @@ def overview(page: Page, address: str) -> None:
     expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
 
 
-def generate(page: Page, address: str) -> None:
-    page.goto(f"{address}/generate")
-    expect(page.get_by_role("heading", name="Generate").first).to_be_visible()
-
-
 PICTURES: dict[str, Callable[[Page, str], None]] = {
     "overview": overview,
-    "generate": generate,
     "review": review,
     "train": train,
     "diagnostics": diagnostics,

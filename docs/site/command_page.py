@@ -7,7 +7,7 @@ import typer
 
 import cli
 
-WIDTH = 96
+WIDTH = 90
 """Characters of a line of help."""
 
 _HEAD = """\
