@@ -23,7 +23,7 @@ NEXT = {
     "team": ("Load the starter corpus on the overview", "To the overview"),
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("Train a model of your own to compare",),
-    "benchmarks": ("Tick at least one benchmark, or choose a suite or a task.",),
+    "benchmarks": ("Choose at least one benchmark, suite or task.",),
     "generate": ("There are no anchors yet", "Add anchors of your own"),
     "taxonomy": ("Show the type", "Add a type"),
     "settings": ("No model has reviewed yet.",),

@@ -25,7 +25,7 @@ from training.studies.members import Trial, carry_out_members
 KIND = "llm-study"
 
 ARMS: Mapping[str, Arm] = MappingProxyType(
-    {"All": "paper", "Negation only": "negation", "Hedging only": "hedging"}
+    {"All": "paper", "Only negation": "negation", "Only hedging": "hedging"}
 )
 """What each training is called, and its arm."""
 

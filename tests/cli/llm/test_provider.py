@@ -55,6 +55,6 @@ def test_what_fails_is_one_sentence(serve_chat: Serve, monkeypatch: pytest.Monke
     server.finetuning.fails = "No."
     code, found = ended(*asked)
     assert code == 1 and found["state"] == "failed" and found["error"].endswith("provider: No.")
-    assert "--model is not usable: name the model" in complaint("llm", "provider")
+    assert "--model is not usable: enter the model's name" in complaint("llm", "provider")
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "")
     assert "needs a key" in complaint("llm", "provider", "--model", "gpt-4o")

@@ -42,7 +42,7 @@ def test_a_finetuning_says_where_the_model_is_and_can_be_shown_again(
     assert shown["looks"] == trained["looks"] and len(shown["looks"]) == 2
     assert shown["recipe"]["arm"] == "both" and shown["model"] == trained["model"]
     told = said("llm", "show", "1")
-    assert "Finetuned " in told and "validation questions answered right" in told
+    assert "Finetuned " in told and "validation questions answered correctly" in told
     assert "Finetune a language model" in said("runs", "list")
 
 

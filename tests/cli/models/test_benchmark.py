@@ -249,7 +249,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
     ("arguments", "sentence"),
     [
         (["glue", "--architecture", "random"], "Expected a benchmark, found 'glue'"),
-        (["nevir"], "--model is missing: name the model."),
+        (["nevir"], "--model is missing: enter the model's name."),
         (
             ["nevir", "--model", "x", "--architecture", "chat", "--base-url", "http://h:99999"],
             "--base-url is not usable: expected a port from 1 to 65535",

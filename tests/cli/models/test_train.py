@@ -56,7 +56,7 @@ def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], 
     assert lines[-1] == f"The model is in {model}."
     load_encoder(str(model), device="cpu")
     assert lines[1].split() == ["held", "out", "before", "after", "measured", "on"]
-    (ranked,) = (line for line in lines if line.startswith("triples ranked right"))
+    (ranked,) = (line for line in lines if line.startswith("triples ranked correctly"))
     assert ranked.count("%") == 2 and ranked.split()[-1] == "6"
     assert "drift of unrelated cosines" in told and max(map(len, lines[1:-2])) < 80
     assert "STS" not in told
@@ -141,7 +141,9 @@ def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path:
 
 def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> None:
     ask("train", *small, "--queue")
-    assert "Run 1 is training just that already" in complaint("train", *small, "--queue")
+    assert "Run 1 is already training with the same settings" in complaint(
+        "train", *small, "--queue"
+    )
     assert [run["run"] for run in ask("runs", "list")["runs"]] == [1]
 
 

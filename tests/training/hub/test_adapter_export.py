@@ -135,7 +135,7 @@ def test_the_card_says_how_the_adapter_was_made_and_holds_its_own_figures_only(
     assert "| SemAntoNeg | accuracy | 3,152 | 1.9 | 80.2 |" in card
     assert "| seed | 1 |" in card and trained.inputs["release"] in card
     assert "learning_rate: 0.05" in card
-    assert "triples ranked right" not in card and "Figure 1" not in card  # of the whole model
+    assert "triples ranked correctly" not in card and "Figure 1" not in card  # of the whole model
     assert "/home/ada" not in card and str(tmp_path) not in card and str(settings.home) not in card
 
 

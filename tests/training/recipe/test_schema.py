@@ -126,7 +126,7 @@ def test_a_recipe_does_not_change():
         ({"batch_size": 8.5}, "batch_size should be a valid integer"),
         ({"loss": "cosine"}, "loss should be 'family', 'symmetric' or 'triples', found 'cosine'"),
         ({"pooling": "sum"}, "pooling should be 'as_base', 'mean', 'cls' or 'max'"),
-        ({"early_stopping": "sts"}, "early_stopping by 'sts' needs sentence pairs; give sts_file"),
+        ({"early_stopping": "sts"}, "early_stopping by 'sts' needs sentence pairs; set sts_file"),
         ({"early_stopping": "drift"}, "early_stopping should be 'ranked'"),
         ({"interpolation": 0}, "interpolation should be greater than 0"),
         ({"sts_file": ""}, "sts_file should have at least 1 character"),

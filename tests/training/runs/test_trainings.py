@@ -117,7 +117,9 @@ def test_the_same_training_is_refused_while_it_is_under_way(
     project: Engine, recipe: Recipe
 ) -> None:
     first = ask(project, recipe)
-    with pytest.raises(HedgerowError, match=f"Run {first} is training just that already"):
+    with pytest.raises(
+        HedgerowError, match=f"Run {first} is already training with the same settings"
+    ):
         ask(project, recipe)
     assert ask(project, recipe, seed=2) > first
     with writing(project) as session:

@@ -97,8 +97,7 @@ def _told(problems: Sequence[str], *, measured: int) -> str:
         return problems[0]
     number = len(problems)
     kept = f"{measured} result{'' if measured == 1 else 's'} stored" if measured else "none stored"
-    return f"{number} could not be measured ({kept}; the log lists all). First problem: "
-    f"{problems[0]}"
+    return f"{number} could not be measured ({kept}; the log lists all). First: {problems[0]}"
 
 
 class _Work:

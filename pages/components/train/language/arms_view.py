@@ -1,4 +1,4 @@
-"""Comparison of the arms: all, negation only, hedging only (the paper's Table 3)."""
+"""Comparison of the arms: all, only negation, only hedging (the paper's Table 3)."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _PROBLEM = "llm_arms_problem"
 
 _IDEA = (
     "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on negation only, and on hedging only. All three models answer the same "
+    "paper's types, on only negation, and on only hedging. All three models answer the same "
     "validation questions, about negations and hedges of any type."
 )
 

@@ -401,7 +401,7 @@ def test_what_cannot_be_asked_for(
 
 @pytest.mark.parametrize("architecture", ["", "chat", "monot5"])
 def test_a_model_without_a_name_is_refused(architecture: str) -> None:
-    with pytest.raises(ValueError, match="name the model"):
+    with pytest.raises(ValueError, match="enter the model's name"):
         ModelChoice(architecture=architecture)
 
 

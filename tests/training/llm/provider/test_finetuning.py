@@ -381,7 +381,7 @@ def test_a_run_that_started_no_job_is_cancelled_without_a_provider(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"model": " "}, "name the model"),
+        ({"model": " "}, "enter the model's name"),
         ({"base_url": "http://me:secret@server/v1"}, "leave user name, password"),
         ({"epochs": 0}, "greater than or equal to 1"),
         ({"arm": "hedging"}, "an original contradiction"),

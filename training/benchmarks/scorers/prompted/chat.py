@@ -189,8 +189,7 @@ class Chat(Prompted):
             where = f"is kept in {' and '.join(kept)} and will be stored when the run continues"
             said = f" What could not be stored ({what}) {where}." if kept else ""
         except OSError:
-            said = f" What could not be stored ({what}) is lost, because no folder has enough "
-            "space for it."
+            said = f" What could not be stored ({what}) is lost: no folder has space for it."
         raise RunPaused(
             f"Paused: {problem.strerror} ({problem.filename}).{said} Free some disk space."
         )
