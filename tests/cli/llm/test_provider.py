@@ -34,7 +34,7 @@ def test_a_dry_run_says_tokens_and_money_and_sends_nothing(serve_chat: Serve) ->
     assert "12 question pairs of release 1" in said(*asked) and "for 2 epochs" in said(*asked)
     address, server = serve_chat()
     told = said("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
-    assert "No price is known" in told and not server.batches.uploads
+    assert "Its price is not known" in told and not server.batches.uploads
     assert ask("status")["runs"] == []
 
 

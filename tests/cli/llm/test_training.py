@@ -65,6 +65,6 @@ def test_what_cannot_be_finetuned_is_one_sentence(
     assert "There is no release 7" in complaint("llm", "train", *base, "--release", "7")
     assert "no key 'ranks'" in complaint("llm", "train", *base, "--set", "ranks=4")
     assert "arm should be" in complaint("llm", "train", *base, "--set", "arm=all")
-    assert "There is too little to compare" in complaint("llm", "study", *base)
+    assert "There is not enough data to compare" in complaint("llm", "study", *base)
     ask("llm", "train", *base, *QUICK, "--queue")
     assert "run 9" in complaint("llm", "show", "9")

@@ -368,7 +368,7 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     items.selectbox("a").set_value(table["Model"]).run()
     said = told(items)
     assert "61.1% of the answers are 1 (33% means no position bias)" in said
-    assert "no usable answer to 2 of 6 items (33.3%): not right, and counted apart" in said
+    assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in said
 
 
 def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(

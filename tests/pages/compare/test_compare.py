@@ -186,7 +186,7 @@ def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
         ensure_bundled(session, GROUPS_SET)
     store_cosines(app_engine, models[0], GROUPS_SET, contradicted=0.9)
     app = open_page("compare")
-    assert f"under {TRAINED}: Not measured yet" in told(app)
+    assert f"with {TRAINED}. This takes a few seconds" in told(app)
     assert [metric.value for metric in app.metric] == ["0%"]
 
 
@@ -227,7 +227,7 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
     type_sentences(compare, "\n".join([*SENTENCES, SENTENCES[0]]))
     assert any("Ignored 1 repeated sentence" in caption.value for caption in compare.caption)
     assert charts(compare) == 3
-    assert "B sees them further apart, by 0.600." in told(compare)
+    assert "B puts them further apart, by 0.600." in told(compare)
     assert compare.dataframe[0].value["Change"].round(3).tolist() == [-0.6] * 3
     assert "onerror" not in unsafe_texts(compare)
     compare.text_input("compare-save-name").set_value("*Rain*")
@@ -257,7 +257,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
     assert "3 pairs of “Weather”" in told(compare)
     compare.text_input("compare-rename").set_value("Sixty Groups").run()
     compare.button("compare-renamed").click().run()
-    assert "There is a probe set 'Sixty Groups' already" in told(compare)
+    assert "There already is a probe set 'Sixty Groups'" in told(compare)
     compare.text_input("compare-rename").set_value("Rain").run()
     compare.button("compare-renamed").click().run()
     assert compare.selectbox("set").value == "Rain"

@@ -87,7 +87,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     test.selectbox("llm-arm").set_value("paper")
     test.toggle("llm-merge").set_value(True).run()
     assert "Trains on 24 question pairs, and evaluates 4" in told(test)
-    assert "6 steps; how long they take shows once" in told(test)
+    assert "6 steps. There is no time estimate" in told(test)
     test.button("llm-start").click().run()
     assert started == [earlier + 1]
     with reading(released) as session:

@@ -108,4 +108,4 @@ def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: lis
     test.segmented_control(SECTION).set_value(TRAIN).run()
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "By your edited recipe, except for what the study varies." in told(test)
+    assert "Uses your edited recipe, except for what the study varies." in told(test)

@@ -55,10 +55,14 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     ]
     assert test.query_params["run"] == str(run_id)
     ranked, retrieval, drift = test.table[0].value.to_dict("records")
-    assert (ranked["Before"], ranked["After"], ranked["Of"]) == ("50.0%", "92.5%", "1,234 triples")
-    assert (retrieval["Before"], retrieval["Of"]) == ("0.800", "300 questions")
+    assert (ranked["Before"], ranked["After"], ranked["Items"]) == (
+        "50.0%",
+        "92.5%",
+        "1,234 triples",
+    )
+    assert (retrieval["Before"], retrieval["Items"]) == ("0.800", "300 questions")
     assert "MRR@10 on 300 bundled questions" in retrieval["What it means"]
-    assert (drift["After"], drift["Of"]) == ("0.020", "200 sentences")
+    assert (drift["After"], drift["Items"]) == ("0.020", "200 sentences")
     assert len(test.get("vega_lite_chart")) == 3 + 5
     model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"
     assert f"SentenceTransformer({str(model)!r})" in test.code[0].value

@@ -122,7 +122,7 @@ def test_studies_go_by_the_recipe_that_is_chosen(released: Engine, started: list
     assert "No anchor has an original entailment" in told(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run()
-    assert "By your edited recipe" in told(test)
+    assert "Uses your edited recipe" in told(test)
     test.selectbox("study-recipe-1").set_value("paper").run()
     assert "your edited recipe" not in told(test) and "Uses the preset paper" in told(test)
 

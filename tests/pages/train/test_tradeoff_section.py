@@ -163,7 +163,7 @@ def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
     assert f"Run {run.id}: saving a model out of run {training}" in told(test)
     finish_saving(app_engine, run)
     test.run()
-    assert f"saved already, as 'run 1 at 0.7 {HOSTILE}'" in told(test)
+    assert f"already saved as 'run 1 at 0.7 {HOSTILE}'" in told(test)
     assert HOSTILE not in unsafe_texts(test)
     assert test.button(f"tradeoff-save-{training}").disabled
     assert f"hedgerow push {run.id} --repo" in told(test)

@@ -192,7 +192,7 @@ def test_a_model_that_is_no_change_of_its_bases_weights_is_refused(
     with pytest.raises(HedgerowError, match="do not fit those of the model in"):
         write_adapter(source_in(str(tiny_encoder)), target)
     copy = shutil.copytree(resolve_encoder(DEFAULT_ENCODER), tmp_path / "copy")
-    with pytest.raises(HedgerowError, match="adapter would hold nothing"):
+    with pytest.raises(HedgerowError, match="adapter would be empty"):
         write_adapter(source_in(str(copy)), target)
     assert not target.exists() and not list(tmp_path.glob(".adapter*"))
 
@@ -208,9 +208,9 @@ def test_a_run_without_a_model_and_a_folder_that_is_there_are_refused(
             source_of(session, settings, 99)
     with pytest.raises(HedgerowError, match="no model folder"):
         source_in("/no/such/folder")
-    with pytest.raises(HedgerowError, match="run's number or the folder of a model"):
+    with pytest.raises(HedgerowError, match="run's number or a model folder"):
         source_in("ada/encoder")
-    with pytest.raises(HedgerowError, match="is there already; name a new folder"):
+    with pytest.raises(HedgerowError, match="already exists. Choose a new folder"):
         write_adapter(source_in(str(tiny_encoder)), tmp_path)
 
 
@@ -225,7 +225,7 @@ def test_changed_files_and_an_adapter_as_the_base_are_refused(
         written(project, settings, trained.id, tmp_path / "changed")
     again = recipe.model_copy(update={"base_encoder": str(tmp_path / "first")})
     trained = train(project, settings, ask(project, again))
-    with pytest.raises(HedgerowError, match="is an adapter itself"):
+    with pytest.raises(HedgerowError, match="is itself an adapter"):
         written(project, settings, trained.id, tmp_path / "second")
 
 

@@ -83,11 +83,11 @@ def test_the_card_says_which_sources_an_epoch_takes_a_part_of(
     recipe = Recipe(sources={"A corpus": 0.25, "Elsewhere": 0.5})
     number = add_model(engine, tiny_encoder, recipe)
     card = card_with(engine, number)
-    assert "takes a part of some sources: 25% of *A corpus*. The next epoch" in card
+    assert "takes a share of these sources: 25% of *A corpus*. The next epoch" in card
     with writing(engine) as session:
         run = get_run(session, number)
         run.parameters = run.parameters | {"recipe": Recipe().model_dump(mode="json")}
-    assert "a part of some sources" not in card_with(engine, number)
+    assert "a share of these sources" not in card_with(engine, number)
 
 
 def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) -> None:
@@ -196,14 +196,14 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
     assert rows["Spearman correlation with human scores"][1:] == ("1,379", "0.800", "0.790")
     retrieval = rows["retrieval (mean reciprocal rank)"]
     assert retrieval == ("bundled questions", "300", "0.810", "0.750")
-    assert "MRR@10 on 300 questions that come with Hedgerow" in card
+    assert "MRR@10 on 300 bundled questions" in card
     assert (
         "drifted by 0.062, the STS correlation went from 0.800 to 0.790 and retrieval (MRR@10) "
         "went from 0.810 to 0.750. Measure it"
     ) in card
     assert "the best `questions` on this split was kept" in card
     bare = card_with(engine, number)
-    assert "None were measured." in bare and "it was not measured how much" in bare
+    assert "None were measured." in bare and "it was not measured here" in bare
 
 
 def test_a_card_is_replaced_whole_or_not_at_all(

@@ -116,7 +116,7 @@ def test_what_shall_be_private_does_not_go_into_a_public_repository(
     engine: Engine, hub: HubServer, model: int
 ) -> None:
     hub.repos[MODEL] = Stored(private=False)
-    assert "is there already and public" in refused(engine, Subject(run=model))
+    assert "already exists and is public" in refused(engine, Subject(run=model))
     assert hub.repos[MODEL].files == {}
     assert pushed(engine, Subject(run=model), private=False)["private"] is False
 
@@ -138,9 +138,9 @@ def test_a_release_is_pushed_as_a_data_set(engine: Engine, hub: HubServer, model
     [
         ("", REPO, "found none; set HF_TOKEN"),
         ("hf_wrong", REPO, "does not accept this access token"),
-        ("hf_wröng", REPO, "copy it again"),
-        (READ_TOKEN, REPO, "may not write to"),
-        (TOKEN, "bob/encoder", "may not write to 'bob/encoder'"),
+        ("hf_wröng", REPO, "Copy it again"),
+        (READ_TOKEN, REPO, "can't write to"),
+        (TOKEN, "bob/encoder", "can't write to 'bob/encoder'"),
     ],
 )
 def test_a_token_that_will_not_do_is_told_in_one_sentence(
@@ -163,7 +163,7 @@ def test_a_token_that_may_only_read_is_refused_by_a_repository_that_is_there(
 ) -> None:
     hub.repos[MODEL] = Stored(private=True)
     monkeypatch.setenv("HF_TOKEN", READ_TOKEN)
-    assert "may not write" in refused(engine, Subject(run=model))
+    assert "can't write" in refused(engine, Subject(run=model))
 
 
 @pytest.mark.parametrize("status", [400, 403, 418])

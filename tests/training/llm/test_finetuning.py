@@ -140,7 +140,7 @@ def test_a_cancelled_training_leaves_no_model(
 def test_a_model_without_a_template_is_asked_the_bare_question(
     released: Engine, settings: Settings, without_template: Path
 ) -> None:
-    with pytest.raises(HedgerowError, match="has no chat template; set chat_template=false"):
+    with pytest.raises(HedgerowError, match="has no chat template. Set chat_template=false"):
         ask(released, without_template)
     values = {"chat_template": False, "targets": "all-linear"}
     run = carry_out(released, settings, ask(released, without_template, values))

@@ -243,7 +243,7 @@ def test_a_training_that_diverges_says_so(
     [
         ({"base": "./nowhere"}, "no model folder"),
         ({"base": "TINY", "architecture": "bi-encoder"}, "Expected a bi-encoder in .*cross-enc"),
-        ({"base": "NLI"}, "gives one number"),
+        ({"base": "NLI"}, "with one output"),
         ({"data": "ranking_pairs/nevir/none.jsonl"}, "in the data folder, found none"),
     ],
 )

@@ -140,7 +140,7 @@ def test_a_recipe_does_not_change():
         ({"sources": {"a\0b": 0.5}}, "sources expected names without a null character"),
         ({"sources": {"a\ud800b": 0.5}}, "sources.* should be a valid string"),
         ({"sources": {1: 0.5}}, "sources.* should be a valid string"),
-        ({"types": {"word": 0.5}, "loss": "triples"}, "so give it 1 or 0 in types, or choose a"),
+        ({"types": {"word": 0.5}, "loss": "triples"}, "must be 0 or 1; change them, or choose"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
         (
             {"version": RECIPE_VERSION + 1},
@@ -248,7 +248,7 @@ def test_no_override_changes_nothing():
         ("epochs=none", "epochs should be a valid number"),
         ("types=word", "types expected name:weight, separated by commas, such as word:0.5"),
         ("types=word:", "types of 'word' should be a valid number"),
-        ("types=word:0.5,word:1", "types expected each name once, but 'word' is there twice"),
+        ("types=word:0.5,word:1", "types expected each name once, found 'word' twice"),
         ("max_triples=3", "at least batch_size"),
     ],
 )

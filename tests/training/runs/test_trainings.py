@@ -88,7 +88,7 @@ def test_without_anything_accepted_no_training_and_no_release_is_left(
 def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: Recipe) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1, split=Split.TEST)
-    with pytest.raises(HedgerowError, match="holds no triples to train on"):
+    with pytest.raises(HedgerowError, match="has no triples to train on"):
         ask(engine, recipe)
     with reading(engine) as session:
         assert list_releases(session) == []
@@ -99,7 +99,7 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
     ("change", "sentence"),
     [
         ({"base_encoder": "./nowhere"}, "no model folder"),
-        ({"batch_size": 64}, r"as a batch has families \(64\), found 9; lower batch_size"),
+        ({"batch_size": 64}, r"as a batch has families \(64\), found 9; Lower batch_size"),
         ({"types": {"verbal": 0.0, "lexical": 0.0}}, "a recipe that leaves anchors .* leaves none"),
         ({"max_triples": 3}, "A batch of 4 needs as many anchors"),
     ],
@@ -208,7 +208,7 @@ def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
         for number in range(4):
             text = f"Door {number} is open."
             add_family(session, text, {"word": [f"Maybe {text.lower()}"]}, split=Split.TRAIN)
-    with pytest.raises(HedgerowError, match="holds no triples to train on"):
+    with pytest.raises(HedgerowError, match="has no triples to train on"):
         ask(engine, recipe)
     run = train(engine, settings, ask(engine, recipe.model_copy(update={"data": "hedging"})))
     assert (run.result["triples"], run.result["anchors"]) == (4, 4)
@@ -440,7 +440,7 @@ def test_cancelling_within_a_step_ends_the_training(
     ("change", "sentence"),
     [
         ({"base_encoder": "./nowhere"}, "no model folder"),
-        ({"batch_size": 64}, "lower batch_size"),
+        ({"batch_size": 64}, "Lower batch_size"),
     ],
 )
 def test_a_failed_training_says_why_in_one_sentence(
