@@ -225,7 +225,7 @@ def test_a_key_that_was_copied_badly_is_told_but_not_quoted(
     address, server = serve_own(key=KEY)
     number = request(engine, address)
     result = CliRunner().invoke(cli.app, ["run", str(number)])
-    assert result.exit_code == 1 and "Copy it again" in result.output
+    assert result.exit_code == 1 and "copy it again" in result.output
     assert KEY not in result.output and not server.asked
     assert files_with(home, KEY) == []
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", f" {KEY}\n")

@@ -1,1 +1,1 @@
-"""The commands about stored runs: carried out, listed, cancelled, deleted."""
+"""Commands for stored runs: carry out, list, cancel, delete."""

@@ -7,12 +7,12 @@ from training.runs.cancelling import cancel_run
 
 
 def cancel(run_id: RunId, as_json: AsJson = False) -> None:
-    """Cancel a run: one that waits at once, one under way at its next step."""
+    """Cancel a run. A waiting run ends at once, a running one at its next step."""
     settings, engine = open_home()
     state = cancel_run(engine, settings, run_id)
     said = {
         RunState.CANCELLED: f"Run {run_id} is cancelled.",
-        RunState.RUNNING: f"Run {run_id} is asked to stop, and ends at its next step.",
+        RunState.RUNNING: f"Run {run_id} will stop at its next step.",
     }
-    told = said.get(state, f"Run {run_id} has ended already: it is {state}.")
+    told = said.get(state, f"Run {run_id} has already ended: it is {state}.")
     show({"run": run_id, "state": state.value, "message": told}, as_json, told)

@@ -1,4 +1,4 @@
-"""Carrying out a stored run by its number."""
+"""Carrying out a stored run by its id."""
 
 from typing import Annotated
 
@@ -19,10 +19,11 @@ def carry_out(
     run_id: RunId,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="USD", help="Another cap in money, for a run that asks a model."),
+        typer.Option(metavar="USD", help="New spending limit of a run that uses a paid model."),
     ] = None,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="Another cap in calls, likewise.")
+        int | None,
+        typer.Option(min=1, max=LARGEST_NUMBER, help="New limit on the number of calls."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The runs, listed."""
+"""The list of runs."""
 
 from typing import Annotated, Any
 
@@ -17,11 +17,12 @@ from training.runs.kinds import kind_of, require_kind
 def list_newest(
     kind: Annotated[str, typer.Option(help="Only runs of this kind, such as 'train'.")] = "",
     limit: Annotated[
-        int, typer.Option(min=1, max=LARGEST_NUMBER, help="At most so many, the newest.")
+        int,
+        typer.Option(min=1, max=LARGEST_NUMBER, help="Maximum number of runs, the newest first."),
     ] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs, the newest first, with their state and where their logs are."""
+    """List the runs, newest first, with their state and log file."""
     if kind:
         require_kind(kind)
     settings, engine = open_home()

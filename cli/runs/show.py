@@ -1,4 +1,4 @@
-"""One run: its state, its figures, where its log is."""
+"""One run: its state, its metrics, and its log file."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from training.runs.kinds import kind_of
 
 
 def show_run(run_id: RunId, as_json: AsJson = False) -> None:
-    """Show a run: its state, its figures so far, its log and its folder."""
+    """Show a run: its state, its latest metrics, its log file and its folder."""
     settings, engine = open_home()
     with reading(engine) as session:
         facts = run_facts(session, settings, get_run(session, run_id))
@@ -36,7 +36,7 @@ def _in_words(facts: dict[str, Any]) -> list[str | Table]:
         f"Run {facts['run']} ({kind_of(facts['kind']).title}) is {facts['state']}; {times} (UTC)."
     ]
     if facts["state"] != RunState.DONE and facts["message"]:
-        lines.append(f"It says: {facts['message']}")
+        lines.append(f"Message: {facts['message']}")
     if rows := [*_scalars(facts["figures"]), *_scalars(facts["result"])]:
         lines.append(table_of("figure", "value", rows=rows))
     if facts["folder"]:

@@ -140,7 +140,7 @@ def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
     if math.isclose(share, curve.own_share):
         return (
             f"With a share of {share:g}, the weights are those of run {curve.training}'s own "
-            "model. Choose another share."
+            "model; choose another share."
         )
     for model in saved:
         if math.isclose(model.share, share):

@@ -70,7 +70,7 @@ def test_names_and_data_that_do_not_fit(small_llama: Path, tasks: str) -> None:
 def test_the_harness_is_not_installed(small_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.benchmarks.harness.names.find_spec", lambda name: None)
     told = complaint("benchmark", "lm_eval:mmlu", "--model", str(small_llama))
-    assert "Run: pip install 'hedgerow[lm-eval]'" in told
+    assert "run: pip install 'hedgerow[lm-eval]'" in told
 
 
 def test_papers_stand_below_what_is_measured(tmp_path: Path) -> None:

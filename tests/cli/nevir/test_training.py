@@ -71,9 +71,9 @@ def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Pa
     other = home / "dev.jsonl"
     other.write_bytes(lines(ENTRIES[:3]))
     told = complaint(*train, *data, "--validation", str(other))
-    assert "shares 3 passages with 'dev.jsonl', the evaluation file. Choose another file." in told
+    assert "shares 3 passages with 'dev.jsonl', the evaluation file; choose another file." in told
     keep_data(load_settings().data_folder, "nevir", {"test.jsonl": lines(ENTRIES[5:6])})
-    assert "Leave these pairs out (--leave-out-tested in a terminal)" in complaint(*train, *data)
+    assert "leave these pairs out (--leave-out-tested in a terminal)" in complaint(*train, *data)
     rest = ask(*train, *data, "--epochs", "1", "--leave-out-tested")["data"]
     assert (rest["name"], rest["pairs"]) == ("pairs-untested.jsonl", 19)
     assert "There is no run 9" in complaint("nevir", "show", "9")

@@ -69,7 +69,7 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     assert f"The model is no longer at {model}." in text
     assert "Trained with the preset standard for 3 steps, keeping step 2 as the best" in text
     assert "on 18 triples of release 1 with seed 1" in text
-    assert any("A random 27 of this part's 9,000" in note.value for note in test.caption)
+    assert any("A random sample of 27 of 9,000" in note.value for note in test.caption)
     assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3
     (link,) = test.get("page_link")
     assert "Compare the two" in link.proto.label

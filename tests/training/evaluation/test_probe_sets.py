@@ -161,7 +161,7 @@ def test_the_train_page_s_pairs_are_a_set_with_its_own_limits(engine: Engine) ->
         many = Pasted([ProbePair("a", str(n), "") for n in range(MAX_OWN)], [])
         with pytest.raises(HedgerowError, match=f"1 to {MAX_OWN} different pairs"):
             add_to_set(session, OWN_SET, many)
-        with pytest.raises(HedgerowError, match="holds sentence pairs"):
+        with pytest.raises(HedgerowError, match="contains sentence pairs"):
             add_to_set(session, OWN_SET, SENTENCES)
         with pytest.raises(HedgerowError, match="can't be renamed or deleted"):
             rename_set(session, OWN_SET, "Others")

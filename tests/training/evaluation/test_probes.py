@@ -53,5 +53,5 @@ def test_there_is_room_for_so_many_probes_as_a_chart_can_show(engine: Engine) ->
     with writing(engine) as session:
         for number in range(MAX_OWN):
             add_own_probe(session, anchor="It rains.", text=f"It rains {number} times.")
-        with pytest.raises(HedgerowError, match="Remove one first"):
+        with pytest.raises(HedgerowError, match="remove one first"):
             add_own_probe(session, anchor="It rains.", text="It pours.")

@@ -130,7 +130,7 @@ def test_the_card_says_how_the_adapter_was_made_and_holds_its_own_figures_only(
     card = (tmp_path / "adapter" / "README.md").read_text("utf-8")
     data = ModelCard(card).data.to_dict()
     assert (data["library_name"], "lora" in data["tags"]) == ("peft", True)
-    assert f"`hedgerow adapter DIR --model {trained.id} --rank 2` made this adapter" in card
+    assert f"`hedgerow adapter DIR --model {trained.id} --rank 2` created this adapter" in card
     assert "model.load_adapter(" in card
     assert "| SemAntoNeg | accuracy | 3,152 | 1.9 | 80.2 |" in card
     assert "| seed | 1 |" in card and trained.inputs["release"] in card
@@ -202,7 +202,7 @@ def test_a_run_without_a_model_and_a_folder_that_is_there_are_refused(
 ) -> None:
     waiting = ask(project, recipe)
     with reading(project) as session:
-        with pytest.raises(HedgerowError, match=f"run {waiting} .* has made no model"):
+        with pytest.raises(HedgerowError, match=f"run {waiting} .* has no model"):
             source_of(session, settings, waiting)
         with pytest.raises(HedgerowError, match="no run 99"):
             source_of(session, settings, 99)
@@ -210,7 +210,7 @@ def test_a_run_without_a_model_and_a_folder_that_is_there_are_refused(
         source_in("/no/such/folder")
     with pytest.raises(HedgerowError, match="run's number or a model folder"):
         source_in("ada/encoder")
-    with pytest.raises(HedgerowError, match="already exists. Choose a new folder"):
+    with pytest.raises(HedgerowError, match="already exists; choose a new folder"):
         write_adapter(source_in(str(tiny_encoder)), tmp_path)
 
 

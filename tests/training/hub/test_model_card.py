@@ -83,7 +83,7 @@ def test_the_card_says_which_sources_an_epoch_takes_a_part_of(
     recipe = Recipe(sources={"A corpus": 0.25, "Elsewhere": 0.5})
     number = add_model(engine, tiny_encoder, recipe)
     card = card_with(engine, number)
-    assert "takes a share of these sources: 25% of *A corpus*. The next epoch" in card
+    assert "for a share of these sources: 25% of *A corpus*. The next epoch" in card
     with writing(engine) as session:
         run = get_run(session, number)
         run.parameters = run.parameters | {"recipe": Recipe().model_dump(mode="json")}
@@ -199,7 +199,7 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
     assert "MRR@10 on 300 bundled questions" in card
     assert (
         "drifted by 0.062, the STS correlation went from 0.800 to 0.790 and retrieval (MRR@10) "
-        "went from 0.810 to 0.750. Measure it"
+        "went from 0.810 to 0.750. Evaluate"
     ) in card
     assert "the best `questions` on this split was kept" in card
     bare = card_with(engine, number)

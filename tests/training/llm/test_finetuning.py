@@ -140,7 +140,7 @@ def test_a_cancelled_training_leaves_no_model(
 def test_a_model_without_a_template_is_asked_the_bare_question(
     released: Engine, settings: Settings, without_template: Path
 ) -> None:
-    with pytest.raises(HedgerowError, match="has no chat template. Set chat_template=false"):
+    with pytest.raises(HedgerowError, match="has no chat template; set chat_template=false"):
         ask(released, without_template)
     values = {"chat_template": False, "targets": "all-linear"}
     run = carry_out(released, settings, ask(released, without_template, values))
@@ -176,10 +176,10 @@ def test_a_training_that_diverges_says_so(
 def test_what_goes_wrong_is_told_in_a_sentence(
     released: Engine, settings: Settings, small_llama: Path
 ) -> None:
-    assert "Every one of the 48 question pairs has more than 9 tokens" in failure(
+    assert "All 48 question pairs have more than 9 tokens" in failure(
         released, settings, small_llama, max_length=9
     )
-    assert "The adapter does not fit this model" in failure(
+    assert "The adapter does not fit this model: it has no module named c_attn;" in failure(
         released, settings, small_llama, targets="c_attn"
     )
 

@@ -50,7 +50,9 @@ def test_a_release_whose_train_split_has_no_question_is_refused(
         create_release(session, author_id=None)
 
     fill(engine, made)
-    with pytest.raises(HedgerowError, match="in the train split of release 1, found them in other"):
+    with pytest.raises(
+        HedgerowError, match="in the train split of release 1, found them only in other"
+    ):
         ask(engine, small_llama)
 
 

@@ -158,7 +158,7 @@ def test_passages_of_a_kept_test_are_refused(tmp_path: Path) -> None:
         require_untested(tmp_path, read_pairs(tmp_path, mixed.file, name=mixed.name))
     assert str(raised.value) == (
         "Expected training pairs without passages of a test, but 'mixed.jsonl' shares 1 passage "
-        "with 'test.jsonl', which is data of the benchmark NevIR in this project. Leave these "
+        "with 'test.jsonl', which is data of the benchmark NevIR in this project; leave these "
         "pairs out (--leave-out-tested in a terminal), or train on others, such as NevIR's "
         "train split."
     )

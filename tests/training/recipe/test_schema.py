@@ -196,7 +196,7 @@ def test_any_line_of_weights_is_read_or_refused(line: str) -> None:
 
 def test_a_long_line_of_weights_is_refused_at_once() -> None:
     for line in (" " * 60_000 + "a", "a:" * 30_000, "a :" * 20_000 + " " * 5_000):
-        with pytest.raises(HedgerowError, match="The recipe is wrong: sources"):
+        with pytest.raises(HedgerowError, match="The recipe is not valid: sources"):
             Recipe(sources=line)
 
 

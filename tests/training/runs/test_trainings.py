@@ -99,7 +99,7 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
     ("change", "sentence"),
     [
         ({"base_encoder": "./nowhere"}, "no model folder"),
-        ({"batch_size": 64}, r"as a batch has families \(64\), found 9; Lower batch_size"),
+        ({"batch_size": 64}, r"as a batch has families \(64\), found 9; lower batch_size"),
         ({"types": {"verbal": 0.0, "lexical": 0.0}}, "a recipe that leaves anchors .* leaves none"),
         ({"max_triples": 3}, "A batch of 4 needs as many anchors"),
     ],
@@ -338,7 +338,7 @@ def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
         first = metrics(session, run_id, name="characters_per_second")
     run = train(project, settings, run_id)
     folder = settings.data_folder / run.folder
-    assert "going on after step 3" in (folder / "log.txt").read_text("utf-8")
+    assert "continuing after step 3" in (folder / "log.txt").read_text("utf-8")
     with reading(project) as session:
         assert metrics(session, run_id, name="characters_per_second") == first != []
     assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}
@@ -440,7 +440,7 @@ def test_cancelling_within_a_step_ends_the_training(
     ("change", "sentence"),
     [
         ({"base_encoder": "./nowhere"}, "no model folder"),
-        ({"batch_size": 64}, "Lower batch_size"),
+        ({"batch_size": 64}, "lower batch_size"),
     ],
 )
 def test_a_failed_training_says_why_in_one_sentence(

@@ -122,7 +122,7 @@ def test_each_arm_of_a_study_is_one_training(engine: Engine) -> None:
 def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
     found, data = a_design(engine, Study.DATA, originals=5)
     assert data.originals == {ENTAILMENT: 5, CONTRADICTION: 5}
-    assert "Of the 29 anchors" in found.caution and "5 came with" in found.caution
+    assert "Of the 29 training anchors" in found.caution and "5 came with" in found.caution
 
 
 @one_database
@@ -208,7 +208,7 @@ def test_sources_get_equally_many_triples() -> None:
     ("study", "base", "obstacle"),
     [
         (Study.WRITERS, BASE, "none by rules"),
-        (Study.TRIPLES, Recipe(batch_size=16), "fill no batch of 16"),
+        (Study.TRIPLES, Recipe(batch_size=16), "do not fill a batch of 16"),
         (Study.DATA, Recipe(batch_size=32), "A batch of 32 needs as many anchors"),
     ],
 )

@@ -15,8 +15,7 @@ def unanswered_told(row: Scored) -> str:
     if not row.unanswered:
         return ""
     items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
-    return f"It gave no usable answer to {items}. These do not count as correct and are listed "
-    "separately."
+    return f"It gave no usable answer to {items}. These do not count as correct."
 
 
 def asked_told(asked: Mapping[str, Any]) -> str:

@@ -74,8 +74,8 @@ def work(context: RunContext) -> dict[str, Any]:
     task.carry_out()
     if not (task.problems or task.stored):
         raise HedgerowError(
-            "None of these models can run any of these tasks. mteb tasks need embedding models, "
-            "lm_eval tasks language models. Choose others."
+            "None of these models can run any of these tasks: mteb tasks need embedding models, "
+            "lm_eval tasks language models; choose others."
         )
     if task.problems:
         raise NotMeasured(task.problems, measured=len(task.stored))

@@ -28,13 +28,13 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
         ("test_split: test", "include: ../../other.yaml", "found 'include'"),
         ("test_split: test", "unsafe_code: true", "found 'unsafe_code'"),
         ("test_split: test", "process_docs: code.docs", "found 'process_docs'"),
-        ("metric: acc", "metric: accuracy", "a metric (acc, acc_norm), found 'accuracy'"),
-        ("metric: acc", "metric: acc\n    hf_evaluate: true", "a metric ("),
+        ("metric: acc", "metric: accuracy", "a metric .acc, acc_norm., found 'accuracy'"),
+        ("metric: acc", "metric: acc\n    hf_evaluate: true", "a metric .acc"),
         ("dataset_path: json", "dataset_path: pandas", "dataset_path json, csv, parquet, text"),
         ("dataset_path: json", "dataset_path: /etc", "dataset_path json"),
         ("  data_files:", "  trust_remote_code: true\n  data_files:", "no dataset_kwargs but"),
         ("multiple_choice", "loglikelihood_rolling", "output_type multiple_choice or"),
-        ("task: opposites", "task: [", "a task as YAML in 'opposites.yaml'"),
+        ("task: opposites", "task: [", "a YAML task in 'opposites.yaml'"),
     ],
 )
 def test_what_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:

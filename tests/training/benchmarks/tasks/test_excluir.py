@@ -45,5 +45,5 @@ def test_a_place_that_is_not_in_the_corpus(tmp_path: Path, index: object) -> Non
 def test_a_corpus_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match=r"corpus.json.*found a number|found 3 at entry 2"):
         ExcluIR.read(folder(tmp_path, EXCLUIR, ["a", 3]))
-    with pytest.raises(HedgerowError, match="Download it from"):
+    with pytest.raises(HedgerowError, match="download it from"):
         ExcluIR.read()

@@ -253,7 +253,7 @@ def test_what_ends_one_process_ends_all(
     expected = {
         "cancelled": "Cancelled.",
         "helper killed": "Another process of this training",
-        "leader fails": "Lower batch_size",
+        "leader fails": "lower batch_size",
     }
     assert expected[end] in run.message and "\n" not in run.message
 

@@ -366,7 +366,7 @@ def test_a_job_that_cannot_be_cancelled_is_told(
     settings = settings_of(home, address)
     run_id = stopped(released, settings, server, request_pause)
     server.away = 503
-    with pytest.raises(HedgerowError, match="The job ftjob-.* may go on at the provider"):
+    with pytest.raises(HedgerowError, match="Job ftjob-.* may still be running at the provider"):
         cancel_run(released, settings, run_id)
     assert stored(released, run_id).state is RunState.CANCELLED and status(server) == "running"
 
@@ -381,7 +381,7 @@ def test_a_run_that_started_no_job_is_cancelled_without_a_provider(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"model": " "}, "enter the model's name"),
+        ({"model": " "}, "name the model"),
         ({"base_url": "http://me:secret@server/v1"}, "leave user name, password"),
         ({"epochs": 0}, "greater than or equal to 1"),
         ({"arm": "hedging"}, "an original contradiction"),

@@ -254,7 +254,7 @@ class Chat(Prompted):
         if self._refusals >= IN_A_ROW:
             raise HedgerowError(
                 f"{self.model.where} refused {IN_A_ROW} prompts in a row "
-                f"({self.model.without_key(str(error))[:200]}). Check the model and run the "
+                f"({self.model.without_key(str(error))[:200]}); check the model and run the "
                 "benchmark again."
             )
 
