@@ -1,4 +1,4 @@
-"""What is trained on a project's releases, and measured."""
+"""Training and evaluating models on a project's releases."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Modelling:
         seed: int | None = None,
         **settings: Any,
     ) -> TrainedEncoder:
-        """Finetune an encoder on a release and measure what that changed.
+        """Finetune an encoder on a release and evaluate it before and after.
 
         Args:
-            release: otherwise the newest, made of all sources if there is none.
-            preset: quick, standard, thorough or paper; otherwise the one that fits the release.
-            recipe: a YAML file in place of a preset.
-            seed: decides order and dropout; the same one unless named.
+            release: default is the newest, or a first one made from all sources.
+            preset: quick, standard, thorough or paper; default is the one that fits the release.
+            recipe: a YAML file instead of a preset.
+            seed: for the order of the data and the dropout; a fixed one by default.
             settings: changes of the recipe, such as ``max_steps=100`` or
                 ``base_encoder="my_encoder"`` (see docs/training.md).
 
@@ -76,7 +76,7 @@ class Modelling:
         suites: str | Sequence[str] = (),
         **settings: Any,
     ) -> StudyResult:
-        """Train several times, each time with other data, and compare the models.
+        """Train several times with different data, and compare the models.
 
         Args:
             name: data, triples, types, writers or sources, see docs/training.md.
@@ -115,7 +115,7 @@ class Modelling:
         share: float | None = None,
         sts: str | Path | None = None,
     ) -> Tradeoff:
-        """How a training trades general ability for negation; measured if it is not yet.
+        """How a training run trades general ability for negation; measured if necessary.
 
         The weights of the base encoder and the finetuned ones are mixed; nothing is trained.
 
@@ -167,7 +167,7 @@ class Modelling:
         *,
         before: Model | None = None,
     ) -> pd.DataFrame:
-        """How similar sentence pairs are to a model, and to another before it.
+        """Similarity of sentence pairs under one or two models.
 
         Args:
             model: a loaded encoder, a folder, or a name.
@@ -202,7 +202,7 @@ class Modelling:
         release: Release | int | None = None,
         split: str = "test",
     ) -> Score:
-        """Measure a model with a benchmark, or with a task of mteb's or lm_eval's.
+        """Run a benchmark, or a task of mteb or lm_eval, with a model.
 
         Args:
             model: one that was trained here, a folder, or a name.

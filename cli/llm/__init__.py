@@ -1,1 +1,1 @@
-"""Language models: the questions that they are finetuned on, finetuning, and measuring."""
+"""Language models: questions for finetuning, finetuning, and evaluation."""

@@ -1,4 +1,4 @@
-"""What was measured while a language model was finetuned."""
+"""Metrics of a language model's finetuning."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from training.llm.request import KIND
 
 
 def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
-    """Show what a language model's finetuning has brought, epoch by epoch."""
+    """Show the metrics of a language model's finetuning by epoch."""
     settings, engine = open_home()
     with reading(engine) as session:
         run = get_run(session, run_id)
         if run.kind != KIND:
             raise HedgerowError(
                 f"Run {run_id} did not finetune a language model; 'hedgerow runs list --kind "
-                f"{KIND}' names the runs that did."
+                f"{KIND}' lists the runs that did."
             )
         found = looks_of(session, run)
     looks = [{"epoch": look.epoch, "step": look.step, **look.figures} for look in found]
@@ -43,12 +43,13 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
         where = f"The adapter is in {result['model']}."
         show(result, as_json, *sentences(KIND, result, more=False), *figures_table(looks), where)
         return
-    so_far = f"Run {run_id} is {run.state}; {'so far' if looks else 'nothing was measured yet'}."
+    found = "these are its results so far" if looks else "nothing was measured yet"
+    so_far = f"Run {run_id} is {run.state}; {found}."
     show(result, as_json, so_far, *figures_table(looks))
 
 
 def figures_table(looks: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """A line for each look; none where nothing was measured."""
+    """One row per evaluation; none if there was no evaluation."""
     if not looks:
         return []
     rows = (

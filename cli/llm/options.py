@@ -9,7 +9,7 @@ from curation.release.question_pairs import Arm
 ArmName = Annotated[
     Arm,
     typer.Option(
-        help="Which variants are asked about: all, those of the paper's six types, or, for an "
+        help="Variants for the questions: all, those of the paper's six types, or, for an "
         "ablation, only negations or only hedges."
     ),
 ]

@@ -1,4 +1,4 @@
-"""A release as question pairs, in the files that finetuning programs read."""
+"""A release as question pairs, in file formats for finetuning programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,21 +15,21 @@ from hedgerow.data.releases import export
 
 
 def pairs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New, or an earlier export.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A new folder, or one of an earlier export.")
+    ],
     number: ReleaseNumber = None,
     form: Annotated[
         QuestionTable,
         typer.Option(
             "--format",
-            help="Chats, prompts and completions, or checked files for OpenAI's finetuning.",
+            help="Chat messages, prompts and completions, or files for OpenAI's finetuning.",
         ),
     ] = "messages",
     arm: ArmName = "both",
     as_json: AsJson = False,
 ) -> None:
-    """Write a release as questions that are answered with Yes or No, to finetune a language model
-    on.
-    """
+    """Write a release as Yes/No questions for finetuning a language model."""
     done = export(open_home(), number, folder, format=form, zipped=False, arm=arm)
     manifest = read_manifest(done.folder)
     result = {

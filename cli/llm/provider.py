@@ -1,4 +1,4 @@
-"""Finetuning a language model at a provider: what it would take, and the run."""
+"""Finetuning a language model at a provider: the estimate and the run."""
 
 from typing import Annotated
 
@@ -21,16 +21,19 @@ def finetune_at_provider(
     arm: ArmName = "both",
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_EPOCHS, help="Otherwise the provider decides."),
+        typer.Option(
+            min=1, max=MOST_EPOCHS, help="Number of epochs. Default: the provider chooses."
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=LARGEST_SEED, help="Otherwise the provider draws one.")
+        int | None,
+        typer.Option(min=0, max=LARGEST_SEED, help="Seed. Default: the provider chooses one."),
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Finetune a language model on a release's question pairs at a provider that speaks OpenAI's
-    protocol, and wait for it; 'hedgerow run ID' follows it again after an interruption.
+    """Finetune a language model on a release's question pairs at a provider with OpenAI's API, and
+    wait for it. After an interruption, 'hedgerow run ID' continues.
     """
     home = open_home()
     values = {"model": model, "base_url": base_url, "release": number, "arm": arm}

@@ -24,7 +24,7 @@ from training.runs.trainings import DEFAULT_SEED
 from training.studies.members import trials
 
 MEASURED_ALIKE = (
-    "All are measured on the same validation questions, about negations and hedges of any type."
+    "All arms answer the same validation questions, about negations and hedges of any type."
 )
 
 
@@ -33,16 +33,18 @@ def compare_arms(
     number: ReleaseNumber = None,
     recipe_file: Annotated[
         Path | None,
-        typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the paper's values."),
+        typer.Option(
+            "--recipe", metavar="FILE", help="YAML file with a recipe. Default: the paper's values."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all trainings.")] = DEFAULT_SEED,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = DEFAULT_SEED,
     as_json: AsJson = False,
 ) -> None:
-    """Finetune on all, on only negation and on only hedging, and compare (the paper's Table 3)."""
+    """Finetune on all, only negation and only hedging, and compare (the paper's Table 3)."""
     settings, engine = open_home()
     recipe = chosen_recipe(recipe_file, changes or [])
     with writing(engine) as session:
@@ -55,7 +57,9 @@ def compare_arms(
             requested_by=asked_by(session, settings),
         )
     told = run.parameters["told"]
-    err.print(text_of(f"Run {run.id}: {len(run.parameters['members'])} trainings."), soft_wrap=True)
+    err.print(
+        text_of(f"Run {run.id}: {len(run.parameters['members'])} training runs."), soft_wrap=True
+    )
     ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         rows = arm_rows(trials(session, run))
@@ -89,7 +93,7 @@ def compare_arms(
 
 
 def _change(row: ArmRow, name: str) -> str:
-    """A figure before and after."""
+    """A metric before and after."""
     if name not in row.after:
         return "–"
     return f"{shown(name, row.before[name])} → {shown(name, row.after[name])}"

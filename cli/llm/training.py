@@ -27,7 +27,7 @@ BaseModelName = Annotated[
     typer.Option(
         "--base",
         metavar="MODEL",
-        help="A causal language model's folder, or its name on the model hub.",
+        help="Folder of a causal language model, or its name on the model hub.",
     ),
 ]
 
@@ -37,26 +37,31 @@ def train_language_model(
     number: ReleaseNumber = None,
     arm: Annotated[
         Arm | None,
-        typer.Option(help="Which variants the questions are about; otherwise the recipe's."),
+        typer.Option(help="Variants for the questions. Default: the recipe's."),
     ] = None,
     recipe_file: Annotated[
         Path | None,
-        typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the paper's values."),
+        typer.Option(
+            "--recipe", metavar="FILE", help="YAML file with a recipe. Default: the paper's values."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides draw, order and dropout.")] = DEFAULT_SEED,
+    seed: Annotated[
+        int, typer.Option(help="Seed for the sample, the order and the dropout.")
+    ] = DEFAULT_SEED,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Also save the model merged with its adapter.")
+        bool,
+        typer.Option("--merge", help="Also save the whole model with the adapter merged into it."),
     ] = False,
     queue: Annotated[
         bool,
         typer.Option("--queue", help="Store the run without starting it, for another host."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how many pairs and steps it would be.")
+        bool, typer.Option("--dry-run", help="Only show the number of pairs and steps.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -113,12 +118,12 @@ def _in_json(found: Outlook) -> dict[str, Any]:
 
 
 def _promise(found: Outlook) -> str:
-    """How much it is, and how long it takes where that is known."""
+    """The number of pairs and steps, and the time if known."""
     said = (
-        f"{counted(found.drawn, 'question pair')} to train on, {found.measured:,} to measure on; "
-        f"{counted(found.steps, 'step')}"
+        f"{counted(found.drawn, 'question pair')} for training, {found.measured:,} for "
+        f"evaluation; {counted(found.steps, 'step')}"
     )
     if found.seconds is None:
         return f"{said}."
     minutes = max(1, round(found.seconds / 60))
-    return f"{said}, about {minutes} min at the pace of run {found.by_run}."
+    return f"{said}, about {minutes} min judging by run {found.by_run}."

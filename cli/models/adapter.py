@@ -1,4 +1,4 @@
-"""Writing what a training changed as an adapter."""
+"""Writing the changes of a training run as an adapter."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +13,13 @@ from training.hub.adapter_export import LARGEST, Written, source_in, source_of, 
 
 
 def adapter(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the adapter.")],
     model: Annotated[
         str,
         typer.Option(
             metavar="RUN",
-            help="A training's number, or the folder of a model that was trained from the built-in "
-            "encoder.",
+            help="The number of a training run, or the folder of a model trained from the "
+            "built-in encoder.",
         ),
     ],
     rank: Annotated[
@@ -28,7 +28,7 @@ def adapter(
             metavar="N",
             min=1,
             max=LARGEST_NUMBER,
-            help="Of the change of each layer; otherwise the training's own with LoRA, else the "
+            help="Rank of the change of each layer. Default: the run's LoRA rank, or the "
             f"largest that fits into {LARGEST // 1_000_000} MB.",
         ),
     ] = None,
@@ -36,17 +36,17 @@ def adapter(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="For the card: lines as 'hedgerow benchmark --json' prints them, of the base "
-            "and of the adapter.",
+            help="Results for the card: lines from 'hedgerow benchmark --json' for the base and "
+            "the adapter.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what a training changed as a small LoRA adapter of the base encoder.
-    Hedgerow and peft read it; use its folder wherever a model is chosen.
+    """Write the changes of a training run as a small LoRA adapter of the base encoder.
+    Hedgerow and peft can load it. Use its folder wherever you choose a model.
     """
     with progress_bar() as report:
-        report(0, 0, "Finding out what the training changed.")
+        report(0, 0, "Comparing the weights.")
         if model.isascii() and model.isdecimal() and len(model) <= MAX_DIGITS:
             settings, engine = open_home()
             with reading(engine) as session:
@@ -64,6 +64,6 @@ def _facts(written: Written) -> dict[str, Any]:
 def _in_words(written: Written) -> str:
     return (
         f"The adapter is in {written.folder} ({written.size / 1e6:.1f} MB). At rank "
-        f"{written.rank} it holds {written.share:.1%} of the change of all weights, and "
-        f"{written.share_of_layers:.1%} of that of the {written.layers} linear layers."
+        f"{written.rank} it contains {written.share:.1%} of the change of all weights, and "
+        f"{written.share_of_layers:.1%} of the change of the {written.layers} linear layers."
     )

@@ -1,4 +1,4 @@
-"""Measuring a model with a benchmark."""
+"""Running benchmarks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cli.shared.home import asked_by, open_home
 from cli.shared.options import CallCap, PromptNumbers, as_cap, as_option, prompt_numbers
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
-from curation.generation.costs.prices import price_under, spent_by
+from curation.generation.costs.prices import dollars, price_under, spent_by
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import Budget
 from curation.release.freezing import get_release
@@ -57,9 +57,9 @@ from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
 
 NAMES = (
-    f"One of {', '.join(benchmark_names())}; for general ability {MTEB}SUITE "
-    f"({', '.join(SUITES)}) or {MTEB}TASK, of language models {LM_EVAL}{TABLE_3} or {LM_EVAL}TASK "
-    f"({', '.join(KNOWN)})."
+    f"One of {', '.join(benchmark_names())}. For general ability: {MTEB}SUITE "
+    f"({', '.join(SUITES)}) or {MTEB}TASK; for language models {LM_EVAL}{TABLE_3} or "
+    f"{LM_EVAL}TASK ({', '.join(KNOWN)})."
 )
 
 
@@ -69,34 +69,39 @@ def run_benchmark(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="A model's folder or name, language models' as well; a chat model's name; of DPR, "
-            "QUESTION_MODEL+CONTEXT_MODEL. Repeat it for several.",
+            help="Folder or name of a model, including language models; name of a chat model; "
+            "for DPR, QUESTION_MODEL+CONTEXT_MODEL. Can be repeated.",
         ),
     ] = None,
     models: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Models, one a line, next to --model.")
+        Path | None, typer.Option(metavar="FILE", help="File with more models, one per line.")
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="In the published format, for ExcluIR the folder with both files; otherwise the "
-            f"one named last, or the model hub's. For {LM_EVAL}TASK, a folder with your own tasks.",
+            help="Data in the published format; for ExcluIR, the folder with both files. "
+            f"Default: the latest file, or the data on the model hub. For {LM_EVAL}TASK: a "
+            "folder with your own tasks.",
         ),
     ] = None,
     architecture: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(known_architectures())}; otherwise what the model's files say."
+            help=f"One of {', '.join(known_architectures())}. Default: read from the model's files."
         ),
     ] = "",
     query_prompt: Annotated[
         str | None,
-        typer.Option(help="Put before each query of NevIR and ExcluIR; otherwise the model's own."),
+        typer.Option(
+            help="Text before each query of NevIR and ExcluIR. Default: the model's own prompt."
+        ),
     ] = None,
     document_prompt: Annotated[
         str | None,
-        typer.Option(help="Put before each document there; otherwise the model's own."),
+        typer.Option(
+            help="Text before each document of NevIR and ExcluIR. Default: the model's own prompt."
+        ),
     ] = None,
     release: Annotated[
         int | None,
@@ -104,34 +109,38 @@ def run_benchmark(
             metavar="N",
             min=1,
             max=LARGEST_NUMBER,
-            help=f"For '{Hedgerow.id}' and --overlap; otherwise the newest.",
+            help=f"Release for '{Hedgerow.id}' and --overlap. Default: the newest.",
         ),
     ] = None,
     split: Annotated[
-        Split, typer.Option(help=f"Of the release, for '{Hedgerow.id}'.")
+        Split, typer.Option(help=f"Split of the release, for '{Hedgerow.id}'.")
     ] = Split.TEST,
     overlap: Annotated[
         bool,
         typer.Option(
-            "--overlap", help="Say, too, what the release has in common with the known benchmarks."
+            "--overlap",
+            help="Also show the overlap of the release with the project's benchmark data.",
         ),
     ] = False,
     base_url: Annotated[str, typer.Option(help="Address of a chat model's server.")] = "",
     max_tokens: Annotated[
-        int, typer.Option(help="Of a chat model's answer; thousands if it thinks aloud.")
+        int,
+        typer.Option(
+            help="Maximum length of a chat model's answer. A reasoning model needs thousands."
+        ),
     ] = 500,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="USD", help="Pause when a chat model has cost so much."),
+        typer.Option(metavar="USD", help="Pause when a chat model has cost this much."),
     ] = None,
     max_calls: CallCap = None,
     prompts: PromptNumbers = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure models with a benchmark, or with tasks of mteb's or lm_eval's.
+    """Run a benchmark, or mteb or lm_eval tasks, with one or more models.
 
-    'hedgerow run ID' resumes a run.
+    'hedgerow run ID' resumes an interrupted run.
     """
     settings, engine = open_home()
     shared = {
@@ -158,7 +167,7 @@ def run_benchmark(
             settings, name, asked, kept, release, split, folder=tasks_folder(name, data)
         )
         request = request.model_copy(update={"budget": caps, "asked_with": versions})
-        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+        require_tasks(request.tasks)  # slow; would block other writers in a transaction
         for task in request.language_tasks:
             require_task(task, request.folder_of_tasks)
         if dry_run:
@@ -168,7 +177,7 @@ def run_benchmark(
         require_key(asked[0].base_url, settings)
     if overlap:
         with reading(engine) as session:
-            get_release(session, release)  # before a long run rather than after it
+            get_release(session, release)  # before a long run, not after it
     for choice in request.benchmarks:
         require_hub(choice)
     with writing(engine) as session:
@@ -203,7 +212,7 @@ def run_benchmark(
 
 
 def _priced(session: Session, model: ModelChoice, budget: float | None) -> ModelChoice:
-    """The model with its price, where one is known."""
+    """The model with its price, if known."""
     if model.architecture != CHAT:
         if budget is not None:
             raise HedgerowError("Expected --budget with --architecture chat only; leave it out.")
@@ -214,7 +223,7 @@ def _priced(session: Session, model: ModelChoice, budget: float | None) -> Model
 def _show_plan(
     settings: Settings, engine: Engine, request: BenchmarkRequest, as_json: bool
 ) -> None:
-    """What ``--dry-run`` says; what nobody knows is null: of tasks, all but their names."""
+    """Output of ``--dry-run``; unknown values are null, such as all but the names of tasks."""
     with reading(engine) as session:
         data = [
             require_data(session, settings.data_folder, choice) for choice in request.benchmarks
@@ -235,22 +244,38 @@ def _show_plan(
     }
     flat = result | (result["chat"] or {})
     rows = [
-        (name.replace("_", " "), _in_words(value))
+        (_DRY_RUN.get(name, name), _in_words(name, value))
         for name, value in flat.items()
         if name != "chat" and value not in (None, [])
     ]
     show(
         result,
         as_json,
-        "Nothing was measured. This is what the run would take.",
-        table_of("figure", "value", rows=rows),
+        "Dry run: nothing was measured.",
+        table_of("", "", rows=rows),
     )
 
 
-def _in_words(value: object) -> str:
+_DRY_RUN = {
+    "unknown": "not included (data missing)",
+    "seconds": "time",
+    "prompts": "chat prompts",
+    "tokens_in": "input tokens (about)",
+    "tokens_out": "output tokens (about)",
+    "cost": "cost (about)",
+    "most": "cost with the longest answers",
+}
+"""Labels of what ``--dry-run`` says, where its JSON keys are too short."""
+
+
+def _in_words(name: str, value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
-    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+    if name in ("cost", "most"):
+        return dollars(float(str(value)))
+    if name == "seconds":
+        return f"{float(str(value)):,.0f} s"
+    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
 
 
 def _overlap(settings: Settings, engine: Engine, release: int | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 
 def objectives(as_json: AsJson = False) -> None:
-    """Show SemAntoNeg's published accuracies by training objective, and your own models."""
+    """Show SemAntoNeg's published accuracies by training objective, and those of your models."""
     _, engine = open_home()
     with reading(engine) as session:
         own = measured_accuracies(newest(session, benchmark=SemAntoNeg.id))
@@ -39,6 +39,6 @@ def objectives(as_json: AsJson = False) -> None:
     other = sum(model.objective == OTHER for model in published)
     said = (
         f"The {len(published):,} models of the paper, each on {SemAntoNeg.published_items:,} "
-        f"items; {other} have another objective."
+        f"items. {other} of them have another objective."
     )
     show(result, as_json, *lines, said)

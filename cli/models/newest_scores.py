@@ -1,4 +1,4 @@
-"""The newest results of the models in the benchmarks."""
+"""The newest benchmark results of each model."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ NOTHING = "There are no results yet."
 
 def newest_scores(
     context: typer.Context,
-    name: Annotated[str, typer.Option("--benchmark", help="Only this one, or this task.")] = "",
+    name: Annotated[str, typer.Option("--benchmark", help="Only this benchmark or task.")] = "",
     wide: Annotated[
         bool,
         typer.Option(
             "--table",
-            help="A line a model and a column a benchmark, with averages, what an item took, and "
-            "the numbers of the papers.",
+            help="One row per model and one column per benchmark, with averages, time and cost "
+            "per item, and published scores.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the newest result of each model in each benchmark, or build a suite of your own."""
+    """List the newest result of each model in each benchmark."""
     if context.invoked_subcommand is not None:
         return
     settings, engine = open_home()
@@ -56,7 +56,7 @@ def newest_scores(
 
 
 def _facts(made: Sequence[Line], found: Sequence[ScoreColumn]) -> dict[str, Any]:
-    """The table for scripts; scores in points by the titles of the columns."""
+    """The table for scripts; scores in points by column title."""
     names = titles(found)
     return {
         "columns": list(names.values()),
@@ -77,7 +77,7 @@ def _facts(made: Sequence[Line], found: Sequence[ScoreColumn]) -> dict[str, Any]
 
 
 def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> Table:
-    """The table for people; a published line names its paper."""
+    """The table for people; published rows name their paper."""
     names = titles(found)
     return table_of(
         *("model", *DETAILS, *names.values()),

@@ -1,4 +1,4 @@
-"""Writing a suite of one's own sentences."""
+"""Writing a suite from the user's own sentences."""
 
 from __future__ import annotations
 
@@ -36,34 +36,35 @@ def make_suite(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table or JSON Lines with the columns original, negation (its 'not' removed, or "
-            "one put in), antonym and both; otherwise a release.",
+            help="A table or JSON Lines with the columns original, negation ('not' removed or "
+            "added), antonym and both. Default: a release.",
         ),
     ] = None,
     sentences: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Sentences, one a line, or a table with the column sentence, or sentence1 and "
-            "sentence2 for paraphrase pairs; the other forms are made with WordNet's antonyms.",
+            help="Sentences, one per line, or a table with the column sentence, or sentence1 "
+            "and sentence2 for paraphrase pairs. WordNet's antonyms give the other forms.",
         ),
     ] = None,
     release: ReleaseNumber = None,
-    split: Annotated[Split, typer.Option(help="Of the release.")] = Split.TEST,
+    split: Annotated[Split, typer.Option(help="Split of the release.")] = Split.TEST,
     as_forms: Annotated[
         bool,
         typer.Option(
             "--as-forms",
-            help="Write the four forms of each sentence, to correct and to give to --forms.",
+            help="Write the four forms of each sentence to a file that you can correct and use "
+            "with --forms.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a suite in SemAntoNeg's manner, of your own sentences in four forms each."""
+    """Write a suite like SemAntoNeg from your own sentences, in four forms each."""
     named = {"--forms": forms, "--sentences": sentences, "--release": release}
     given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
-        raise HedgerowError(f"Expected {given[0]} or {given[1]}, found both; leave one out.")
+        raise HedgerowError(f"Expected {given[0]} or {given[1]}, found both; remove one.")
     found = Built([], [])
     if sentences is not None:
         found = built_of(expanded(sentences))
@@ -76,7 +77,7 @@ def make_suite(
     made = suite(found.forms)
     _write_new(file, written_forms(found.forms) if as_forms else written(made))
     place = resolved(file)
-    how = f"To measure a model: hedgerow benchmark {made.id} --model PATH --data {place}"
+    how = f"To run it: hedgerow benchmark {made.id} --model PATH --data {place}"
     said = f"Wrote {len(made.items):,} items to {place}. {how}"
     if as_forms:
         said = f"Wrote {counted(len(found.forms), 'sentence')} in four forms to {place}."
@@ -91,27 +92,27 @@ def make_suite(
 def _require_release(session: Session) -> None:
     if not release_numbers(session):
         raise HedgerowError(
-            "Expected --sentences or --forms with a file, or a release to take sentences from, "
-            "found none; name a file, or make a release with 'hedgerow release create'."
+            "Expected --sentences or --forms with a file, or a release with sentences, found "
+            "none; give a file, or create a release with 'hedgerow release create'."
         )
 
 
 def _unturned_table(unturned: Sequence[Unturned]) -> list[str | Table]:
-    """What gave no forms, with the reasons."""
+    """Sentences without forms, with the reasons."""
     if not unturned:
         return []
     rows = ((u.sentence, u.told) for u in unturned)
     return [
-        f"{counted(len(unturned), 'sentence')} could not be turned:",
+        f"No forms for {counted(len(unturned), 'sentence')}:",
         table_of("sentence", "reason", rows=rows),
     ]
 
 
 def _write_new(file: Path, content: bytes) -> None:
-    """Write a file that is not there yet, whole or not at all.
+    """Write a new file, completely or not at all.
 
     Raises:
-        HedgerowError: it is there (whatever it holds, it is somebody's), or its folder is not.
+        HedgerowError: it already exists, or its folder does not.
     """
     try:
         with file.open("xb") as out:
@@ -123,11 +124,11 @@ def _write_new(file: Path, content: bytes) -> None:
                 raise
     except FileExistsError as error:
         raise HedgerowError(
-            f"Expected a new file to write, but {str(file)!r} is there already; name another, or "
-            "move it away."
+            f"Expected a new file, but {str(file)!r} already exists; choose another, or move it "
+            "away."
         ) from error
     except FileNotFoundError as error:
         raise HedgerowError(
-            f"Expected a folder to write {file.name!r} into, but there is no {str(file.parent)!r}; "
-            "make it, or name another."
+            f"Expected a folder for {file.name!r}, but {str(file.parent)!r} does not exist; "
+            "create it, or choose another."
         ) from error

@@ -1,4 +1,4 @@
-"""How similar sentence pairs are to a model, and to another before it."""
+"""Similarity of sentence pairs under one or two models."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -29,16 +29,16 @@ from training.evaluation.similarity import (
 
 
 def similarity(
-    model: Annotated[str, typer.Option(metavar="PATH", help="A model's folder, or its name.")],
+    model: Annotated[str, typer.Option(metavar="PATH", help="A model's folder or name.")],
     before: Annotated[
-        str | None, typer.Option(metavar="PATH", help="What to compare it with.")
+        str | None, typer.Option(metavar="PATH", help="A model to compare with.")
     ] = None,
     probes_file: Annotated[
         Path | None,
         typer.Option(
             "--probes",
             metavar="FILE",
-            help="CSV, TSV or JSON lines with anchor and text; otherwise the paper's Figure 1.",
+            help="CSV, TSV or JSON Lines with anchor and text. Default: the paper's Figure 1.",
         ),
     ] = None,
     set_name: Annotated[
@@ -46,17 +46,17 @@ def similarity(
         typer.Option(
             "--probe-set",
             metavar="NAME",
-            help=f"In place of a file: '{GROUPS_SET}', "
-            "which come with Hedgerow, or a probe set of this project.",
+            help=f"A probe set instead of a file: the bundled '{GROUPS_SET}', or one of this "
+            "project.",
         ),
     ] = "",
     old_set_name: Annotated[str, typer.Option("--set", hidden=True)] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show how similar sentence pairs are to a model, and to another before it."""
+    """Show the similarity of sentence pairs under one or two models."""
     set_name = set_name or old_set_name
     if probes_file and set_name:
-        raise HedgerowError("Expected --probes or --probe-set, found both; leave one out.")
+        raise HedgerowError("Expected --probes or --probe-set, found both; remove one.")
     probes = read_probes(probes_file) if probes_file else _set_probes(set_name or FIGURE_1_SET)
     old = probe_similarities(load_encoder(before), probes) if before else None
     new = probe_similarities(load_encoder(model), probes)
@@ -91,13 +91,13 @@ def similarity(
 
 
 def _absolute(model: str) -> str:
-    """A model as it is found from everywhere: a folder's full path, or its name."""
+    """A model by the full path of its folder, or by its name."""
     found = model if model in BUILT_IN else resolve_encoder(model)
     return str(found.resolve()) if isinstance(found, Path) else model
 
 
 def _set_probes(name: str) -> Sequence[ProbePair]:
-    """The pairs of a set; of one of single sentences, every two of them."""
+    """The pairs of a set; for a set of single sentences, all pairs of them."""
     if name in BUNDLED:
         return BUNDLED[name]
     with reading(open_home()[1]) as session:
@@ -110,6 +110,6 @@ def _set_probes(name: str) -> Sequence[ProbePair]:
 def _told(series: str, found: GroupScores) -> str:
     means = ", ".join(f"{role} {mean:.3f}" for role, mean in found.means.items())
     return (
-        f"{series}: the contradiction is the least similar in {found.ranked:.0%} of {found.groups} "
-        f"groups (33% by chance); mean cosine {means}"
+        f"{series}: the contradiction is the least similar in {found.ranked:.0%} of "
+        f"{found.groups} groups (chance: 33%); mean cosine {means}"
     )

@@ -15,11 +15,11 @@ from training.benchmarks.results.unseen_antonyms import UnseenScore
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
 
 Unseen = Mapping[int, UnseenScore]
-"""By the id of a result; of those of SemAntoNeg whose model was trained here."""
+"""By result id; only SemAntoNeg results of models trained here."""
 
 
 def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:
-    """A result for scripts: what it came to, and all that it depends on but the versions."""
+    """A result for scripts: the scores and all inputs, without versions."""
     interval = row.interval
     second = {"unseen_antonyms": unseen[row.id].facts} if row.id in unseen else {}
     return second | {
@@ -50,7 +50,7 @@ def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:
 def facts_by_model(
     rows: Sequence[Scored], unseen: Unseen, *, suite: str = ""
 ) -> list[dict[str, Any]]:
-    """The result of each model of a run, in the order in which they were measured.
+    """The result of each model of a run, in the order of measurement.
 
     Args:
         rows: the newest first.
@@ -95,18 +95,18 @@ def average_line(result: Mapping[str, Any]) -> str:
 
 
 def unseen_lines(rows: Sequence[Scored], unseen: Unseen) -> list[str]:
-    """The second score of each result that has one, for people."""
+    """The second score of results that have one, for people."""
     return [f"{row.title}: {unseen[row.id].told}" for row in rows if row.id in unseen]
 
 
 def asked_lines(rows: Sequence[Scored]) -> list[str]:
-    """How each language model was asked, and what it gave no answer to, for people."""
+    """The prompt of each language model and its missing answers, for people."""
     told = [(row, [asked_told(row.asked), unanswered_told(row)]) for row in rows]
     return [" ".join([f"{row.title}:", *filter(None, said)]) for row, said in told if any(said)]
 
 
 def table(rows: list[Scored]) -> Table:
-    """Results for people, a row each."""
+    """Results for people, one row each."""
     return table_of(
         "benchmark",
         "model",

@@ -1,4 +1,4 @@
-"""Several models in one command: which, and those that had to be passed over."""
+"""Several models in one command, and those that had to be skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training.benchmarks.runs.measured_models import ModelChoice, clean_model, r
 
 
 class PassedOver(NamedTuple):
-    """A model that was not measured, and why: a sentence."""
+    """A model that was not measured, and one sentence why."""
 
     model: str
     problem: str
@@ -26,18 +26,18 @@ class PassedOver(NamedTuple):
     @property
     def told(self) -> str:
         """For people."""
-        return f"Passed over: {self.problem}"
+        return f"Skipped: {self.problem}"
 
 
 class Fitting(NamedTuple):
-    """The models that can be asked for, and those that can't."""
+    """The usable models, and the others."""
 
     models: tuple[ModelChoice, ...]
     passed_over: list[PassedOver]
 
 
 def names_of_models(named: Sequence[str], file: Path | None) -> list[str]:
-    """The models that options and a file name, each once; one without a name where none does.
+    """The models from options and a file, each once; one without a name if there are none.
 
     Raises:
         HedgerowError: the file can't be read or names none.
@@ -49,15 +49,15 @@ def names_of_models(named: Sequence[str], file: Path | None) -> list[str]:
         listed = [line for line in lines if line and not line.startswith("#")]
         if not listed:
             raise HedgerowError(
-                f"Expected a model a line in {str(file)!r}, found none; name some, or leave the "
-                "file out."
+                f"Expected one model per line in {str(file)!r}, found none; add models, or omit "
+                "the file."
             )
         found += listed
     return list(dict.fromkeys(found)) or [""]
 
 
 def fitting_models(engine: Engine, settings: Settings, asked: Iterable[ModelChoice]) -> Fitting:
-    """Those whose files do not say at once that they can't be measured.
+    """The models whose files do not rule them out.
 
     Raises:
         HedgerowError: none is left.
@@ -83,14 +83,14 @@ def _none_left(passed_over: Sequence[PassedOver]) -> str:
 
 
 class CarriedOut(NamedTuple):
-    """What a run came to, as `carry_out_run` gives it, and what it could not measure."""
+    """The outcome of a run, as from `carry_out_run`, and what it could not measure."""
 
     result: dict[str, Any]
     passed_over: list[PassedOver]
 
 
 def carry_out(settings: Settings, engine: Engine, run_id: int, *, several: bool) -> CarriedOut:
-    """Carry out a run; of several models, those that can't be loaded are passed over.
+    """Carry out a run; models that can't be loaded are skipped if there are several.
 
     Raises:
         RunEnded: as `carry_out_run`; with several models only where nothing was measured.

@@ -1,4 +1,4 @@
-"""Which items several models get wrong."""
+"""Items that several models get wrong."""
 
 from __future__ import annotations
 
@@ -16,24 +16,29 @@ from training.benchmarks.results.common_errors import CommonErrors, common_error
 from training.benchmarks.results.queries import NEGATION, Scored, by_column, full_result, newest
 
 SHOWN = 20
-"""Items and parts that people are shown; --json has all."""
+"""Most items and parts shown to people; --json has all."""
 
 
 def errors(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The benchmark.")],
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only these, as 'hedgerow benchmarks' names them."),
+        typer.Option(
+            metavar="NAME", help="Only these models, by their names in 'hedgerow benchmarks'."
+        ),
     ] = None,
     at_least: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=LARGEST_NUMBER, help="Models that err; otherwise all of them."
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Smallest number of models that are wrong. Default: all of them.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the items of a benchmark that all measured models get wrong, or most of them."""
+    """List the items of a benchmark that all or most models get wrong."""
     title = benchmark(name).title
     settings, engine = open_home()
     with reading(engine) as session:
@@ -43,20 +48,20 @@ def errors(
     found = common_errors(results, least=at_least)
     data = chosen[0].data
     said = (
-        f"{len(found.errors):,} of {found.items:,} items of {title} ({data}) are wrong for at "
+        f"{len(found.errors):,} of {found.items:,} items of {title} ({data}) are wrong in at "
         f"least {found.least} of {len(found.models)} models: {', '.join(found.models)}."
     )
     show(_facts(name, data, found), as_json, said, *_tables(found), *_more(found))
 
 
 def _more(found: CommonErrors) -> list[str]:
-    """That the tables are cut, if they are."""
+    """Says that the tables are cut, if they are."""
     longest = max(len(found.errors), len(found.parts))
-    return [f"Shown are the first {SHOWN}; --json has all."] if longest > SHOWN else []
+    return [f"The tables show the first {SHOWN}; --json has all."] if longest > SHOWN else []
 
 
 def _of_newest_data(rows: list[Scored]) -> list[Scored]:
-    """The results on the data that were measured last with two models.
+    """The results on the data most recently measured with two models.
 
     Raises:
         HedgerowError: there are none.
@@ -66,8 +71,8 @@ def _of_newest_data(rows: list[Scored]) -> list[Scored]:
         if len(found := by_column(kept, column)) > 1:
             return list(found.values())
     raise HedgerowError(
-        "Expected results of at least two models on the same items, found none; measure another "
-        "model with 'hedgerow benchmark'."
+        "Expected results of at least two models on the same items, found none; run 'hedgerow "
+        "benchmark' with another model."
     )
 
 

@@ -1,4 +1,4 @@
-"""Studies: several trainings that differ in one thing, carried out in this process."""
+"""Studies: several training runs that differ in one thing, carried out in this process."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,36 +35,36 @@ def study(
     number: ReleaseNumber = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all trainings.")] = DEFAULT_SEED,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = DEFAULT_SEED,
     preset: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(PRESETS)}; otherwise '{PAPER}' for the study '{Study.DATA}', and for "
-            "the others the one that fits the release.",
+            help=f"One of {', '.join(PRESETS)}. Default: '{PAPER}' for the study '{Study.DATA}', "
+            "and the preset that fits the release for the others.",
         ),
     ] = "",
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Then measure every model with this benchmark, on the data named last; may be "
+            help="Run this benchmark with every model afterwards, on its latest data. Can be "
             "repeated.",
         ),
     ] = None,
     suite: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help=f"Then run a suite of mteb's tasks ({', '.join(SUITES)})."
+            metavar="NAME", help=f"Run this suite of mteb tasks afterwards ({', '.join(SUITES)})."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train several times, each time with other data, and compare the models.
+    """Train several times with different data, and compare the models.
 
-    A study answers one question by full trainings that differ in one thing alone.
+    A study answers one question with full training runs that differ in one thing only.
     """
     home = open_home()
     run = store_study(
@@ -77,7 +77,7 @@ def study(
         benchmarks=benchmark or (),
         suites=suite or (),
     )
-    told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
+    told = f"Run {run.id}: {len(run.parameters['members'])} training runs"
     asked = run.parameters.get("benchmarks", {}).get("benchmarks", [])
     then = f" Then {', '.join(map(_named, asked))}." if asked else ""
     if caution := run.parameters["caution"]:

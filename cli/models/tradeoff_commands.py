@@ -1,4 +1,4 @@
-"""The trade-off of a finished training: measured, shown, and saved at a point."""
+"""The trade-off of a finished training run: measure it, show it, save a point."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,36 +17,41 @@ from training.retention.tradeoff_curve import Curve
 
 def tradeoff(
     run: Annotated[
-        int, typer.Argument(metavar="ID", min=1, max=LARGEST_NUMBER, help="A training's number.")
+        int,
+        typer.Argument(
+            metavar="ID", min=1, max=LARGEST_NUMBER, help="The number of a training run."
+        ),
     ],
     share: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Of the finetuned weights; shown, and measured if new."),
+        typer.Option(min=0, max=1, help="Share of the finetuned weights to show, measured if new."),
     ] = None,
     save: Annotated[
-        bool, typer.Option("--save", help="Save the model with this share as one of its own.")
+        bool, typer.Option("--save", help="Save the model with this share as a new model.")
     ] = False,
     sts_file: Annotated[
         Path | None,
         typer.Option(
             "--sts",
             metavar="FILE",
-            help="Score and two sentences a line, separated by "
-            "tabs; measures general ability in addition to retrieval and drift.",
+            help="One score and two sentences per line, separated by tabs; another measure of "
+            "general ability next to retrieval and drift.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show negation against general ability between a training's base and its model.
-    Measures it where that has not been done; nothing is trained.
+    """Show negation against general ability for mixtures of a run's base encoder and its model.
+    Measures them if necessary. Nothing is trained.
     """
     if save and share is None:
-        raise HedgerowError("Expected --share beside --save, found none; such as --share 0.7.")
+        raise HedgerowError(
+            "Expected --share with --save, found none; add, for example, --share 0.7."
+        )
     home = open_home()
     curve = measured_curve(home, run, share=share, sts=sts_file)
     saved = _saved(home, run, share) if save and share is not None else {}
     result = _facts(curve, share) | saved
-    told = [f"The model is saved as {saved['encoder']!r} in {saved['model']}."] if saved else []
+    told = [f"Saved the model as {saved['encoder']!r} in {saved['model']}."] if saved else []
     retrieval = [WHAT_IT_IS] if curve.measured([RETRIEVAL]) else []
     show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *told)
 
@@ -57,7 +62,7 @@ def _saved(home: Home, training: int, share: float) -> dict[str, Any]:
 
 
 def _facts(curve: Curve, share: float | None) -> dict[str, Any]:
-    """What ``--json`` says of a curve."""
+    """Output of ``--json`` for a curve."""
     point = None if share is None else curve.at(share)
     return {
         "run": curve.run,
@@ -85,6 +90,6 @@ def _table(curve: Curve) -> Any:
 
 def _hint(share: float) -> str:
     return (
-        "0 is the base encoder, 1 the finetuned one; kept is 1 - drift. Suggested: "
+        "Share 0 is the base encoder, 1 the finetuned one; kept is 1 - drift. Suggested: "
         f"--share {share:g}, the point farthest above the straight line between the ends."
     )

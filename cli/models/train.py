@@ -1,4 +1,4 @@
-"""Trainings on the command line: asked for, and carried out or left for later."""
+"""Training runs on the command line, carried out now or stored for later."""
 
 from __future__ import annotations
 
@@ -39,37 +39,41 @@ def train_encoder(
             metavar="N",
             min=1,
             max=LARGEST_NUMBER,
-            help="Otherwise the newest; made of all sources if there is none.",
+            help="Release to train on. Default: the newest, or a first one made from all sources.",
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(PRESETS)}; otherwise the one that fits the release.",
+            help=f"One of {', '.join(PRESETS)}. Default: the preset that fits the release.",
         ),
     ] = None,
     recipe_file: Annotated[
-        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML, in place of a preset.")
+        Path | None,
+        typer.Option(
+            "--recipe", metavar="FILE", help="YAML file with a recipe, instead of a preset."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides order and dropout.")] = DEFAULT_SEED,
+    seed: Annotated[
+        int, typer.Option(help="Seed for the order of the data and the dropout.")
+    ] = DEFAULT_SEED,
     queue: Annotated[
         bool,
         typer.Option(
             "--queue",
-            help="Store the training without starting it, for another host or "
-            "for several processes.",
+            help="Store the run without starting it, for another host or for several processes.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Finetune an encoder on a release and measure what it changed."""
+    """Finetune an encoder on a release and evaluate it before and after."""
     if preset and recipe_file:
-        raise HedgerowError("Expected --preset or --recipe, found both; leave one of them out.")
+        raise HedgerowError("Expected --preset or --recipe, found both; remove one of them.")
     home = open_home()
     run, recipe, chosen = store_training(
         home, number, preset=preset, recipe=recipe_file, changes=changes or [], seed=seed
@@ -87,11 +91,10 @@ def train_encoder(
 
 
 def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> None:
-    """Say which benchmarks the release and the bundled texts share texts with, while there is
-    time to stop.
+    """Warn before training if the release or the bundled texts overlap with benchmarks.
 
     Args:
-        held: whether the training holds the encoder in place with the bundled texts.
+        held: whether the recipe uses retention with the bundled texts.
     """
     with reading(engine) as session, progress_bar() as report:
         found = compare(session, settings.data_folder, get_release(session, number), report=report)
@@ -110,9 +113,9 @@ def _queued(run: Run) -> dict[str, Any]:
 
 def _how_to_start(run: Run) -> list[str]:
     return [
-        f"Run {run.id} is stored and waits. Start it, here or on any host that reaches the "
-        "database and the data folder:",
+        f"Run {run.id} is stored. Start it here, or on any host with access to the database and "
+        "the data folder:",
         f"  hedgerow run {run.id}",
-        "or on several processes, one a GPU or a part of the cores:",
+        "or in several processes, one per GPU or per group of CPU cores:",
         f"  torchrun --nproc-per-node 2 -m training {run.id}",
     ]

@@ -1,1 +1,1 @@
-"""The commands about models that are finetuned on NevIR's pairs."""
+"""Commands for finetuning on NevIR's pairs."""

@@ -1,4 +1,4 @@
-"""What was measured after each epoch of a finetuning on NevIR's pairs."""
+"""Evaluations after each epoch of finetuning on NevIR's pairs."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from training.ranking.reranking import RERANKING, WHAT_IT_IS
 EXPLAINED = f"Epoch 0 is the base model. {WHAT_IT_IS}"
 
 SHOWN = (NEVIR, LOW, RERANKING, DOCUMENTS, SPREAD)
-"""In a table for people; ``--json`` and ``--csv`` have the quantiles, too."""
+"""Columns of the table for people; ``--json`` and ``--csv`` also have the quantiles."""
 
 TITLES = {**NAMES, LOW: "95% interval"}
-"""In that table, an interval is one column."""
+"""In this table, an interval is one column."""
 
 
 def show_finetuning(
     run_id: RunId,
     csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the figures to a CSV file, too.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the numbers to a CSV file.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +52,7 @@ def show_finetuning(
         run = get_run(session, run_id)
         if run.kind != KIND:
             raise HedgerowError(
-                f"Expected the number of a finetuning on NevIR's pairs, but run {run_id} is none."
+                f"Expected the number of a run on NevIR's pairs, but run {run_id} is not one."
             )
         epochs = epochs_of(session, run)
         counts = pair_counts(settings.data_folder, run)
@@ -73,7 +73,7 @@ def show_finetuning(
 
 
 def epochs_table(epochs: Sequence[EpochFigures]) -> Any:
-    """A line an epoch, for people."""
+    """One row per epoch, for people."""
     names = [name for name in measured(epochs) if name in SHOWN]
     return table_of(
         "epoch",

@@ -38,47 +38,51 @@ def train_on_pairs(
         str,
         typer.Option(
             metavar="FILE",
-            help="Pairs as NevIR's, or hf:owner/name/file; otherwise the file named last, or "
+            help="Pairs in NevIR's format, or hf:owner/name/file. Default: the latest file, or "
             "NevIR's train split on the model hub.",
         ),
     ] = "",
     validation: Annotated[
         str,
         typer.Option(
-            metavar="FILE", help="Pairs to measure on; otherwise a fifth of the others is held out."
+            metavar="FILE",
+            help="Pairs for evaluation. Default: a fifth of the passages is held out.",
         ),
     ] = "",
     base: Annotated[
-        str, typer.Option(metavar="MODEL", help="A model's folder or name to start from.")
+        str, typer.Option(metavar="MODEL", help="Folder or name of the model to start from.")
     ] = DEFAULT_ENCODER,
     architecture: Annotated[
-        str, typer.Option(help=f"One of {', '.join(ARCHITECTURES)}; otherwise the base's own.")
+        str, typer.Option(help=f"One of {', '.join(ARCHITECTURES)}. Default: the base model's own.")
     ] = "",
     epochs: Annotated[int, typer.Option(help="Passes over the pairs.")] = DEFAULT.epochs,
-    learning_rate: Annotated[float, typer.Option(help="Its peak.")] = DEFAULT.learning_rate,
+    learning_rate: Annotated[
+        float, typer.Option(help="Peak learning rate.")
+    ] = DEFAULT.learning_rate,
     batch_size: Annotated[
-        int, typer.Option(help="Triples a step; for a cross-encoder, queries with a document.")
+        int,
+        typer.Option(help="Triples per step; for a cross-encoder, pairs of query and document."),
     ] = DEFAULT.batch_size,
     max_length: Annotated[
-        int, typer.Option(help="Tokens of a text in training.")
+        int, typer.Option(help="Maximum number of tokens of a training text.")
     ] = DEFAULT.max_length,
     seed: Annotated[
-        int, typer.Option(help="Decides order, dropout and new weights.")
+        int, typer.Option(help="Seed for the order of the data, the dropout and new weights.")
     ] = DEFAULT.seed,
     max_pairs: Annotated[
-        int | None, typer.Option(help="Draw so many pairs to train on; otherwise all.")
+        int | None, typer.Option(help="Train on a random sample of this many pairs. Default: all.")
     ] = None,
     leave_out_tested: Annotated[
         bool,
         typer.Option(
             "--leave-out-tested",
-            help="Leave out pairs of passages that are in this project's data of the benchmark "
-            "NevIR; otherwise such a file is refused.",
+            help="Leave out pairs whose passages are in this project's NevIR benchmark data. "
+            "Otherwise such a file is refused.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Finetune a model on NevIR's pairs, and measure it after each epoch."""
+    """Finetune a model on NevIR's pairs, and evaluate it after each epoch."""
     settings, engine = open_home()
     values = {
         "base": base.strip(),
@@ -103,19 +107,19 @@ def train_on_pairs(
     with reading(engine) as session:
         parts = parts_asked(settings.data_folder, request_of(run))
         guess = estimate(session, settings, request_of(run), parts)
-    pace = f"at the pace of run {guess.by_run}" if guess.by_run else "on two free cores"
+    pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     minutes = max(1, round(guess.seconds / 60))
     told = f"Run {run.id}: {parts.counts.told}; about {minutes} min, {pace}."
     err.print(text_of(told), soft_wrap=True)
     result = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         table = epochs_table(epochs_of(session, get_run(session, run.id)))
-    where = f"The model is in {result['model']}, and is called {result['name']!r}."
+    where = f"The model is in {result['model']}. Its name is {result['name']!r}."
     show(result, as_json, *sentences(KIND, result, more=False), table, EXPLAINED, where)
 
 
 def _kept(settings: Settings, data: str, validation: str) -> dict[str, Any]:
-    """The files, kept with the project."""
+    """The files, stored in the project."""
     known = [] if data else kept_pairs(settings.data_folder)
     train = known[0] if known else keep_pairs_of(settings.data_folder, data or PUBLISHED)
     files = {"data": train.file, "data_name": train.name}

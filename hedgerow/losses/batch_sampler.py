@@ -1,4 +1,4 @@
-"""`FamilyBatchSampler`: which rows of a data set each batch takes."""
+"""`FamilyBatchSampler`: chooses the rows of each batch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ logger = logging.getLogger(__name__)
 
 
 class FamilyBatchSampler(NoDuplicatesBatchSampler):
-    """Batches of whole families, no two of the same anchor.
+    """Batches of whole families with different anchors.
 
-    Rows without anything to compare are left out: those that lack a negation, or that lack both
-    paraphrases and hedges. The order follows from the seed and the epoch.
+    Rows with nothing to compare are left out: those without a negation, and those with neither a
+    paraphrase nor a hedge. The seed and the epoch determine the order.
 
     Pass the class itself as ``batch_sampler`` in SentenceTransformerTrainingArguments. Then
     ``per_device_train_batch_size`` counts families.
@@ -46,19 +46,19 @@ class FamilyBatchSampler(NoDuplicatesBatchSampler):
         generator: torch.Generator | None = None,
         seed: int = 0,
     ) -> None:
-        """Take what the trainer gives, and read all rows once.
+        """Create the sampler; reads all rows once.
 
         Args:
-            dataset: its rows are families, as `FamilyCollator` takes them.
-            batch_size: families of a batch, from 1 on.
-            drop_last: whether what remains of an epoch and fills no batch is left out.
-            valid_label_columns: not used; the library passes them.
-            generator: of the order of an epoch, reset by the seed and the epoch's number.
+            dataset: rows are families, as for `FamilyCollator`.
+            batch_size: families per batch, at least 1.
+            drop_last: whether to drop the incomplete last batch of an epoch.
+            valid_label_columns: not used; passed by the library.
+            generator: for the order of an epoch; reset from the seed and the epoch's number.
             seed: of the order.
 
         Raises:
             ValueError: a column is missing or has wrong values, no row has anything to compare, or
-                too few have to fill a batch.
+                too few rows do for one batch.
         """
         check_columns(dataset.column_names)
         self._rows = [n for n, row in enumerate(dataset) if has_contrast(family_of(row))]

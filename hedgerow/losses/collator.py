@@ -1,4 +1,4 @@
-"""`FamilyCollator`: rows of a data set to the inputs of `FamilyLoss`."""
+"""`FamilyCollator`: turns rows of a data set into inputs for `FamilyLoss`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hedgerow.losses.families import Family, Role, has_contrast
 from hedgerow.losses.rows import ANCHOR, family_of
 
 TEXT = "text"
-"""What prompts call the variants."""
+"""Name of the variants in `prompts`."""
 
 
 @dataclass
 class FamilyCollator(SentenceTransformerDataCollator):
-    """Makes a batch of families, with each distinct text in it once.
+    """Builds a batch of families that contains each distinct text once.
 
-    A row is an anchor with all its variants: the text ``anchor``, and the lists of texts
+    A row is an anchor with all its variants: the text ``anchor``, and lists of texts
     ``paraphrases``, ``hedges``, ``unsupported`` and ``negations``. Other columns are ignored.
 
     The arguments are those of the library's collator. Without a dictionary of ``prompts`` the batch

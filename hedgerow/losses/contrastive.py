@@ -1,4 +1,4 @@
-"""The contrastive loss over families: the paper's Equation 1 (§3.2), and what was added to it.
+"""The contrastive loss over families: the paper's Equation 1 (§3.2), with additions.
 
 Flat triples repeat an anchor for every positive and negative of it. Here each text of a batch is
 encoded once, and every comparison is formed from the embeddings. Torch is imported inside the

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Role(IntEnum):
-    """What a text is to its family's anchor."""
+    """Role of a text in relation to its family's anchor."""
 
     ANCHOR = 0
     PARAPHRASE = 1
@@ -21,10 +21,10 @@ class Role(IntEnum):
 
 
 POSITIVE = (Role.PARAPHRASE, Role.HEDGE)
-"""The roles that say the same proposition as the anchor."""
+"""The roles that state the same proposition as the anchor."""
 
 LEVELS = (Role.PARAPHRASE, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
-"""The roles of variants, from the one that is to be nearest to its anchor."""
+"""The roles of variants, from the one that should be closest to the anchor."""
 
 
 class Member(NamedTuple):
@@ -46,13 +46,13 @@ Family = Sequence[Member]
 
 
 def has_contrast(family: Family) -> bool:
-    """Whether the family has a text to draw near and one to push away."""
+    """Whether the family has a positive and a negative."""
     roles = {member.role for member in family}
     return Role.NEGATION in roles and not roles.isdisjoint(POSITIVE)
 
 
 class Batch(NamedTuple):
-    """The families of a step, flattened: a row an occurrence, each pointing to a distinct text.
+    """The families of a step, flattened: one row per occurrence, pointing to a distinct text.
 
     Attributes:
         texts: the distinct texts; embeddings are given in their order.

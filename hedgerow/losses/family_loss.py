@@ -22,15 +22,14 @@ from hedgerow.losses.families import Batch
 
 
 class FamilyLoss(nn.Module):
-    """Draws paraphrases and hedges of an anchor towards it and pushes its negations away.
+    """Pulls paraphrases and hedges towards their anchor and pushes negations away.
 
     The loss is the mean of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))) over all pairs of a query q and
     a positive p in a family: Equation 1 of *Learning Robust Negation Text Representations* (§3.2).
     s is ``scale`` times the cosine. The negatives n are the family's own negations, and
     ``negation_margin`` is added to their cosines (Wang et al. 2018, *Additive margin softmax*).
-    Texts of other families in the batch are never negatives. Where variants are not in the order
-    of their roles, ``order_weight`` times what is lacking is added. Each distinct text of the batch
-    is encoded once.
+    Texts of other families in the batch are never negatives. A penalty with weight ``order_weight``
+    keeps variants in the order of their roles. Each distinct text of the batch is encoded once.
 
     `FamilyCollator` makes the inputs, and `FamilyBatchSampler` chooses the rows of a batch.
 
@@ -55,17 +54,16 @@ class FamilyLoss(nn.Module):
         order_weight: float = ORDER_WEIGHT,
         symmetric: bool = True,
     ) -> None:
-        """Take the encoder and how to compare. The defaults are those of the preset *standard*.
+        """Create the loss. The defaults are those of the preset *standard*.
 
         Args:
-            model: the encoder that is trained.
+            model: the encoder to train.
             scale: what cosines are multiplied by before the softmax, above 0; the reciprocal of
                 the temperature.
-            negation_margin: how much farther than positives negations should be, as a difference
-                of cosines from 0 to 1, beyond what the softmax asks for. This leaves room for
-                hedges.
-            order_weight: weight, from 0 on, of the order of an anchor's variants: paraphrases
-                nearest, then hedges, unsupported variants and negations.
+            negation_margin: additive margin on the cosines of negations, from 0 to 1: how much
+                farther than positives they should be. This leaves space for hedges in between.
+            order_weight: weight, at least 0, of the order of an anchor's variants: paraphrases
+                closest, then hedges, unsupported variants and negations.
             symmetric: whether positives are also compared with each other, and negations with each
                 other. False: only the anchor with each positive, as in the paper.
 
@@ -89,7 +87,7 @@ class FamilyLoss(nn.Module):
         """The loss of a batch.
 
         Args:
-            sentence_features: what the encoder takes, for each column of `FamilyCollator`.
+            sentence_features: the encoder's inputs, for each column of `FamilyCollator`.
             labels: (families, longest family, 2): for each text of a family, the place of its
                 embedding among those of all columns, and its ``Role``; padded with -1.
 

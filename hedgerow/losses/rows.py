@@ -16,12 +16,12 @@ VARIANTS = {
     "unsupported": Role.UNSUPPORTED,
     "negations": Role.NEGATION,
 }
-"""The columns of the anchor's variants, each a list of texts. These are the columns of the table
+"""The columns of the anchor's variants, each a list of texts, as in the table
 ``families`` of Hedgerow's exports."""
 
 
 def check_columns(found: Collection[str]) -> None:
-    """Refuse a data set that can't have families.
+    """Check the columns of a data set.
 
     Raises:
         ValueError: a needed column is missing.

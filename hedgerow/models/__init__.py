@@ -1,1 +1,1 @@
-"""What a project trains and measures."""
+"""Models that a project trains and evaluates."""

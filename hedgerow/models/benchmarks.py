@@ -1,4 +1,4 @@
-"""Models measured with a benchmark, or with tasks of mteb's or lm_eval's."""
+"""Running benchmarks, and tasks of mteb and lm_eval."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ MTEB = "mteb:"
 
 @dataclass(frozen=True)
 class Score:
-    """What a benchmark came to.
+    """The result of a benchmark.
 
     Attributes:
         benchmark, metric: their names.
-        model: as results name it.
+        model: its name in results.
         score: in points, as papers print it: a share from 0 to 100, a correlation from -100 to 100.
-        n: items that it is taken over.
+        n: number of items.
         interval: the 95% interval of the score; None where there is none.
         run: the number of the run; `figures` has the further figures of the benchmark.
         unanswered: items without a usable answer.
-        asked: of a language model the prompt and its version, and how far its choices depend on
-            the order in which texts are shown; empty for other models.
+        asked: for a language model, the prompt and its version, and how much its choices depend on
+            the order of the texts; empty for other models.
     """
 
     benchmark: str
@@ -71,7 +71,7 @@ class Score:
     _file: Path | None = field(default=None, repr=False)
 
     def items(self) -> pd.DataFrame:
-        """Every item with its texts, scores and outcome; empty for mteb's tasks.
+        """Every item with its texts, scores and outcome; empty for mteb tasks.
 
         Raises:
             HedgerowError: the file of the items is gone.
@@ -129,7 +129,7 @@ def measure(
             home.settings, name, (choice,), kept, release, split, folder=tasks_folder(name, data)
         )
         request = request.model_copy(update={"asked_with": versions})
-        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+        require_tasks(request.tasks)  # slow; would block other writers in a transaction
     for wanted in request.benchmarks:
         require_hub(wanted)
     with writing(home.engine) as session:
@@ -150,7 +150,7 @@ def named_data(
         yield None
     elif name.startswith(MTEB):
         raise HedgerowError(
-            "Expected no data for mteb's tasks, found a file; they bring their own."
+            "Expected no data for mteb tasks, found a file; they use their own data."
         )
     elif dry_run:
         with data_for_now(settings.data_folder, name, data) as kept:
@@ -170,8 +170,8 @@ def tasks_folder(name: str, data: Path | None) -> str:
     for task in tasks_of(name.removeprefix(LM_EVAL)):
         if task in KNOWN:
             raise HedgerowError(
-                f"Expected no data for {KNOWN[task].title}, which brings its own, found a folder; "
-                "leave it out, or give your task another name."
+                f"Expected no data for {KNOWN[task].title}, which uses its own, found a folder; "
+                "remove it, or rename your task."
             )
     return str(expanded(data).absolute())
 

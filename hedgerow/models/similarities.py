@@ -1,4 +1,4 @@
-"""How similar sentence pairs are to a model, and to another before it."""
+"""Similarity of sentence pairs under one or two models."""
 
 from __future__ import annotations
 

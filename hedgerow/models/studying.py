@@ -1,4 +1,4 @@
-"""Studies: several trainings that differ in one thing, compared."""
+"""Studies: several training runs that differ in one thing, compared."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ KEPT = ("triples", "steps", "held_out", "model")
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What the trainings of a study came to.
+    """The results of a study.
 
     Attributes:
         study: its name.
-        release, seed: of all trainings.
+        release, seed: those of all runs.
         run: the number of the run.
-        told: sentences on how it was done and is to be read.
-        scores: of the base encoder and the models, where benchmarks were asked for.
+        told: sentences on how the study was done and how to read it.
+        scores: benchmark results of the base encoder and the models, if requested.
     """
 
     study: str
@@ -56,7 +56,7 @@ class StudyResult:
 
     @property
     def trainings(self) -> pd.DataFrame:
-        """A row a training: run, label, state, message, triples, steps, model (its folder)."""
+        """One row per run: run, label, state, message, triples, steps, model (its folder)."""
         import pandas as pd
 
         columns = ["run", "label", "state", "message", "triples", "steps", "model"]
@@ -76,7 +76,7 @@ class StudyResult:
         return pd.DataFrame(rows, columns=["label", "run", "figure", "before", "after", "n"])
 
     def __repr__(self) -> str:
-        return f"<Study {self.study!r} of release {self.release}: {len(self._members)} trainings>"
+        return f"<Study {self.study!r} of release {self.release}: {len(self._members)} runs>"
 
 
 def store_study(

@@ -55,14 +55,14 @@ def store_training(
         HedgerowError: as in `request_training`, or the recipe can't be read.
     """
     if preset and recipe:
-        raise HedgerowError("Expected a preset or a recipe, found both; leave one of them out.")
+        raise HedgerowError("Expected a preset or a recipe, found both; remove one of them.")
     with writing(home.engine) as session:
         if recipe:
             base, why = read_recipe(recipe), ""
         else:
             wanted = plan(session, number)
             chosen = named(preset) if preset else fitting(wanted)
-            told = f". {chosen.purpose}" if preset else f", since {reason(wanted)}."
+            told = f". {chosen.purpose}" if preset else f", because {reason(wanted)}."
             base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{told}"
         whole = changed_recipe(base, changes)
         run = request_training(

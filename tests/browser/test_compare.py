@@ -58,7 +58,7 @@ def test_groups_and_sentences_are_compared_and_a_set_is_a_link(
     assert "contradicted" in Path(saved.value.path()).read_text(encoding="utf-8")
 
     page.get_by_role("radio", name="Sentences").click()
-    box = page.get_by_role("textbox", name="Sentences, one a line")
+    box = page.get_by_role("textbox", name="Sentences, one per line")
     box.fill("\n".join(SENTENCES))
     box.press("Control+Enter")
     expect(page.get_by_text("B sees them further apart, by 0.600.")).to_be_visible()

@@ -87,7 +87,7 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     recipe.fill("max_steps: 2\nmax_triples: 64\nbatch_size: 4\n")
     recipe.press("Control+Enter")
     page.get_by_role("button", name="Finetune").click()
-    page.get_by_role("button", name="Show its results").click(timeout=TRAINING_MS)
+    page.get_by_role("button", name="Show results").click(timeout=TRAINING_MS)
     expect(page.get_by_role("heading", name="Figure 1")).to_be_visible()
     expect(page.locator('[data-testid="stVegaLiteChart"]').nth(1)).to_be_visible()
     (trained,) = rows(home, "SELECT path, release_id FROM encoder WHERE run_id IS NOT NULL")

@@ -52,7 +52,7 @@ def test_a_run_that_waits_is_carried_out_and_summed_up() -> None:
     with writing(engine) as session:
         create_run(session, kind="giveaways", parameters={})
     shown = said("run", "1")
-    assert "the polarity is guessed right in 100% (chance: 50%)" in shown
+    assert "the polarity is guessed correctly in 100% of cases (chance: 50%)" in shown
     assert "For details, run 'hedgerow giveaways'." in shown
 
 

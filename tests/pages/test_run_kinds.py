@@ -71,7 +71,7 @@ def test_a_done_run_says_on_the_overview_what_it_has_brought(
             run = create_run(session, kind="reorder", parameters={})
             run.sqlmodel_update({"state": RunState.DONE, "message": "Done.", "result": result})
     messages = open_page("overview").dataframe[1].value["Message"].tolist()
-    assert messages == ["Done.", "The queues are in order again; 3 variants moved."]
+    assert messages == ["Done.", "Sorted the queues; 3 variants moved."]
 
 
 def test_a_kind_that_is_not_there_is_named_with_those_that_are() -> None:

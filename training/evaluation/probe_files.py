@@ -100,7 +100,7 @@ def parse_pasted(text: str) -> Pasted:
         if line.strip()
     ]
     if not lines:
-        raise HedgerowError("Expected one sentence per line, found nothing. Paste some text.")
+        raise HedgerowError("Expected one sentence per line, found nothing; paste some text.")
     columns = len(lines[0][1])
     for number, cells in lines:
         if len(cells) != columns or columns > len(_GROUP):
@@ -137,7 +137,7 @@ def _decoded(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {name!r}. Save the file as UTF-8.") from error
+        raise HedgerowError(f"Expected UTF-8 text in {name!r}; save the file as UTF-8.") from error
 
 
 Records = Iterator[tuple[int, Mapping[str, object]]]
@@ -158,11 +158,11 @@ def _table_records(reader: csv.DictReader[str], name: str) -> Records:
         if missing := _missing(header):
             raise HedgerowError(
                 f"Expected the columns anchor and text in the first line of {name!r}, but did "
-                f"not find {' and '.join(missing)}. Add the column names."
+                f"not find {' and '.join(missing)}; add the column names."
             )
         if repeated := next((name for name in header if header.count(name) > 1), None):
             raise HedgerowError(
-                f"Expected every column once in {name!r}, found {repeated[:80]!r} twice. Rename "
+                f"Expected every column once in {name!r}, found {repeated[:80]!r} twice; rename "
                 "one."
             )
         for record in reader:
@@ -220,7 +220,7 @@ def _probes(record: Mapping[str, object], place: str) -> list[ProbePair]:
     label = _text(record.get("label", ""), "label", place)
     if len(label) > MAX_LABEL:
         raise HedgerowError(
-            f"{place}: expected a label of at most {MAX_LABEL} characters. Shorten it."
+            f"{place}: expected a label of at most {MAX_LABEL} characters; shorten it."
         )
     return [ProbePair(anchor, text, label)]
 
@@ -228,11 +228,11 @@ def _probes(record: Mapping[str, object], place: str) -> list[ProbePair]:
 def _sentence(value: object, name: str, place: str) -> str:
     text = _text(value, name, place)
     if not text:
-        raise HedgerowError(f"{place}: {name} is empty. Enter a sentence.")
+        raise HedgerowError(f"{place}: {name} is empty; enter a sentence.")
     if len(text) > MAX_TEXT:
         raise HedgerowError(
-            f"{place}: expected at most {MAX_TEXT} characters in {name}, found {len(text)}. "
-            "Shorten it."
+            f"{place}: expected at most {MAX_TEXT} characters in {name}, found {len(text)}; "
+            "shorten it."
         )
     return text
 

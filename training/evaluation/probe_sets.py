@@ -88,7 +88,7 @@ def open_set(session: Session, name: str) -> OpenSet:
     if name in BUNDLED and tuple(stored.probe for stored in probes) != BUNDLED[name]:
         probes = [StoredProbe(0, probe) for probe in BUNDLED[name]]
     if not probes and _set_id(session, name) is None:
-        raise HedgerowError(f"There is no probe set {name!r}. Choose another one.")
+        raise HedgerowError(f"There is no probe set {name!r}; choose another one.")
     return OpenSet(name, _kind([stored.probe for stored in probes]), probes)
 
 
@@ -160,7 +160,7 @@ def add_to_set(
     there = [stored.probe for stored in stored_probes(session, name)]
     if (there or name == OWN_SET) and _single(there) != _single(entries):
         kind = "single sentences" if _single(there) else "sentence pairs"
-        raise HedgerowError(f"This set contains {kind}. Add more of these, or create another set.")
+        raise HedgerowError(f"This set contains {kind}; add more of these, or create another set.")
     known = {(probe.anchor, probe.text) for probe in there}
     fresh = [probe for probe in entries if (probe.anchor, probe.text) not in known]
     _check_size([*there, *fresh], most=MAX_OWN if name == OWN_SET else None)
@@ -168,7 +168,7 @@ def add_to_set(
     if set_id is None and name == OWN_SET:
         set_id = _new_set(session, name, author_id=author_id)
     if set_id is None:
-        raise HedgerowError(f"The probe set {name!r} no longer exists. Create a new one.")
+        raise HedgerowError(f"The probe set {name!r} no longer exists; create a new one.")
     _append(session, set_id, fresh)
     return len(fresh)
 
@@ -249,7 +249,7 @@ def _free_name(session: Session, name: str, *, but: str = "") -> str:
         raise HedgerowError(f"Expected a name of 1 to {MAX_NAME} characters, found {len(clean)}.")
     taken = {there.casefold() for there in [*list_sets(session), OWN_SET] if there != but}
     if clean.casefold() in taken:
-        raise HedgerowError(f"There already is a probe set {clean!r}. Choose another name.")
+        raise HedgerowError(f"There already is a probe set {clean!r}; choose another name.")
     return clean
 
 

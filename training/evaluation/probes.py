@@ -51,16 +51,16 @@ def add_own_probe(
     probe = ProbePair(canonical(anchor), canonical(text), "")
     for name, sentence in zip(("first", "second"), probe[:2], strict=True):
         if not sentence:
-            raise HedgerowError(f"The {name} sentence of the pair is empty. Enter one.")
+            raise HedgerowError(f"The {name} sentence of the pair is empty; enter one.")
         if len(sentence) > MAX_TEXT:
             raise HedgerowError(
                 f"Expected at most {MAX_TEXT} characters in the {name} sentence, found "
-                f"{len(sentence)}. Shorten it."
+                f"{len(sentence)}; shorten it."
             )
     if any(stored.probe[:2] == probe[:2] for stored in own_probes(session)):
         raise HedgerowError("This pair is already in your list.")
     if len(own_probes(session)) >= MAX_OWN:
-        raise HedgerowError(f"You can have at most {MAX_OWN} pairs. Remove one first.")
+        raise HedgerowError(f"You can have at most {MAX_OWN} pairs; remove one first.")
     add_to_set(session, OWN_SET, Pasted([probe], []), author_id=author_id)
     return own_probes(session)[-1]
 

@@ -38,7 +38,7 @@ def add_adapter(model: SentenceTransformer, *, rank: int, seed: int) -> None:
         transformer.model = get_peft_model(transformer.model, config)
     except (AttributeError, ValueError) as error:
         raise HedgerowError(
-            f"LoRA does not work with this encoder ({error}). Set lora_rank to none in the recipe."
+            f"LoRA does not work with this encoder ({error}); set lora_rank to none in the recipe."
         ) from error
 
 

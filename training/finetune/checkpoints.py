@@ -87,7 +87,7 @@ def _removed_unless_written(path: Path) -> Iterator[None]:
         _delete(path)
         reason = str(error).strip().partition("\n")[0]
         raise HedgerowError(
-            f"Could not save a checkpoint in {str(path.parent)!r} ({reason}). Free some disk "
+            f"Could not save a checkpoint in {str(path.parent)!r} ({reason}); free some disk "
             "space and resume the run."
         ) from error
 
@@ -156,8 +156,8 @@ def position_at(folder: Path, step: int) -> TrainingPosition:
         return TrainingPosition(**_stored(folder, step)["place"])
     except OSError as error:
         raise HedgerowError(
-            f"Could not read the checkpoint {str(folder_of(folder, step))!r} ({error.strerror}). "
-            "All processes of a run need the same data folder."
+            f"Could not read the checkpoint {str(folder_of(folder, step))!r} ({error.strerror}); "
+            "all processes of a run need the same data folder."
         ) from error
 
 

@@ -42,6 +42,6 @@ class FamilyCollator:
         if not rows:
             raise HedgerowError(
                 f"Could not build a batch of {recipe.batch_size} {recipe.rows} without a shared "
-                "text. Lower batch_size."
+                "text; lower batch_size."
             )
         return [with_prompts(row, recipe) for row in rows]

@@ -64,6 +64,6 @@ def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> 
 def diverged(step: int, recipe: Recipe) -> HedgerowError:
     """The error of a training whose loss or weights are not finite any more."""
     return HedgerowError(
-        f"Training diverged after step {step} (a loss or weight is not a finite number). Lower "
+        f"Training diverged after step {step} (a loss or weight is not a finite number); lower "
         f"learning_rate, now {recipe.learning_rate:g}, in the recipe."
     )

@@ -138,7 +138,7 @@ def finetune(
         if not is_out_of_memory(error):
             raise
         raise HedgerowError(
-            f"There is not enough memory for batches of {recipe.batch_size} {recipe.rows}. Lower "
+            f"There is not enough memory for batches of {recipe.batch_size} {recipe.rows}; lower "
             "batch_size or max_seq_length in the recipe."
         ) from error
     finally:
@@ -164,7 +164,7 @@ def _with_retrieval(
 
 def _prepare_folder(folder: Path) -> None:
     if (folder / MODEL_FOLDER).exists():
-        raise HedgerowError(f"{str(folder)!r} already contains a model. Train into a new folder.")
+        raise HedgerowError(f"{str(folder)!r} already contains a model; train into a new folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -48,7 +48,7 @@ def save_whole(write: Callable[[Path], None], folder: Path, name: str) -> None:
         partial.rename(folder / name)
     except (OSError, SafetensorError) as error:  # SafetensorError is raised when the disk is full
         raise HedgerowError(
-            f"Could not save the model in {str(folder)!r} ({error}). Free some disk space and "
+            f"Could not save the model in {str(folder)!r} ({error}); free some disk space and "
             "train again."
         ) from error
 
@@ -85,5 +85,5 @@ def require_room(needed: int, folder: Path) -> None:
     if free < needed:
         raise HedgerowError(
             f"The model needs {needed / 1e6:.0f} MB of disk space at {str(folder)!r}, found "
-            f"{free / 1e6:.0f} MB. Free some disk space."
+            f"{free / 1e6:.0f} MB; free some disk space."
         )

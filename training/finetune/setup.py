@@ -56,7 +56,7 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
     chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
     if not chosen:
         raise HedgerowError(
-            "There are no triples to train on. Accept at least one hedge or paraphrase and one "
+            "There are no triples to train on; accept at least one hedge or paraphrase and one "
             "negation of the same anchor."
         )
     anchors = list(dict.fromkeys(anchor for anchor, *_ in chosen))
@@ -64,7 +64,7 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
     if drawn_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
             f"A batch of {recipe.batch_size} needs as many anchors, found {drawn_ones} per "
-            "epoch. Lower batch_size, raise the shares in sources or accept variants of more "
+            "epoch; lower batch_size, raise the shares in sources or accept variants of more "
             "anchors."
         )
     return chosen
@@ -101,7 +101,7 @@ def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
     places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
     if not places:
         raise HedgerowError(
-            f"The pooling of the encoder {recipe.base_encoder!r} can't be changed. Remove "
+            f"The pooling of the encoder {recipe.base_encoder!r} can't be changed; remove "
             "pooling from the recipe."
         )
     old = model[places[0]]
@@ -143,7 +143,7 @@ def held_out_of(
     watched = recipe.early_stopping
     if watched and (found is None or watched not in found.before):
         raise HedgerowError(
-            f"The validation split has no items for the early stopping metric {watched!r}. Set "
+            f"The validation split has no items for the early stopping metric {watched!r}; set "
             "early_stopping to another metric in the recipe, or to none."
         )
     return found

@@ -89,7 +89,7 @@ def source_of(session: Session, settings: Settings, number: int) -> Source:
     folder = settings.data_folder / str(run.result["model"])
     if not folder.is_dir():
         raise HedgerowError(
-            f"The model of run {number} is no longer at {folder}. Put it back, or use another run."
+            f"The model of run {number} is no longer at {folder}; put it back, or use another run."
         )
 
     def card(note: str, measured: str) -> str:
@@ -156,7 +156,7 @@ def write_adapter(
 
 def _require_free(target: Path) -> None:
     if target.exists() or target.is_symlink():
-        raise HedgerowError(f"{str(target)!r} already exists. Choose a new folder.")
+        raise HedgerowError(f"{str(target)!r} already exists; choose a new folder.")
 
 
 def _command(source: Source, rank: int | None) -> str:
@@ -169,7 +169,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
     place = resolve_encoder(ends.base.name)
     if isinstance(place, Path) and is_adapter(place):
         raise HedgerowError(
-            f"The base of {ends.model}, {ends.base.name!r}, is itself an adapter. Expected a "
+            f"The base of {ends.model}, {ends.base.name!r}, is itself an adapter; expected a "
             "whole encoder."
         )
     base, trained = load_both(ends)
@@ -177,7 +177,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
     if _apart_from_weights(base) != _apart_from_weights(trained):
         raise HedgerowError(
             f"The encoder of {ends.model} differs from {ends.base.name!r} in more than its "
-            "weights, for example in pooling. An adapter contains only weights, so publish the "
+            "weights, for example in pooling; an adapter contains only weights, so publish the "
             "whole model."
         )
     wanted = rank or source.lora_rank
@@ -227,7 +227,7 @@ def _write(target: Path, made: LowRank, files: dict[str, str]) -> int:
         return size
     except (OSError, SafetensorError) as error:
         raise HedgerowError(
-            f"The adapter {str(target)!r} cannot be written ({error}). Free some disk space, "
+            f"The adapter {str(target)!r} cannot be written ({error}); free some disk space, "
             "check the folder's permissions, or choose another folder."
         ) from error
     finally:

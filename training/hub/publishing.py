@@ -145,7 +145,7 @@ def push(
         private = bool(api.repo_info(repo.name, repo_type=repo.kind).private)
         if repo.private and not private:
             raise HedgerowError(
-                f"{repo.name!r} already exists and is public. Push it as public, or use another "
+                f"{repo.name!r} already exists and is public; push it as public, or use another "
                 "repository."
             )
         additions = _upload(api, repo, files, progress)
@@ -175,18 +175,18 @@ def _token() -> str:
         token = get_token()
     except Exception as error:  # an expired login is renewed on the way, which can fail in any way
         raise HedgerowError(
-            "The login to the Hub could not be renewed. Log in again with 'hf auth login', or "
+            "The login to the Hub could not be renewed; log in again with 'hf auth login', or "
             f"set {HUB_TOKEN}."
         ) from error
     if not token:
         raise HedgerowError(
-            f"Expected an access token for the Hub, found none. Set {HUB_TOKEN}, or log in with "
+            f"Expected an access token for the Hub, found none; set {HUB_TOKEN}, or log in with "
             "'hf auth login'."
         )
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise HedgerowError(
             "Expected an access token of letters, digits and punctuation, found other "
-            "characters. Copy it again."
+            "characters; copy it again."
         )
     return token
 
@@ -242,29 +242,29 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
     host = without_login(address)
     if isinstance(error, OfflineModeIsEnabled):
         return HedgerowError(
-            "HF_HUB_OFFLINE is set, so the Hub is not contacted. Unset it to push."
+            "HF_HUB_OFFLINE is set, so the Hub is not contacted; unset it to push."
         )
     if isinstance(error, HfHubHTTPError):
         return HedgerowError(_refused(error.response.status_code, _said(error, token), repo, host))
     if isinstance(error, (httpx2.TransportError, ConnectionError)):
         return HedgerowError(
-            f"The Hub at {host} can't be reached ({_first_line(error, token)}). Check the "
+            f"The Hub at {host} can't be reached ({_first_line(error, token)}); check the "
             "network and push again."
         )
     return HedgerowError(
-        f"The push to {repo.name!r} failed ({_first_line(error, token)}). Try again."
+        f"The push to {repo.name!r} failed ({_first_line(error, token)}); try again."
     )
 
 
 def _refused(status: int, said: str, repo: Repo, host: str) -> str:
     if status == 401:
         return (
-            f"The Hub at {host} does not accept this access token. Create one with write access "
+            f"The Hub at {host} does not accept this access token; create one with write access "
             f"at {host}/settings/tokens."
         )
     if status in (403, 404):
         return (
-            f"This access token can't write to {repo.name!r}{said}. Use one with write access, "
+            f"This access token can't write to {repo.name!r}{said}; use one with write access, "
             "or push to your own repository."
         )
     advice = "try again later" if status == 429 or status >= 500 else "see what it asks for"

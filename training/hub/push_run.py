@@ -113,7 +113,7 @@ def model_run(session: Session, number: int) -> Run:
     if run.state != RunState.DONE or not known or "model" not in run.result:
         raise HedgerowError(
             f"Expected a finished training run, but run {number} ({kind_of(run.kind).title}, "
-            f"{run.state}) has no model. Choose another run."
+            f"{run.state}) has no model; choose another run."
         )
     return run
 
@@ -135,11 +135,11 @@ def card_to_publish(session: Session, run: Run, folder: Path) -> str:
         if run.kind == RANKERS:
             return ranking_card(run, run.result)
         raise HedgerowError(  # a saved trade-off point: its run does not know the card's content
-            f"The model card {str(folder / CARD)!r} no longer exists. Save this point again."
+            f"The model card {str(folder / CARD)!r} no longer exists; save this point again."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise HedgerowError(
-            f"The model card {str(folder / CARD)!r} cannot be read. Repair or remove it."
+            f"The model card {str(folder / CARD)!r} cannot be read; repair or remove it."
         ) from error
 
 
@@ -178,7 +178,7 @@ def _model_files(context: RunContext, number: int, repo: Repo) -> dict[str, Path
         run = model_run(session, number)
         folder = context.settings.data_folder / run.result["model"]
         if not folder.is_dir():
-            raise HedgerowError(f"The model is no longer at {folder}. Put it back.")
+            raise HedgerowError(f"The model is no longer at {folder}; put it back.")
         ModelLocation(str(folder), _fingerprint(session, run)).checked()
         card = published(card_to_publish(session, run, folder), repo.name)
     found = {path for pattern in HUB_FILES for path in folder.rglob(pattern) if path.is_file()}

@@ -59,7 +59,7 @@ def clean_base(name: str) -> str:
         found = str(found.resolve())
     if len(found) > MAX_NAME:
         raise HedgerowError(
-            f"Expected a model name of at most {MAX_NAME} characters, found {len(found)}. Move "
+            f"Expected a model name of at most {MAX_NAME} characters, found {len(found)}; move "
             "its folder to a shorter path."
         )
     return found
@@ -102,7 +102,7 @@ def _resolved(name: str) -> Path | str:
     name = name.strip()
     if not name:
         raise HedgerowError(
-            "Expected the folder or name of a language model, found nothing. The paper uses "
+            "Expected the folder or name of a language model, found nothing; the paper uses "
             f"{PAPER_BASE!r}."
         )
     found = resolve_encoder(name)
@@ -146,7 +146,7 @@ def check_base(name: str, *, chat_template: bool) -> None:
     files = [file.rfilename for file in found.siblings or []]
     if not any(file.endswith(".safetensors") for file in files):
         raise HedgerowError(
-            f"Expected model weights as *.safetensors in {name!r}, found none. Choose a model "
+            f"Expected model weights as *.safetensors in {name!r}, found none; choose a model "
             "saved as safetensors."
         )
     _require_class(name, found.config)
@@ -163,7 +163,7 @@ def require_causal(folder: Path) -> None:
         raise _refusal(folder, "a sentence-transformers model")
     if (folder / ADAPTER_CONFIG).is_file():
         raise HedgerowError(
-            f"Expected a whole language model in {str(folder)!r}, found an adapter. Use the "
+            f"Expected a whole language model in {str(folder)!r}, found an adapter; use the "
             "folder of the merged model (--merge creates one)."
         )
     _require_class(folder, read_json(folder / "config.json"))
@@ -179,7 +179,7 @@ def _require_class(place: Path | str, config: Any) -> None:
 
 def _refusal(place: Path | str, found: str) -> HedgerowError:
     return HedgerowError(
-        f"Expected a causal language model in {str(place)!r}, found {found}. Use the folder of "
+        f"Expected a causal language model in {str(place)!r}, found {found}; use the folder of "
         "one that transformers can load, such as a Llama."
     )
 
@@ -204,7 +204,7 @@ def require_chat_template(folder: Path, *, name: str) -> None:
     """
     if not has_chat_template(folder):
         raise HedgerowError(
-            f"The tokenizer of {name!r} has no chat template. Set chat_template=false to train "
+            f"The tokenizer of {name!r} has no chat template; set chat_template=false to train "
             "on plain questions, or choose an instruction-tuned model."
         )
 
@@ -217,13 +217,13 @@ def require_four_bit() -> None:
     """
     if importlib.util.find_spec("bitsandbytes") is None:
         raise HedgerowError(
-            "four_bit needs the package bitsandbytes, which is not installed. Run 'pip install "
+            "four_bit needs the package bitsandbytes, which is not installed; run 'pip install "
             "bitsandbytes', or set four_bit=false."
         )
     import torch
 
     if not torch.cuda.is_available():
-        raise HedgerowError("four_bit needs a CUDA GPU, found none. Set four_bit=false.")
+        raise HedgerowError("four_bit needs a CUDA GPU, found none; set four_bit=false.")
 
 
 def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
@@ -264,12 +264,12 @@ def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
     if missing := sorted(found["missing_keys"]):
         raise HedgerowError(
             f"Expected all weights of a language model in {str(folder)!r}, found none for "
-            f"{missing[0]}. Choose another model."
+            f"{missing[0]}; choose another model."
         )
     if tokenizer.eos_token is None:
         raise HedgerowError(
             f"The tokenizer in {str(folder)!r} has no end-of-text token (eos_token), which "
-            "answers need. Set one in its tokenizer_config.json."
+            "answers need; set one in its tokenizer_config.json."
         )
     return LanguageModel(model if four_bit else model.to(get_device_name()), tokenizer)
 

@@ -69,7 +69,7 @@ class Asker:
             )
         except Exception as error:  # a template is foreign code
             raise HedgerowError(
-                f"The tokenizer's chat template failed ({first_line(error)}). Set "
+                f"The tokenizer's chat template failed ({first_line(error)}); set "
                 "chat_template=false, or choose another model."
             ) from error
         return found["input_ids"]
@@ -92,5 +92,5 @@ class Asker:
             if first[0] != first[1]:
                 return Choice(yes[:place], first, ANSWERS.index(pair.answer))
         raise HedgerowError(
-            f"The tokenizer gives {' and '.join(ANSWERS)} the same tokens. Choose another model."
+            f"The tokenizer gives {' and '.join(ANSWERS)} the same tokens; choose another model."
         )

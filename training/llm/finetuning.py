@@ -137,7 +137,7 @@ def _work(context: RunContext) -> dict[str, Any]:
             raise
         raise HedgerowError(
             f"There is not enough memory for batches of {task.request.recipe.batch_size} "
-            "question pairs. Lower batch_size and raise gradient_accumulation in the recipe, "
+            "question pairs; lower batch_size and raise gradient_accumulation in the recipe, "
             "and keep gradient_checkpointing on."
         ) from error
     finally:
@@ -247,7 +247,7 @@ def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:
     if not kept.train:
         raise HedgerowError(
             f"All {len(task.questions.train):,} question pairs have more than "
-            f"{recipe.max_length} tokens. Raise max_length in the recipe."
+            f"{recipe.max_length} tokens; raise max_length in the recipe."
         )
     return kept, sum(map(len, task.questions)) - sum(map(len, kept))
 

@@ -108,7 +108,7 @@ def request_language_finetuning(
     for other in under_way(session, KIND) if not group else ():
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
-                f"Run {other.id} is already training with the same settings. Change the model, "
+                f"Run {other.id} is already training with the same settings; change the model, "
                 "the release, the recipe or the seed."
             )
     return run
@@ -121,7 +121,7 @@ def _require_base(base: str, recipe: LanguageRecipe, *, merge: bool) -> None:
         require_four_bit()
         if merge:
             raise HedgerowError(
-                "A 4-bit model can't be merged with its adapter. Set four_bit=false, or don't "
+                "A 4-bit model can't be merged with its adapter; set four_bit=false, or don't "
                 "save the merged model."
             )
 
@@ -137,7 +137,7 @@ def require_train_questions(session: Session, release: Release, recipe: Language
     if not counts.pairs.get(Split.TRAIN):
         raise HedgerowError(
             f"Expected question pairs in the train split of release {release.number}, found them "
-            "only in other splits. Accept variants of more anchors and create a new release."
+            "only in other splits; accept variants of more anchors and create a new release."
         )
 
 

@@ -25,7 +25,7 @@ from training.studies.members import Trial, carry_out_members
 KIND = "llm-study"
 
 ARMS: Mapping[str, Arm] = MappingProxyType(
-    {"All": "paper", "Negation only": "negation", "Hedging only": "hedging"}
+    {"All": "paper", "Only negation": "negation", "Only hedging": "hedging"}
 )
 """What each training is called, and its arm."""
 
@@ -66,7 +66,7 @@ def request_language_study(
             as in `request_language_finetuning`. Roll the session back then.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is already such a study. Wait until it has ended.")
+        raise HedgerowError(f"Run {other.id} is already such a study; wait until it has ended.")
     release = get_release(session, release_number)
     recipes = {
         label: (recipe or LanguageRecipe()).model_copy(update={"arm": arm})

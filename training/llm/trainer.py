@@ -31,7 +31,7 @@ from training.llm.figures import HELD_OUT_LOSS, PACE, SHARES
 from training.llm.recipe import ALL_LINEAR, LanguageRecipe
 
 if TYPE_CHECKING:
-    from transformers import TrainerControl, TrainerState
+    from transformers import PreTrainedModel, TrainerControl, TrainerState
     from transformers.trainer_utils import EvalLoopOutput
 
 CHECKPOINT_EVERY = 100
@@ -134,10 +134,7 @@ class QuestionTrainer(SFTTrainer):
                 callbacks=[fit.progress],
             )
         except ValueError as error:  # peft's, for modules that the model does not have
-            raise HedgerowError(
-                f"The adapter does not fit this model ({first_line(error)}); change targets or "
-                f"modules_to_save in the recipe ({ALL_LINEAR!r} fits any model)."
-            ) from error
+            raise HedgerowError(_misfit(loaded.model, fit.recipe, error)) from error
         self.remove_callback(PrinterCallback)
         self.all_steps = fit.recipe.steps(len(fit.train))
 
@@ -204,7 +201,7 @@ class QuestionTrainer(SFTTrainer):
     def _diverged(self) -> HedgerowError:
         return HedgerowError(
             f"Training diverged before step {self.state.global_step} (a loss or weight is not a "
-            f"finite number). Lower learning_rate, now {self.fit.recipe.learning_rate:g}, in the "
+            f"finite number); lower learning_rate, now {self.fit.recipe.learning_rate:g}, in the "
             "recipe."
         )
 
@@ -213,6 +210,23 @@ class QuestionTrainer(SFTTrainer):
         step, position = self.state.global_step, TrainingPosition()
         with checkpoints.whole(self.fit.folder, step, position=position, of=self.fit.identity):
             super()._save_checkpoint(model, trial)
+
+
+def _misfit(model: PreTrainedModel, recipe: LanguageRecipe, error: ValueError) -> str:
+    """Why an adapter does not fit a model, in a sentence."""
+    names = [name for name, _ in model.named_modules()]
+    unknown = [
+        wanted
+        for wanted in (*recipe.targets, *recipe.modules_to_save)
+        if wanted != ALL_LINEAR and not any(f".{name}".endswith(f".{wanted}") for name in names)
+    ]
+    why = (
+        f"it has no module named {', '.join(unknown)}" if unknown else first_line(error).rstrip(".")
+    )
+    return (
+        f"The adapter does not fit this model: {why}; change targets or modules_to_save in the "
+        f"recipe ({ALL_LINEAR!r} fits any model)."
+    )
 
 
 def lora_config(recipe: LanguageRecipe) -> LoraConfig:

@@ -104,7 +104,7 @@ def clean_name(session: Session, name: str) -> str:
     if len(name) > MAX_ENCODER_NAME:
         raise HedgerowError(
             f"Expected an encoder name of at most {MAX_ENCODER_NAME} characters, found "
-            f"{len(name)}. Move its folder to a shorter path."
+            f"{len(name)}; move its folder to a shorter path."
         )
     return name
 
@@ -121,7 +121,7 @@ def require_known_encoder(session: Session, name: str) -> None:
     if find_ranker(session, name) is not None:
         raise HedgerowError(
             f"Expected a text encoder, found {name!r}, which is a cross-encoder or a "
-            "late-interaction model. Choose an encoder."
+            "late-interaction model; choose an encoder."
         )
     if _trained(session, name) is None:
         check_encoder(name)
@@ -131,8 +131,8 @@ def _check_model_folder(folder: Path) -> None:
     """Refuse a folder that holds no model before anybody walks through all that is in it."""
     if not any((folder / name).is_file() for name in _SIGNS):
         raise HedgerowError(
-            f"Expected a model in {str(folder)!r}, found neither modules.json nor config.json. "
-            "Use the folder of a model."
+            f"Expected a model in {str(folder)!r}, found neither modules.json nor config.json; "
+            "use the folder of a model."
         )
 
 
@@ -227,8 +227,8 @@ class ModelLocation(NamedTuple):
         found = fingerprint(self.name)
         if self.fingerprint not in ("", found):
             raise HedgerowError(
-                f"The files in {self.name} are not those of the model that was trained there. "
-                "Restore them, or use the folder's path."
+                f"The files in {self.name} are not those of the model that was trained there; "
+                "restore them, or use the folder's path."
             )
         return found
 
@@ -245,6 +245,6 @@ def location_of(session: Session, settings: Settings, name: str) -> ModelLocatio
     folder = settings.data_folder / trained.path
     if not folder.is_dir():
         raise HedgerowError(
-            f"The model {name!r} is no longer at {folder}. Put it back, or choose another."
+            f"The model {name!r} is no longer at {folder}; put it back, or choose another."
         )
     return ModelLocation(str(folder), trained.fingerprint)

@@ -36,7 +36,7 @@ def load_base(name: str, architecture: str, *, seed: int) -> Any:
     if architecture == Cross.architecture and model.num_labels != 1:
         raise HedgerowError(
             f"Expected a cross-encoder with one output in {name!r}, found one with "
-            f"{model.num_labels} classes. Choose another one, or an encoder."
+            f"{model.num_labels} classes; choose another one, or an encoder."
         )
     repeatable(model)
     return model
@@ -57,7 +57,7 @@ def _with_new_layer(name: str, architecture: str) -> Any:
     transformer = getattr(encoder[0], "model", None)
     if transformer is None or not hasattr(transformer, "save_pretrained"):
         raise HedgerowError(
-            f"Expected an encoder with a transformer in {name!r}, found none. Choose another model."
+            f"Expected an encoder with a transformer in {name!r}, found none; choose another model."
         )
     with tempfile.TemporaryDirectory() as folder, _new_weights_expected():
         transformer.save_pretrained(folder)

@@ -111,7 +111,7 @@ def _work(context: RunContext) -> dict[str, Any]:
         if not is_out_of_memory(error):
             raise
         raise HedgerowError(
-            f"There is not enough memory for batches of {task.request.batch_size}. Lower the "
+            f"There is not enough memory for batches of {task.request.batch_size}; lower the "
             "batch size or the maximum length."
         ) from error
     finally:

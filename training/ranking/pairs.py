@@ -110,7 +110,7 @@ def read_pairs(data_folder: Path, file: str, *, name: str = "") -> PairsFile:
     path = data_folder / file
     if not path.resolve().is_relative_to((data_folder / FOLDER).resolve()) or not path.is_file():
         raise HedgerowError(
-            f"Expected the pairs {file[:200]!r} in the data folder, found none. Choose the file "
+            f"Expected the pairs {file[:200]!r} in the data folder, found none; choose the file "
             "again."
         )
     pairs = NevIR.read(path).items
@@ -159,7 +159,7 @@ def divided(pairs: Sequence[DocumentPair], *, name: str) -> Parts:
     groups = sorted(passages(pairs), key=_place)
     if len(groups) < FEWEST_PASSAGES:
         raise HedgerowError(
-            f"Expected pairs of at least {FEWEST_PASSAGES} passages in {name!r}, found one. Add "
+            f"Expected pairs of at least {FEWEST_PASSAGES} passages in {name!r}, found one; add "
             "pairs of other passages, or choose a second file for evaluation."
         )
     wanted, held_out = HELD_OUT * len(pairs), list[DocumentPair]()
@@ -217,7 +217,7 @@ def require_untested(data_folder: Path, train: PairsFile) -> None:
         require_apart(
             train,
             test,
-            other_name=f"{name!r}, which is data of the benchmark NevIR in this project. Leave "
+            other_name=f"{name!r}, which is data of the benchmark NevIR in this project; leave "
             "these pairs out (--leave-out-tested in a terminal), or train on others, such as "
             "NevIR's train split",
         )
@@ -241,7 +241,7 @@ def keep_untested(data_folder: Path, file: str, *, name: str = "") -> KeptData:
     rest = [pair for pair in whole.pairs if id(pair) not in left_out]
     if not rest:
         raise HedgerowError(
-            f"Expected pairs in {whole.name!r} that are in no test, found none. Train on others, "
+            f"Expected pairs in {whole.name!r} that are in no test, found none; train on others, "
             "such as NevIR's train split."
         )
     if not left_out:
@@ -273,6 +273,6 @@ def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:
     require_apart(
         train,
         held_out.pairs,
-        other_name=f"{held_out.name!r}, the evaluation file. Choose another file",
+        other_name=f"{held_out.name!r}, the evaluation file; choose another file",
     )
     return Parts(list(train.pairs), list(held_out.pairs))

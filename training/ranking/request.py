@@ -105,7 +105,7 @@ def request_finetuning(
     for other in under_way(session, KIND):
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
-                f"Run {other.id} is already training with the same settings. Change the model, "
+                f"Run {other.id} is already training with the same settings; change the model, "
                 "the pairs or a setting."
             )
     return run
@@ -165,7 +165,7 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
     if wanted not in ARCHITECTURES:
         raise HedgerowError(
             f"Expected a model that can be finetuned here ({', '.join(ARCHITECTURES)}) in "
-            f"{name!r}, found one that is {found}. Choose another model."
+            f"{name!r}, found one that is {found}; choose another model."
         )
     if found == BiEncoder.architecture:
         return wanted

@@ -169,7 +169,7 @@ class PairTrainer(BaseTrainer):
         if not math.isfinite(logs.get(LOSS, 0.0)):
             raise HedgerowError(
                 f"Training diverged before step {self.state.global_step} (its loss is not a "
-                "finite number). Lower the learning rate, now "
+                "finite number); lower the learning rate, now "
                 f"{self.fit.request.learning_rate:g}."
             )
         super().log(logs, *given)

@@ -63,7 +63,7 @@ def located(recipe: Recipe, *, home: Path, expected: Mapping[str, str]) -> Recip
     for field, path in paths.items():
         if expected.get(field, _sha256(path)) != _sha256(path):
             raise HedgerowError(
-                f"The file {str(path)!r} has changed since this run was requested. Restore the "
+                f"The file {str(path)!r} has changed since this run was requested; restore the "
                 "old file, or start another run."
             )
     return recipe.model_copy(update={field: str(path) for field, path in paths.items()})

@@ -1,4 +1,4 @@
-"""Presets: named recipes. The default is the one that fits the release."""
+"""Presets: named recipes; the default is the one that fits the release."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 QUICK,
                 "Quick",
-                "For a first result, and for releases about the size of the starter corpus. At "
+                "For a first result, and for releases about the size of the starter corpus: at "
                 "most 260 steps.",
                 Recipe(max_steps=260, interpolation=0.65),
             ),
@@ -50,16 +50,16 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 THOROUGH,
                 "Thorough",
-                "For a model that you publish. Averages the weights of three standard runs: a "
-                "little better on negation, and three times as long.",
+                "For a model that you publish: averages the weights of three standard runs, "
+                "which is a little better on negation and takes three times as long.",
                 Recipe(soup=3),
             ),
             Preset(
                 PAPER,
                 "Paper",
                 "For reproducing HedgeTriple, whose base_encoder is "
-                "sentence-transformers/all-mpnet-base-v2. Flat triples of its four negations "
-                "and two hedges, no retention and no interpolation.",
+                "sentence-transformers/all-mpnet-base-v2: flat triples of its four negations "
+                "and two hedges, without retention and interpolation.",
                 Recipe(
                     pooling="cls",  # §3.2
                     data="paper",

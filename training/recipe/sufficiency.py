@@ -70,7 +70,7 @@ def left_by(
             "The set of accepted variants" if whole.release is None else f"Release {whole.release}"
         )
         raise HedgerowError(
-            f"{where} has no triples to train on. Accept a hedge or paraphrase and a negation of "
+            f"{where} has no triples to train on; accept a hedge or paraphrase and a negation of "
             "the same anchor, then create a new release."
         )
     left = whole
@@ -84,14 +84,14 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
     if not left.anchors:
         raise HedgerowError(
             "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
-            "anchor keeps both a positive and a negative. Exclude less (data, sources, types)."
+            "anchor keeps both a positive and a negative; exclude less (data, sources, types)."
         )
     found = left.families(recipe)
     if found < recipe.batch_size:
         where = "" if found == left.anchors else f" per epoch, of {left.anchors:,}"
         raise HedgerowError(
             f"Expected at least {recipe.batch_size} anchors with a positive and a negative for a "
-            f"batch, found {found:,}{where}. Lower batch_size, or exclude less."
+            f"batch, found {found:,}{where}; lower batch_size, or exclude less."
         )
 
 

@@ -56,14 +56,14 @@ def parse_values(text: str, *, name: str) -> dict[str, Any]:
         HedgerowError: too long, no YAML, or no keys with values.
     """
     if len(text) > LARGEST:
-        raise HedgerowError(f"{_first_up(name)} is too long. Expected a few lines of 'key: value'.")
+        raise HedgerowError(f"{_first_up(name)} is too long; expected a few lines of 'key: value'.")
     try:
         values = yaml.load(text, Loader=_OnceEach)
     except _Repeated as error:
-        raise HedgerowError(f"{_first_up(name)} {error}. Remove one of them.") from None
+        raise HedgerowError(f"{_first_up(name)} {error}; remove one of them.") from None
     except _Alias as error:
         raise HedgerowError(
-            f"{_first_up(name)} has the alias {str(error)[:80]!r}. Expected plain values; "
+            f"{_first_up(name)} has the alias {str(error)[:80]!r}; expected plain values; "
             "replace the alias with its value."
         ) from None
     # A number or date that Python refuses is a ValueError; brackets may be nested without end.
@@ -71,7 +71,7 @@ def parse_values(text: str, *, name: str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f" at line {mark.line + 1}" if mark else ""
         raise HedgerowError(
-            f"{_first_up(name)} is not valid YAML{line}. Expected lines such as 'epochs: 1'."
+            f"{_first_up(name)} is not valid YAML{line}; expected lines such as 'epochs: 1'."
         ) from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise HedgerowError(f"Expected 'key: value' lines in {name}, such as 'epochs: 1'.")

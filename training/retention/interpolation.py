@@ -58,7 +58,7 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
     folder = settings.data_folder / str(run.result["model"])
     if not folder.is_dir():
         raise HedgerowError(
-            f"The model of run {run.id} is no longer at {folder}. Put it back, or train again."
+            f"The model of run {run.id} is no longer at {folder}; put it back, or train again."
         )
     return Ends(
         model=f"run {run.id}",
@@ -134,7 +134,7 @@ def _check_base(ends: Ends) -> None:
     if ends.base.fingerprint not in ("", fingerprint(ends.base.name)):
         raise HedgerowError(
             f"The files of the encoder {ends.base.name!r} are not those that {ends.model} "
-            "started from. Restore them, or train again."
+            "started from; restore them, or train again."
         )
 
 
@@ -149,7 +149,7 @@ def alike(
     shapes = ({name: value.shape for name, value in side.items()} for side in (base, trained))
     if next(shapes) != next(shapes):
         raise HedgerowError(
-            f"The weights of the encoder {ends.base.name!r} do not match those of {ends.model}. "
-            "Expected the encoder that it started from."
+            f"The weights of the encoder {ends.base.name!r} do not match those of {ends.model}; "
+            "expected the encoder that it started from."
         )
     return {name: value.to(trained[name].dtype) for name, value in base.items()}

@@ -144,7 +144,7 @@ def finished_training(session: Session, number: int) -> Run:
         raise HedgerowError(f"Expected the number of a training run, but run {number} is not one.")
     if run.state != RunState.DONE:
         raise HedgerowError(
-            f"Run {number} has no model, because it is {run.state}. Wait until it is done."
+            f"Run {number} has no model, because it is {run.state}; wait until it is done."
         )
     return run
 
@@ -157,7 +157,7 @@ def require_no_other(session: Session, *, kind: str, training: int) -> None:
     """
     other = newest(session, training, kind=kind)
     if other is not None and other.state in UNFINISHED:
-        raise HedgerowError(f"Run {other.id} is already doing this. Wait until it has ended.")
+        raise HedgerowError(f"Run {other.id} is already doing this; wait until it has ended.")
 
 
 def _require_validation(session: Session, run: Run) -> dict[str, int]:
@@ -167,7 +167,7 @@ def _require_validation(session: Session, run: Run) -> dict[str, int]:
     if part.get("anchors", 0) - part.get("without_triples", 0) < FEWEST_ANCHORS:
         raise HedgerowError(
             f"The validation split of release {number} has fewer than {FEWEST_ANCHORS} anchors "
-            "with a negation and a hedge or paraphrase. Accept more variants, then train on a "
+            "with a negation and a hedge or paraphrase; accept more variants, then train on a "
             "new release."
         )
     return dict(part)

@@ -136,11 +136,12 @@ def _point(curve: Curve, share: float) -> SharePoint:
 def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
     """Why a point need not be saved, in a sentence; "" where it can be."""
     if share == 0:
-        return "With a share of 0, the weights are those of the base encoder. Choose a larger "
-        "share."
+        return "With a share of 0, the weights are those of the base encoder. Choose another share."
     if math.isclose(share, curve.own_share):
-        return f"With a share of {share:g}, the weights are those of run {curve.training}'s own "
-        "model. Choose another share."
+        return (
+            f"With a share of {share:g}, the weights are those of run {curve.training}'s own "
+            "model; choose another share."
+        )
     for model in saved:
         if math.isclose(model.share, share):
             return f"This point is already saved as {model.name!r}."

@@ -144,7 +144,7 @@ KINDS = (
     ),
     RunKind(
         id="sample",
-        title="Create a sample for judges",
+        title="Draw a sample for judges",
         address=lambda run: _page("generate", step="Judges"),
         summary=summaries.sampled,
         command="hedgerow review calibration show {sample}",

@@ -51,7 +51,7 @@ def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
     with writing(engine) as session:
         run = get_run(session, run_id)
         if (study := study_of(run)) is not None:
-            raise HedgerowError(f"Run {run_id} is part of the study run {study}. Delete that run.")
+            raise HedgerowError(f"Run {run_id} is part of the study run {study}; delete that run.")
         runs = [run, *_parts(session, run)]
         for one in runs:
             _check(session, one, {other.id for other in runs})
@@ -76,11 +76,11 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     """
     if run.state == RunState.RUNNING:
         raise HedgerowError(
-            f"Run {run.id} is in progress. Cancel it first with 'hedgerow runs cancel {run.id}'."
+            f"Run {run.id} is in progress; cancel it first with 'hedgerow runs cancel {run.id}'."
         )
     if kind_of(run.kind).cancel_abandoned and run.state in _MAY_GO_ON_ELSEWHERE:
         raise HedgerowError(
-            f"The job of run {run.id} may still be running at its provider. Cancel it first with "
+            f"The job of run {run.id} may still be running at its provider; cancel it first with "
             f"'hedgerow runs cancel {run.id}'."
         )
     written = _count(session, Variant, run) + _count_opinions(session, run)
@@ -90,7 +90,7 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     for encoder in _encoders(session, run):
         if get_setting(session, ACTIVE_ENCODER) == encoder.name:
             raise HedgerowError(
-                f"The model of run {run.id} is the active encoder. Choose another one first with "
+                f"The model of run {run.id} is the active encoder; choose another one first with "
                 "'hedgerow settings set active_encoder NAME'."
             )
         _check_base(session, run, encoder, together)
@@ -99,11 +99,11 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     for other in _others(session, together):
         named_other = f"Run {other.id} ({kind_of(other.kind).title})"
         if other.parameters.get("training") == run.id:
-            raise HedgerowError(f"{named_other} depends on run {run.id}. Delete that one first.")
+            raise HedgerowError(f"{named_other} depends on run {run.id}; delete that one first.")
         asked = json.dumps(other.parameters, ensure_ascii=False)
         if other.state in UNFINISHED and any(name in asked for name in named):
             raise HedgerowError(
-                f"{named_other} is waiting to use the model of run {run.id}. Cancel it first."
+                f"{named_other} is waiting to use the model of run {run.id}; cancel it first."
             )
 
 
@@ -112,7 +112,7 @@ def _check_base(session: Session, run: Run, encoder: Encoder, together: set[int]
     for number in session.execute(query).scalars():
         if number is not None and number not in together:
             raise HedgerowError(
-                f"The model of run {number} was made from the model of run {run.id}. Delete run "
+                f"The model of run {number} was made from the model of run {run.id}; delete run "
                 f"{number} first."
             )
 
@@ -156,6 +156,6 @@ def _remove(folder: Path) -> None:
         return
     except OSError as error:
         raise HedgerowError(
-            f"The run is deleted, but its folder {folder} cannot be removed ({error.strerror}). "
-            "Remove it yourself."
+            f"The run is deleted, but its folder {folder} cannot be removed ({error.strerror}); "
+            "remove it yourself."
         ) from error

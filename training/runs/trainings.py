@@ -107,7 +107,7 @@ def _refuse_a_double(session: Session, run: Run) -> None:
         same = (other.inputs, other.parameters) == (run.inputs, run.parameters)
         if other.id != run.id and same:
             raise HedgerowError(
-                f"Run {other.id} is already training with the same settings. Change the recipe, "
+                f"Run {other.id} is already training with the same settings; change the recipe, "
                 "the release or the seed."
             )
 

@@ -32,7 +32,7 @@ class Study(StrEnum):
 
 QUESTIONS: Mapping[Study, str] = MappingProxyType(
     {
-        Study.DATA: "What does each half of the data teach? All data, negation only, hedging "
+        Study.DATA: "What does each half of the data teach? All data, only negation, hedging "
         "only, as in the paper's Table 2 and Figure 3.",
         Study.TRIPLES: "How much data is needed, and how much general ability does more data "
         "cost? As in the paper's Figure 2.",
@@ -175,8 +175,8 @@ def _too_few(arm: Arm) -> str:
 def _by_data(data: Composition, base: Recipe) -> Design:
     arms = [
         _arm(data, base, "All", data="paper", retention=0.0),
-        _arm(data, base, "Negation only", data="negation", retention=0.0),
-        _arm(data, base, "Hedging only", data="hedging", retention=0.0),
+        _arm(data, base, "Only negation", data="negation", retention=0.0),
+        _arm(data, base, "Only hedging", data="hedging", retention=0.0),
     ]
     told = [
         "'All' is the paper's four negations and two hedges. Other types are not used.",
@@ -190,7 +190,7 @@ def _originals(data: Composition) -> str:
     """Whether the arms are what they are in the paper, which had original sentences (§4)."""
     positive, negative = (data.originals[wanted] for wanted in (ENTAILMENT, CONTRADICTION))
     instead = (
-        "'negation only' uses the negated antonym as the positive, and 'hedging only' uses "
+        "'only negation' uses the negated antonym as the positive, and 'only hedging' uses "
         "other anchors as negatives"
     )
     if not positive and not negative:

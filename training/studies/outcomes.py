@@ -42,8 +42,8 @@ _TABLE = "hedgetriple_table_2"
 _PAPER_BASE = "MPNet"
 _PAPER_ARMS = {
     "All": "HedgeMPNet",
-    "Negation only": "Only negation",
-    "Hedging only": "Only hedging",
+    "Only negation": "Only negation",
+    "Only hedging": "Only hedging",
 }
 """What a study calls a training → what the table does."""
 

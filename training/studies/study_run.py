@@ -109,7 +109,7 @@ def request_study(
             is out of range, or a benchmark's data are missing. Roll the session back then.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is already a study. Wait until it has ended.")
+        raise HedgerowError(f"Run {other.id} is already a study; wait until it has ended.")
     planned = plan_study(session, study, data=data, base=base)
     if planned.design.obstacle:
         raise HedgerowError(planned.design.obstacle)

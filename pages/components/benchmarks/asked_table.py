@@ -12,7 +12,8 @@ _HELP = {
     "Answers 1 (%)": "Share of answers that choose the first position. Each text is shown in "
     "each position, so 50 of two positions, or 33 of three, means no position bias.",
     "Changed (%)": "Share of questions whose chosen text changes with the order.",
-    "Unanswered": "Items without a usable answer. They count neither as right nor as wrong.",
+    "Unanswered": "Items without a usable answer. They do not count as correct, and are counted "
+    "separately from wrong answers.",
 }
 
 

@@ -46,7 +46,7 @@ def test_the_list_says_how_many_anchors_of_how_many_are_here(ten_families: None)
 
 def test_a_corpus_that_is_whole_says_that_nothing_was_missing(ten_families: None) -> None:
     assert "added 10 anchors and 30 variants." in said("corpora", "add", NAME)
-    assert "nothing of it was missing." in said("corpora", "add", NAME)
+    assert "nothing was missing." in said("corpora", "add", NAME)
 
 
 def test_a_corpus_is_pending_until_a_rule_accepts_it_and_one_undo_takes_that_back(

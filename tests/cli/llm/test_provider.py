@@ -34,7 +34,7 @@ def test_a_dry_run_says_tokens_and_money_and_sends_nothing(serve_chat: Serve) ->
     assert "12 question pairs of release 1" in said(*asked) and "for 2 epochs" in said(*asked)
     address, server = serve_chat()
     told = said("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
-    assert "The price of this model is unknown" in told and not server.batches.uploads
+    assert "Its price is not known" in told and not server.batches.uploads
     assert ask("status")["runs"] == []
 
 
@@ -55,6 +55,6 @@ def test_what_fails_is_one_sentence(serve_chat: Serve, monkeypatch: pytest.Monke
     server.finetuning.fails = "No."
     code, found = ended(*asked)
     assert code == 1 and found["state"] == "failed" and found["error"].endswith("provider: No.")
-    assert "--model is not usable: name the model" in complaint("llm", "provider")
+    assert "--model is not usable: enter the model's name" in complaint("llm", "provider")
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "")
     assert "needs an API key" in complaint("llm", "provider", "--model", "gpt-4o")

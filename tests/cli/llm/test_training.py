@@ -42,7 +42,7 @@ def test_a_finetuning_says_where_the_model_is_and_can_be_shown_again(
     assert shown["looks"] == trained["looks"] and len(shown["looks"]) == 2
     assert shown["recipe"]["arm"] == "both" and shown["model"] == trained["model"]
     told = said("llm", "show", "1")
-    assert "Finetuned " in told and "validation questions answered right" in told
+    assert "Finetuned " in told and "validation questions answered correctly" in told
     assert "Finetune a language model" in said("runs", "list")
 
 
@@ -65,6 +65,6 @@ def test_what_cannot_be_finetuned_is_one_sentence(
     assert "There is no release 7" in complaint("llm", "train", *base, "--release", "7")
     assert "no key 'ranks'" in complaint("llm", "train", *base, "--set", "ranks=4")
     assert "arm should be" in complaint("llm", "train", *base, "--set", "arm=all")
-    assert "There is too little to compare" in complaint("llm", "study", *base)
+    assert "There is not enough data to compare" in complaint("llm", "study", *base)
     ask("llm", "train", *base, *QUICK, "--queue")
     assert "run 9" in complaint("llm", "show", "9")

@@ -35,13 +35,13 @@ def test_an_adapter_of_a_folder_needs_no_project_and_is_a_model(trained: Path, h
     assert measured["model"] == str(home / "out")
     told = said("adapter", "second", "--model", str(trained), "--rank", "1")
     assert "At rank 1 it holds 36.0% of the change of all weights" in told
-    assert "is there already" in complaint("adapter", "out", "--model", str(trained))
+    assert "already exists" in complaint("adapter", "out", "--model", str(trained))
 
 
 def test_wrong_usage_is_explained_in_a_sentence(opened_home: Path) -> None:
     assert "There is no run 5" in complaint("adapter", "out", "--model", "5")
     assert "no model folder './nowhere'" in complaint("adapter", "out", "--model", "./nowhere")
-    assert "run's number or the folder" in complaint("adapter", "out", "--model", "ada/encoder")
+    assert "run's number or a model folder" in complaint("adapter", "out", "--model", "ada/encoder")
 
 
 def test_the_bundled_encoder_is_measured_by_its_name(home: Path) -> None:

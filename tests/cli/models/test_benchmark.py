@@ -73,7 +73,7 @@ def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir:
 
 def test_prompts_are_refused_where_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
     asked = ["benchmark", "semantoneg", "--data", sample, "--model", str(tiny_encoder)]
-    assert "leave the prompts out" in complaint(*asked, "--query-prompt", "query: ")
+    assert "remove the prompts" in complaint(*asked, "--query-prompt", "query: ")
     assert ask("benchmarks") == {"results": []}
 
 
@@ -107,7 +107,7 @@ def test_a_language_model_is_measured_by_its_folder(small_llama: Path, nevir: st
     assert (again["score"], again["asked"]) == (answer["score"], told), "the same command"
     assert ask(*asked, "--dry-run")["seconds"] > 0
     shown = " ".join(said("benchmarks").split())
-    assert "Asked with the prompt relevance, version 1, in 2 orders:" in shown
+    assert "Prompt: relevance, version 1, in 2 orders:" in shown
 
 
 def test_a_prompt_of_ones_own_is_a_version_and_another_line(
@@ -128,7 +128,7 @@ def test_a_prompt_of_ones_own_is_a_version_and_another_line(
     assert "found 'hedge'" in complaint(*asked, "--prompt", "hedge=1")
     assert "from 1 to 2, found 3" in complaint(*asked, "--prompt", "relevance=3")
     encoder = ["benchmark", "nevir", "--data", nevir, "--model", DEFAULT_ENCODER]
-    assert "leave the versions out" in complaint(*encoder, "--prompt", "relevance=1")
+    assert "remove the versions" in complaint(*encoder, "--prompt", "relevance=1")
 
 
 def test_what_is_no_causal_model_is_refused_in_one_sentence(
@@ -140,7 +140,7 @@ def test_what_is_no_causal_model_is_refused_in_one_sentence(
     assert "Expected a causal-lm in" in told and "found a bi-encoder" in told
     assert "Expected a model in" in complaint(*asked, str(tmp_path), *causal)
     told = complaint(*asked, str(small_llama), "--query-prompt", "query: ")
-    assert "takes none" in told
+    assert "has no query and document prompts" in told
     dead = ["--architecture", "chat", "--base-url", "http://127.0.0.1:9/v1"]
     assert "calls in a row got no answer" in complaint(*asked, "some-llm", *dead)
 
@@ -249,7 +249,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
     ("arguments", "sentence"),
     [
         (["glue", "--architecture", "random"], "Expected a benchmark, found 'glue'"),
-        (["nevir"], "--model is missing: name the model."),
+        (["nevir"], "--model is missing: enter the model's name."),
         (
             ["nevir", "--model", "x", "--architecture", "chat", "--base-url", "http://h:99999"],
             "--base-url is not usable: expected a port from 1 to 65535",
@@ -260,16 +260,19 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         ),
         (
             ["nevir", "--model", "x", "--architecture", "lstm"],
-            "found 'lstm'; there are bi-encoder,",
+            "Expected an architecture (bi-encoder,",
         ),
         (["nevir", "--model", "a", "--architecture", "dpr"], "as QUESTION_MODEL+CONTEXT_MODEL"),
-        (["nevir", "--architecture", "random", "--query-prompt", "q"], "Expected no prompts"),
+        (
+            ["nevir", "--architecture", "random", "--query-prompt", "q"],
+            "has no query and document prompts",
+        ),
         (
             ["nevir", "--model", "x", "--document-prompt", "d" * 1001],
             "--document-prompt is not usable",
         ),
         (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
-        (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
+        (["mteb:quick", "--architecture", "tf-idf"], "an embedding model"),
         (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
         (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
         (["nevir", "--architecture", "chat", "--model", "x"], "OpenAI needs an API key"),
@@ -310,7 +313,7 @@ def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
     told = complaint("benchmark", "nevir", "--architecture", "random")
-    assert "connect to the network, or name a file on this machine" in told
+    assert "connect to the network, or use a file on this machine" in told
     assert [seconds for seconds in waits if seconds >= 1] == []
     assert constants.HF_HUB_OFFLINE is False
     assert ask("runs", "list") == {"runs": []}, "nothing that failed is stored"

@@ -56,11 +56,11 @@ def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], 
     assert lines[-1] == f"The model is in {model}."
     load_encoder(str(model), device="cpu")
     assert lines[1].split() == ["held", "out", "before", "after", "measured", "on"]
-    (ranked,) = (line for line in lines if line.startswith("triples ranked right"))
+    (ranked,) = (line for line in lines if line.startswith("triples ranked correctly"))
     assert ranked.count("%") == 2 and ranked.split()[-1] == "6"
     assert "drift of unrelated cosines" in told and max(map(len, lines[1:-2])) < 80
     assert "STS" not in told
-    assert "MRR@10 on 300 questions that come with Hedgerow" in lines[-2]
+    assert "MRR@10 on 300 bundled questions" in lines[-2]
 
 
 def test_the_log_and_the_metrics_file_hold_the_losses(small: list[str], home: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_preset_s_name_is_in_what_a_training_brought(
     preset = PRESETS["quick"]._replace(recipe=tiny)
     monkeypatch.setattr(presets, "PRESETS", {"quick": preset})
     told = said("train")
-    assert "Trained by the preset quick on 18 triples" in told
+    assert "Trained with the preset quick on 18 triples" in told
     assert ask("runs", "show", "1")["result"]["preset"] == "quick"
     card = Path(told.splitlines()[-1].removeprefix("The model is in ").rstrip(".")) / "README.md"
     assert "| preset | quick |" in card.read_text(encoding="utf-8")
@@ -141,7 +141,9 @@ def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path:
 
 def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> None:
     ask("train", *small, "--queue")
-    assert "Run 1 is training just that already" in complaint("train", *small, "--queue")
+    assert "Run 1 is already training with the same settings" in complaint(
+        "train", *small, "--queue"
+    )
     assert [run["run"] for run in ask("runs", "list")["runs"]] == [1]
 
 

@@ -46,7 +46,7 @@ def test_a_finetuning_prints_each_epoch_and_can_be_shown_again(
     assert epoch["nevir:low"] <= epoch["nevir"] <= epoch["nevir:high"]
     assert epoch["nevir:low"] < epoch["nevir:high"], "four pairs leave some doubt"
     pairs_told, *table = said("nevir", "show", "1").splitlines()
-    assert pairs_told == "Pairs: 16 pairs to train on, 4 held out."
+    assert pairs_told == "Pairs: 16 training pairs, 4 held out."
     assert table[0].split()[:6] == ["epoch", "NevIR", "pairwise", "accuracy", "95%", "interval"]
     assert [line.split()[0] for line in table[1:4]] == ["0", "1", "2"]
 
@@ -63,15 +63,17 @@ def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Pa
     train = ("nevir", "train", "--base", str(tiny_encoder))
     data = ("--data", str(pairs))
     assert complaint(*train, *data, "--epochs", "0").startswith("--epochs is not usable: ")
-    assert "there are bi-encoder, cross" in complaint(*train, *data, "--architecture", "sparse")
+    assert "expected one of bi-encoder, cross" in complaint(
+        *train, *data, "--architecture", "sparse"
+    )
     assert "Could not read" in complaint(*train, "--data", "nowhere.jsonl")
     assert ", and the model hub cannot be reached" in complaint(*train)
     other = home / "dev.jsonl"
     other.write_bytes(lines(ENTRIES[:3]))
     told = complaint(*train, *data, "--validation", str(other))
-    assert "shares 3 passages with 'dev.jsonl', to measure on; name another file." in told
+    assert "shares 3 passages with 'dev.jsonl', the evaluation file; choose another file." in told
     keep_data(load_settings().data_folder, "nevir", {"test.jsonl": lines(ENTRIES[5:6])})
-    assert "leave those pairs out (--leave-out-tested in a terminal)" in complaint(*train, *data)
+    assert "leave these pairs out (--leave-out-tested in a terminal)" in complaint(*train, *data)
     rest = ask(*train, *data, "--epochs", "1", "--leave-out-tested")["data"]
     assert (rest["name"], rest["pairs"]) == ("pairs-untested.jsonl", 19)
     assert "There is no run 9" in complaint("nevir", "show", "9")

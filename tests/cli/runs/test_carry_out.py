@@ -128,5 +128,5 @@ def test_a_run_without_a_process_has_neither_log_nor_folder(loaded_home: Path) -
     shown = ask("runs", "show", "1")
     assert (shown["kind"], shown["log"], shown["folder"]) == ("corpus", None, None)
     assert "Its log" not in said("runs", "show", "1")
-    assert "cannot be deleted: it is the source of" in complaint("runs", "delete", "1")
+    assert "cannot be deleted, because it is the source of" in complaint("runs", "delete", "1")
     assert ask("runs", "show", "1") == shown

@@ -95,11 +95,11 @@ def measured(app_engine: Engine, tmp_path: Path) -> Engine:
 
 def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "Tick at least one benchmark, or choose a suite or a task." in told(test)
+    assert "Choose at least one benchmark, suite or task." in told(test)
     assert test.button("bench-start").disabled
     for section in (SCORES, ITEMS):
-        assert "choose models and benchmarks under Run" in told(page(section))
-    assert "no release yet" in told(page(OVERLAP))
+        assert "Choose models and benchmarks under Run" in told(page(section))
+    assert "no release to compare" in told(page(OVERLAP))
 
 
 def uploaded(test: AppTest, name: str, content: bytes) -> AppTest:
@@ -122,8 +122,8 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     test.pills("bench-baselines").set_value(["tf-idf"]).run()
     test.multiselect("bench-suites").set_value(["quick"]).run()
     assert (
-        "3 models with 1 benchmark (6 items, 6 questions, 12 texts) and "
-        f"{len(QUICK)} tasks of mteb (minutes with a small encoder on two cores)." in told(test)
+        f"3 models on 1 benchmark (6 items, 6 questions, 12 texts) and {len(QUICK)} tasks of "
+        "mteb (minutes with a small encoder on two CPU cores)." in told(test)
     )
     assert "hedgerow-minilm less than a minute, all-MiniLM-L6-v2 less than" in told(test)
     test.button("bench-start").click().run()
@@ -135,7 +135,7 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     assert run.parameters["suites"] == ["quick"]
     assert "Waiting for its process" in told(test)
     test.button("bench-start").click().run()
-    assert f"Run {run.id} measures just that already" in told(test)
+    assert f"Run {run.id} is already measuring the same" in told(test)
     assert len(started) == 1
 
 
@@ -147,7 +147,7 @@ def test_single_tasks_are_measured_once_and_an_unknown_one_is_refused(
     tasks = test.multiselect("bench-tasks")
     assert "ArguAna" in tasks.options and list(tasks.options) == sorted(tasks.options)
     tasks.set_value(["ArguAna", "SummEval"]).run()
-    assert "SummEval: in a chosen suite already; measured once." in told(test)
+    assert "Already in a chosen suite, so run only once: SummEval." in told(test)
     assert f"{len(QUICK) + 1} tasks of mteb" in told(test)
     test.button("bench-start").click().run()
     with reading(app_engine) as session:
@@ -179,10 +179,10 @@ def chat(app_engine: Engine) -> AppTest:
 def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
-    assert "gpt-4o-mini gets 18 prompts, about 940 tokens in and 90 out, and costs" in told(chat)
-    assert "if it answers in a word" in told(chat) and "pauses" not in told(chat)
+    assert "gpt-4o-mini gets 18 prompts (about 940 tokens in and 90 out), and costs" in told(chat)
+    assert "with one-word answers" in told(chat) and "pauses" not in told(chat)
     chat.number_input("generate-money").set_value(0.001).run()
-    assert "the run pauses if it comes at $0.0010." in told(chat)
+    assert "The run pauses if it reaches $0.0010." in told(chat)
     chat.number_input("generate-calls").set_value(5).run()
     chat.button("bench-start").click().run()
     with reading(app_engine) as session:
@@ -200,7 +200,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(
         run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
         number = run.id
     test = page()
-    assert "Paused at the budget: 5 calls. Every answer is kept" in told(test)
+    assert "Paused at the budget: 5 calls. All answers are stored" in told(test)
     test.number_input(f"generate-money-{number}").set_value(25.0).run()
     test.button(f"again-{number}").click().run()
     assert not test.exception and started == [number, number]
@@ -239,7 +239,7 @@ def test_a_suite_is_made_of_typed_sentences_once_they_are_read(app_engine: Engin
     typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
     test.text_area("bench-suite-text").set_value(typed).run()
     test.button("bench-suite-turn").click().run()
-    assert not test.exception and "2 sentences could not be turned:" in told(test)
+    assert not test.exception and "No forms for 2 sentences:" in told(test)
     unturned = frame_of(test, "Sentence", "Reason")
     assert unturned["Reason"].tolist()[1] == "no 'not' in it"
     assert kept_data(load_settings().data_folder) == []
@@ -277,15 +277,15 @@ def test_language_models_are_measured_with_tasks_of_ones_own_too(
     test = page()
     test.multiselect("bench-models").set_value([str(small_llama)]).run()
     test.multiselect("bench-language-tasks").set_value(["gsm8k"]).run()
-    assert "GSM8K (5-shot, CoT): 1,319 problems" in told(test)
+    assert "GSM8K (5-shot, CoT): 1,319 math problems" in told(test)
     test.text_input("bench-tasks-folder").set_value(str(tmp_path / "none")).run()
-    assert "Expected a folder with tasks of lm_eval (YAML files), found none" in told(test)
+    assert "Expected a folder with lm_eval tasks (YAML files), found none" in told(test)
     folder = save_own_tasks(tmp_path / "tasks")
     test.text_input("bench-tasks-folder").set_value(str(folder)).run()
     own = test.multiselect(f"bench-own-tasks-{folder}")
     assert own.value == ["opposites", "sums"]
     own.set_value(["sums"]).run()
-    assert "Measures 1 model with 2 tasks of lm_eval." in told(test)
+    assert "Runs 1 model on 2 tasks of lm_eval." in told(test)
     test.button("bench-start").click().run()
     assert not test.exception
     with reading(app_engine) as session:
@@ -330,7 +330,7 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert "roberta-large-nli-mean-tokens" in table and "msmarco" not in table
     captions = "".join(str(said.value) for said in test.caption)
     assert "the data measured here for SemAntoNeg may be others" in captions
-    assert "90 more published models: search for a name" in captions
+    assert "90 more published models are hidden; search by name" in captions
     test.text_input("bench-published-search").set_value("MSMARCO v5").run()
     table = html(test)
     assert table.count("msmarco") == 5 and "roberta-large-nli-mean-tokens" not in table
@@ -367,8 +367,8 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()
     said = told(items)
-    assert "61.1% of the answers are 1 (33% shows no preference)" in said
-    assert "no usable answer to 2 of 6 items (33.3%): not right, and counted apart" in said
+    assert "61.1% of the answers are 1 (33% means no position bias)" in said
+    assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in said
 
 
 def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
@@ -403,7 +403,9 @@ def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     test = page(SCORES)
-    assert "run 7: base: +50.0 points against base, no more than chance may give" in told(test)
+    assert "run 7: base: +50.0 points compared with base, not statistically significant" in told(
+        test
+    )
     assert "Only run 7: base is right on 3 items, only base on 0." in told(test)
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
     test.selectbox(key).set_value("run 7: base").run()
@@ -412,7 +414,7 @@ def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
 
 def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
     test = page(SCORES)
-    assert "With a suite of mteb's tasks or the three" in told(test)
+    assert "Run a whole mteb suite, or the three" in told(test)
     with writing(measured) as session:
         run = session.merge(list_runs(session, kind=KIND)[0])
         for number, model in enumerate(("base", "run 7: base")):
@@ -470,21 +472,21 @@ def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) ->
     test.selectbox("bench-agreement").set_value("only the first").run()
     assert listed(test) == ["2", "3", "4"]
     test.selectbox("bench-outcome").set_value("picks the negation").run()
-    assert "No item fits" in told(test)
+    assert "No item matches" in told(test)
     test.selectbox("bench-agreement").set_value("neither").run()
     assert listed(test) == ["5"]
 
 
 def test_items_show_the_errors_that_models_share(measured: Engine) -> None:
     test = page(ITEMS)
-    assert "1 item of 6 wrong for at least 3 of 3 models." in told(test)
+    assert "1 item of 6 wrong in at least 3 of 3 models." in told(test)
     assert frame_of(test, "Models wrong")["Item"].tolist() == ["5"]
     assert frame_of(test, "Errors", "Items").to_dict("records") == [
         {"Part": "easy / hard", "Errors": 1, "Items": 2}
     ]
-    (least,) = [box for box in test.number_input if box.label == "Wrong for at least"]
+    (least,) = [box for box in test.number_input if box.label == "Wrong in at least"]
     least.set_value(2).run()
-    assert "4 items of 6 wrong for at least 2 of 3 models." in told(test)
+    assert "4 items of 6 wrong in at least 2 of 3 models." in told(test)
     (models,) = [box for box in test.multiselect if box.label == "Models"]
     models.set_value([HOSTILE]).run()
     assert "Choose at least two models." in told(test) and not test.exception

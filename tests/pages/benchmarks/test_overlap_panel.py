@@ -51,7 +51,7 @@ def told(test: AppTest) -> str:
 
 def test_without_a_release_or_a_benchmark_it_says_what_to_do(app_engine: Engine) -> None:
     test = opened("benchmarks")
-    assert "There is no release yet" in told(test) and not test.exception
+    assert "There is no release to compare" in told(test) and not test.exception
     with writing(app_engine) as session:
         for number in range(9):
             add_plain_family(session, number, split=Split.TRAIN)
@@ -101,7 +101,7 @@ def test_train_says_it_before_it_starts(released: Engine) -> None:
     assert test.button(key="train-click") and not test.exception
     test = finished(test)
     assert SAID in told(test) and not test.exception
-    assert "The bundled texts that hold the encoder in place share 5 words" in told(test)
+    assert "The bundled retention texts share 5 words" in told(test)
     assert "Door 1" not in unsafe_texts(test) and "doors.jsonl" not in unsafe_texts(test)
     assert "In the release" in test.dataframe[0].value
 

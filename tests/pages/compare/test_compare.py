@@ -95,7 +95,7 @@ def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
     assert compare.selectbox("b").value == TRAINED_ENCODER
     assert compare.selectbox("set").value == FIGURE_1_SET
     (link,) = compare.get("page_link")
-    assert "Train a model of your own" in link.proto.label
+    assert "Train your own model" in link.proto.label
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
     assert started == [run.id]
@@ -110,7 +110,7 @@ def test_a_fresh_project_shows_figure_1_before_and_after(
 ) -> None:
     execute(app_engine, load_settings(), started[0], {KIND: work})
     compare.run()
-    assert "not measured yet" not in told(compare) and charts(compare) == 1
+    assert "Not measured yet" not in told(compare) and charts(compare) == 1
     with reading(app_engine) as session:
         probes = open_set(session, FIGURE_1_SET).probes
         before, after = (
@@ -158,18 +158,18 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     for encoder_id, cosine in zip(models, (0.9, 0.4), strict=True):
         store_cosines(app_engine, encoder_id, GROUPS_SET, contradicted=cosine)
     app = open_page("compare")
-    assert "not measured yet" not in told(app)
+    assert "Not measured yet" not in told(app)
     assert [(metric.label, metric.value) for metric in app.metric] == [
-        ("Ranked right, model A", "0%"),
-        ("Ranked right, model B", "100%"),
+        ("Ranked correctly, model A", "0%"),
+        ("Ranked correctly, model B", "100%"),
     ]
     assert charts(app) == 2
-    numbers = app.dataframe[0].value.set_index("Measured")
+    numbers = app.dataframe[0].value.set_index("Metric")
     assert numbers.loc["Mean cosine, contradicted"].tolist() == ["0.900", "0.400", "-0.500"]
     assert numbers.loc["Contradicted below weakened"].tolist() == ["0%", "100%", "+100 points"]
     kinds = app.dataframe[1].value
     assert kinds["Groups"].tolist() == [15] * 4 + [30] * 4
-    assert kinds["Made by"].tolist()[::4] == [
+    assert kinds["Construction"].tolist()[::4] == [
         "Contradicted: Verbal negation",
         "Weakened: Hedge: single word",
     ]
@@ -186,7 +186,7 @@ def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
         ensure_bundled(session, GROUPS_SET)
     store_cosines(app_engine, models[0], GROUPS_SET, contradicted=0.9)
     app = open_page("compare")
-    assert f"under {TRAINED}: not measured yet" in told(app)
+    assert f"with {TRAINED}. This takes a few seconds" in told(app)
     assert [metric.value for metric in app.metric] == ["0%"]
 
 
@@ -223,11 +223,11 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
 ) -> None:
     store_matrices(app_engine, models, SENTENCES)
     type_sentences(compare, "Alone.")
-    assert "Expected 2 to 200 different sentences, one a line, found 1." in told(compare)
+    assert "Expected 2 to 200 different sentences, one per line, found 1." in told(compare)
     type_sentences(compare, "\n".join([*SENTENCES, SENTENCES[0]]))
-    assert any("1 repeated left out" in caption.value for caption in compare.caption)
+    assert any("Ignored 1 repeated sentence" in caption.value for caption in compare.caption)
     assert charts(compare) == 3
-    assert "B sees them further apart, by 0.600." in told(compare)
+    assert "B puts them further apart, by 0.600." in told(compare)
     assert compare.dataframe[0].value["Change"].round(3).tolist() == [-0.6] * 3
     assert "onerror" not in unsafe_texts(compare)
     compare.text_input("compare-save-name").set_value("*Rain*")
@@ -249,7 +249,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
     compare.text_area("compare-new-text").set_value(pasted).run()
     compare.button("compare-new-make").click().run()
     assert compare.selectbox("set").value == "Weather"
-    assert "2 pairs of “Weather”, under all-MiniLM-L6-v2" in told(compare)
+    assert "2 pairs of “Weather” with all-MiniLM-L6-v2" in told(compare)
     assert compare.text_area("compare-new-text").value == ""
     assert "onerror" not in unsafe_texts(compare)
     compare.text_area("compare-more-text").set_value("It rains. | It hails.").run()
@@ -257,7 +257,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
     assert "3 pairs of “Weather”" in told(compare)
     compare.text_input("compare-rename").set_value("Sixty Groups").run()
     compare.button("compare-renamed").click().run()
-    assert "There is a probe set 'Sixty Groups' already" in told(compare)
+    assert "There already is a probe set 'Sixty Groups'" in told(compare)
     compare.text_input("compare-rename").set_value("Rain").run()
     compare.button("compare-renamed").click().run()
     assert compare.selectbox("set").value == "Rain"
@@ -280,7 +280,9 @@ def test_pairs_are_drawn_those_that_differ_most_first(
     app = open_page("compare")
     app.selectbox("set").set_value("Rain").run()
     assert charts(app) == 1
-    assert any("The 30 pairs that differ most" in caption.value for caption in app.caption)
+    assert any(
+        "The chart shows the 30 pairs that differ most" in caption.value for caption in app.caption
+    )
     table = app.dataframe[0].value
     assert (len(table), table["Second"][0]) == (40, "It rains 39 times.")
 

@@ -12,13 +12,13 @@ from training.retention.documents import documents
 
 def test_they_are_listed_as_plain_texts_once_the_expander_is_open(project: Engine) -> None:
     test = page()
-    assert "Texts that hold the encoder in place" in [box.label for box in test.expander]
+    assert "Retention texts" in [box.label for box in test.expander]
     assert len(test.dataframe) == 1  # what the keys of a recipe mean
     test.session_state["train-bundled-texts"] = True
     test.run()
     assert not test.exception
-    assert "Nothing about negation is taught by these texts" in told(test)
-    assert f"{len(bundled_texts()):,} texts come with Hedgerow" in told(test)
+    assert "These texts teach nothing about negation" in told(test)
+    assert f"Hedgerow comes with {len(bundled_texts()):,} English texts" in told(test)
     table = next(frame.value for frame in test.dataframe if "Part of" in frame.value)
     assert list(table.itertuples(index=False, name=None)) == list(bundled_texts())
     assert documents()[0].passage not in unsafe_texts(test)

@@ -71,7 +71,7 @@ def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values:
 
 def test_without_a_release_the_page_leads_to_one(app_engine: Engine) -> None:
     test = page()
-    assert "made from a release, and there is none yet" in told(test)
+    assert "made from a release. There is none yet" in told(test)
     assert not [button for button in test.button if button.key == "llm-start"]
 
 
@@ -86,8 +86,8 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     test.text_input("llm-recipe-modules_to_save").set_value("embed_tokens,lm_head")
     test.selectbox("llm-arm").set_value("paper")
     test.toggle("llm-merge").set_value(True).run()
-    assert "24 question pairs to train on, 4 to measure on" in told(test)
-    assert "6 steps; how long they take shows once" in told(test)
+    assert "Trains on 24 question pairs, and evaluates 4" in told(test)
+    assert "6 steps. There is no time estimate" in told(test)
     test.button("llm-start").click().run()
     assert started == [earlier + 1]
     with reading(released) as session:
@@ -115,8 +115,9 @@ def test_results_show_figures_curves_and_the_folder(released: Engine, small_llam
     store(released, small_llama, seed=2)
     test = page(RESULTS)
     said = told(test)
-    assert "Finetuned on 24 question pairs (2 pairs too long) of release 1 in 30 steps" in said
-    assert "It now answers 87.5% of the validation questions right; its base model 50.0%." in said
+    assert "Finetuned on 24 question pairs (left out as too long: 2 pairs)" in said
+    assert "of release 1 in 30 steps" in said
+    assert "It answers 87.5% of the validation questions correctly; its base model" in said
     figures, every = (frame.value for frame in test.dataframe)
     assert list(figures["After"]) == ["87.5%", "100.0%", "75.0%", "0.5000"]
     assert list(every["Run"]) == [2, first]
@@ -157,5 +158,5 @@ def test_the_arms_are_compared_in_a_table(
             }
     test = page(ARMS)
     shown = test.dataframe[0].value
-    assert list(shown["Training"]) == ["All", "Everything"]
-    assert list(shown["All, after"]) == [1.0, 1.0]
+    assert list(shown["Arm"]) == ["All", "Everything"]
+    assert list(shown["All"]) == ["50.0% → 100.0%"] * 2

@@ -37,7 +37,7 @@ def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engi
     log.parent.mkdir(parents=True)
     log.write_text(f"first\n{HOSTILE}\n", encoding="utf-8")
     test = page()
-    assert any("held-out part is first evaluated" in note.value for note in test.caption)
+    assert any("first evaluation comes after one epoch" in note.value for note in test.caption)
     assert f"Training: {HOSTILE} · about 3 min left" in told(test)
     assert HOSTILE in test.code[0].value
     assert len(test.get("vega_lite_chart")) == 1
@@ -59,7 +59,7 @@ def test_a_failed_training_says_why_and_can_be_started_again(
     assert sentence in told(test)
     test.button(f"train-show-{run_id}").click().run()
     assert sentence in told(test)
-    assert any("before anything was measured" in note.value for note in test.caption)
+    assert any("before its first evaluation" in note.value for note in test.caption)
     test.button(f"again-{run_id}").click().run()
     assert started == [run_id]
     assert "Waiting for its process" in told(test)
@@ -77,7 +77,7 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
     folder.mkdir(parents=True)
     place = {"of": "it", "files": {}, "place": asdict(TrainingPosition())}
     (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
-    assert "was cancelled; it left no result. It can go on from step 20." in told(page())
+    assert "was cancelled; it left no result. You can continue it from step 20." in told(page())
     test = page(RESULTS)
     assert len(test.get("vega_lite_chart")) == 5  # its curves
     button = test.button(f"again-{run_id}")

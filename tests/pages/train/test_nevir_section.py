@@ -71,7 +71,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
 ) -> None:
     keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(ENTRIES))
     test = page(NEVIR)
-    assert "16 pairs to train on, 4 held out. Takes " in told(test)
+    assert "16 training pairs, 4 held out. Takes " in told(test)
     test.number_input("nevir-epochs").set_value(3)
     test.selectbox("nevir-architecture").set_value("cross-encoder")
     test.button("nevir-start").click().run()
@@ -80,7 +80,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
         (run,) = list_runs(session, kind=KIND)
     assert run.parameters["data_name"] == "pairs.jsonl"
     assert (run.parameters["epochs"], run.parameters["architecture"]) == (3, "cross-encoder")
-    assert "It waits until the one under way has ended." in told(test.run())
+    assert "It starts when the current run has ended." in told(test.run())
 
 
 def test_the_pairs_can_be_seen_with_the_part_of_each(app_engine: Engine) -> None:
@@ -89,7 +89,7 @@ def test_the_pairs_can_be_seen_with_the_part_of_each(app_engine: Engine) -> None
     test = page(NEVIR)
     test.toggle("nevir-show-pairs").set_value(True).run()
     shown = test.dataframe[0].value
-    assert shown["Part"].value_counts().to_dict() == {"trained on": 16, "measured": 4}
+    assert shown["Part"].value_counts().to_dict() == {"training": 16, "measured": 4}
     assert set(shown["doc1"]) == {one["doc1"] for one in ENTRIES}
     assert HOSTILE in set(shown["q1"]) and HOSTILE not in unsafe_texts(test)
 
@@ -112,8 +112,8 @@ def test_pairs_of_a_test_are_refused_before_the_click_and_can_be_left_out(
     assert test.button("nevir-start").disabled
     test.button("nevir-untested").click().run()
     assert "shares" not in told(test)
-    assert "pairs-untested.jsonl is added: 19 pairs. It is chosen above." in told(test)
-    assert "15 pairs to train on, 4 held out" in told(test)
+    assert "pairs-untested.jsonl was added: 19 pairs. It is selected above." in told(test)
+    assert "15 training pairs, 4 held out" in told(test)
     test.button("nevir-start").click().run()
     assert started == [1] and not test.exception
 
@@ -126,9 +126,9 @@ def test_a_file_that_is_known_is_chosen_and_called_known(app_engine: Engine) -> 
     assert test.selectbox("nevir-data-2-0").value == "second.jsonl"
     same = ("first.jsonl", lines(ENTRIES), "text/plain")
     test.file_uploader("nevir-file-0").set_value(same).run()
-    assert "first.jsonl was here already: 20 pairs. It is chosen above." in told(test)
+    assert "first.jsonl was already there: 20 pairs. It is selected above." in told(test)
     assert test.selectbox("nevir-data-2-1").value == "first.jsonl"
-    assert "was here already" not in told(test.run()), "it is told once"
+    assert "was already there" not in told(test.run()), "it is told once"
 
 
 def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) -> None:
@@ -139,7 +139,7 @@ def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) 
     test.multiselect(f"nevir-runs-{reranker}").set_value([encoder, reranker]).run()
     assert charts(test) == 3
     taught = test.dataframe[-1].value
-    assert taught["Trained on"].tolist() == [HOSTILE, HOSTILE]
+    assert taught["Training data"].tolist() == [HOSTILE, HOSTILE]
     assert taught["Pairs"].tolist() == [16, 16]
     assert taught["Held-out pairs"].tolist() == [4, 4]
     numbers = test.dataframe[0].value
@@ -153,7 +153,7 @@ def test_a_run_under_way_shows_its_curves_so_far(app_engine: Engine) -> None:
     test = page(NEVIR)
     assert charts(test) == 3
     assert f"Run {run_id}: all-MiniLM-L6-v2" in told(test)
-    assert "16 pairs to train on, 4 held out" in told(test)
+    assert "16 training pairs, 4 held out" in told(test)
 
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.CANCELLED])

@@ -31,7 +31,7 @@ def test_the_preset_that_fits_is_chosen_and_says_why(project: Engine) -> None:
     test = page()
     assert choice(test).value == "quick"
     assert choice(test).options == ["Quick", "Standard", "Thorough", "Paper"]
-    assert "Preset: quick, since the first release has 9 families to train on. " in told(test)
+    assert "Preset: quick, because the first release has 9 families to train on. " in told(test)
     assert parse_recipe(box(test).value) == PRESETS["quick"].recipe
 
 
@@ -55,7 +55,7 @@ def test_an_edited_recipe_is_one_s_own_and_stays_at_hand(project: Engine) -> Non
     field(test, "epochs").set_value(3.5).run()
     own = box(test).value
     assert choice(test).value == OWN and choice(test).options[-1] == "Your own"
-    assert "Your own recipe: it differs from every preset." in told(test)
+    assert "Your own recipe. It differs from every preset." in told(test)
     choice(test).set_value("standard").run()
     assert parse_recipe(box(test).value) == PRESETS["standard"].recipe
     assert choice(test).options[-1] == "Your own"
@@ -94,7 +94,7 @@ def test_a_larger_release_has_another_preset(
     monkeypatch.setattr(presets, "STANDARD_FAMILIES", 9)
     test = page()
     assert choice(test).value == "standard"
-    assert "Preset: standard, since the first release has 9 families to train on. " in told(test)
+    assert "Preset: standard, because the first release has 9 families to train on. " in told(test)
 
 
 def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: list[int]) -> None:
@@ -102,10 +102,10 @@ def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: lis
     test.button("train-click").click().run()  # makes a release
     choice(test).set_value("thorough").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "By the preset thorough" not in told(test)
+    assert "Uses the preset thorough" not in told(test)
     next(box for box in test.selectbox if box.label == "Recipe").set_value("standard").run()
-    assert "By the preset standard, except for what the study varies." in told(test)
+    assert "Uses the preset standard, except for what the study varies." in told(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "By the recipe as you edited it, except for what the study varies." in told(test)
+    assert "Uses your edited recipe, except for what the study varies." in told(test)

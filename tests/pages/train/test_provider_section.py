@@ -83,7 +83,7 @@ def store(engine: Engine, state: RunState, **how: Any) -> int:
 
 def test_without_a_release_it_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "there is none yet" in told(test)
+    assert "There is none yet" in told(test)
     assert not [button for button in test.button if button.key == "llm-provider-start"]
 
 
@@ -91,11 +91,11 @@ def test_a_click_stores_what_the_boxes_show_and_the_key_goes_to_its_process_alon
     released: Engine, environments: list[dict[str, str]]
 ) -> None:
     test = page()
-    assert "Name the model" in told(test)
+    assert "Enter a model" in told(test)
     test.selectbox("generate-model").set_value("gpt-4o-mini").run()
     assert "It trains on 36 question pairs of release 1" in told(test)
-    assert "for each epoch by the price list of" in told(test)
-    assert test.button("llm-provider-start").disabled, "OpenAI needs an API key"
+    assert "for each epoch, by the price list of" in told(test)
+    assert test.button("llm-provider-start").disabled, "OpenAI needs a key"
     test.text_input("generate-key-llm").set_value(KEY).run()
     test.number_input("llm-provider-epochs").set_value(2).run()
     assert "for 2 epochs" in told(test)
@@ -134,7 +134,7 @@ def test_a_paused_run_can_be_resumed_with_its_key(
 ) -> None:
     run_id = store(released, RunState.PAUSED, model="small", base_url="http://127.0.0.1:9/v1")
     test = page()
-    assert "goes on at the provider" not in told(test), "nothing was started there"
+    assert "keeps running until you cancel it" not in told(test), "nothing was started there"
     test.text_input(f"generate-key-llm-{run_id}").set_value(KEY).run()
     test.button(f"again-{run_id}").click().run()
     assert [found[KEY_VARIABLE] for found in environments] == [KEY]
@@ -154,9 +154,9 @@ def test_cancelling_a_paused_run_cancels_its_job_with_the_typed_key(
     folder.mkdir(parents=True, exist_ok=True)
     keep_job(folder, Job(label="x", training_file="file-1", started=True, job="ftjob-7"))
     test = page()
-    assert "goes on at the provider until you cancel it" in told(test)
+    assert "keeps running until you cancel it" in told(test)
     test.button(f"llm-provider-cancel-{run_id}").click().run()
-    assert "may go on at the provider" in told(test), "no key was typed in yet"
+    assert "may still be running at the provider" in told(test), "no key was typed in yet"
     with writing(released) as session:
         session.get_one(Run, run_id).state = RunState.PAUSED
     test = page()

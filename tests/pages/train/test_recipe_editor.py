@@ -108,7 +108,7 @@ def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> 
     test = page()
     field(test, "epochs").set_value(6.5).run()
     test.segmented_control(SECTION).set_value(RESULTS).run()
-    assert "No training has ended yet" in told(test)
+    assert "No training run has ended yet" in told(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     assert field(test, "epochs").value == 6.5
     next(button for button in test.button if button.label == "Back to the preset").click().run()
@@ -140,7 +140,7 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
         for number in range(50, 58):
             add_plain_family(session, number, split=Split.TRAIN, source=HOSTILE)
     test = page()
-    assert "Share of each source's families in an epoch" in told(test)
+    assert "Share of each source's families per epoch" in told(test)
     assert field(test, "source:A corpus").value == 1.0
     field(test, "batch_size").set_value(4).run()
     hostile = field(test, re.escape(f"source:{HOSTILE}"))
@@ -148,9 +148,9 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     hostile.set_value(0.5).run()
     wanted = Recipe().sources | {HOSTILE: 0.5}
     assert parse_recipe(box(test).value).sources == wanted
-    assert "of 13 families each, the part of 17 families that an epoch takes" in told(test)
+    assert "of 13 families each, the part of 17 families that one epoch uses" in told(test)
     field(test, "source:A corpus").set_value(0.0).run()
-    assert "of 4 families each, the part of 8 families that an epoch takes" in told(test)
+    assert "of 4 families each, the part of 8 families that one epoch uses" in told(test)
     test.button("train-click").click().run()
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)

@@ -30,7 +30,7 @@ from training.recipe.presets import PRESETS, QUICK
 
 def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project: Engine) -> None:
     (link,) = page(RESULTS).get("page_link")
-    assert link.proto.label == "See what a trained encoder changes"
+    assert link.proto.label == "See what training changes"
     assert link.proto.query_string == "a=all-MiniLM-L6-v2&b=hedgerow-minilm"
 
 
@@ -38,34 +38,38 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     run_id = finished_run(project)
     store_looks(project, run_id)
     test = page()
-    assert "it ranks 92.5% right; its base encoder 50.0%" in told(test)
+    assert (
+        "It ranks 92.5% of the held-out triples correctly; its base encoder ranked 50.0%"
+        in told(test)
+    )
     test.button(f"train-show-{run_id}").click().run()
     text = told(test)
     assert [element.value for element in test.header] == [
-        "On the held-out part",
+        "On the validation split",
         "Figure 1",
         "Anchor and variant, by type",
-        "The trade-off",
-        "While it trained",
+        "Trade-off between negation and general ability",
+        "Training curves",
         "The model",
         "The recipe",
     ]
     assert test.query_params["run"] == str(run_id)
     ranked, retrieval, drift = test.table[0].value.to_dict("records")
-    assert (ranked["Before"], ranked["After"], ranked["Of"]) == ("50.0%", "92.5%", "1,234 triples")
-    assert (retrieval["Before"], retrieval["Of"]) == ("0.800", "300 questions")
-    assert "MRR@10 on 300 questions that come with Hedgerow" in retrieval["What it means"]
-    assert (drift["After"], drift["Of"]) == ("0.020", "200 sentences")
+    assert (ranked["Before"], ranked["After"], ranked["Items"]) == (
+        "50.0%",
+        "92.5%",
+        "1,234 triples",
+    )
+    assert (retrieval["Before"], retrieval["Items"]) == ("0.800", "300 questions")
+    assert "MRR@10 on 300 bundled questions" in retrieval["What it means"]
+    assert (drift["After"], drift["Items"]) == ("0.020", "200 sentences")
     assert len(test.get("vega_lite_chart")) == 3 + 5
     model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"
     assert f"SentenceTransformer({str(model)!r})" in test.code[0].value
-    assert f"The model is not at {model} any more." in text
-    assert (
-        "Trained by the preset standard in 3 steps, of which step 2 was the best and is kept"
-        in text
-    )
+    assert f"The model is no longer at {model}." in text
+    assert "Trained with the preset standard for 3 steps, keeping step 2 as the best" in text
     assert "on 18 triples of release 1 with seed 1" in text
-    assert any("A random 27 of this part's 9,000" in note.value for note in test.caption)
+    assert any("A random sample of 27 of 9,000" in note.value for note in test.caption)
     assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3
     (link,) = test.get("page_link")
     assert "Compare the two" in link.proto.label
@@ -81,10 +85,10 @@ def test_a_training_by_an_older_version_still_opens(project: Engine, version: in
         kept = {key: run.parameters[key] for key in ("release", "seed")}
         run.parameters = kept | {"recipe": OLD_RECIPES[version]}
     test = page(RESULTS)
-    assert "measured nothing on held-out anchors" in told(test)
+    assert "has no evaluation on held-out anchors" in told(test)
     recipe = OLD_RECIPES[version]
     rows = "32 triples" if version == 1 else f"{recipe['batch_size']} families"
-    assert f"Trained in 3 steps, with {rows} each" in told(test)
+    assert f"Trained for 3 steps, with {rows} each" in told(test)
     assert yaml.safe_load(test.code[-2].value) == recipe
     assert not [button for button in test.button if button.label.startswith("Use this")]
     assert f"The recipe of run {run_id} has version {version}, expected" in told(test)
@@ -97,7 +101,7 @@ def test_a_recipe_is_told_against_the_nearest_preset(project: Engine) -> None:
     with writing(project) as session:
         run = get_run(session, run_id)
         run.parameters = {**run.parameters, "preset": None, "recipe": mine.model_dump(mode="json")}
-    assert "Other than the preset quick:" in told(page(RESULTS))
+    assert "Differs from the preset quick:" in told(page(RESULTS))
     assert page(RUNS).dataframe[0].value["Recipe"].tolist() == ["quick, but batch_size: 16"]
 
 

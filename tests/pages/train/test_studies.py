@@ -89,15 +89,15 @@ def result(place: int) -> dict[str, object]:
 
 def test_without_a_release_the_page_leads_to_one(project: Engine) -> None:
     test = page(STUDIES)
-    assert "make a release first" in told(test)
-    assert "Make a release" in [link.proto.label for link in test.get("page_link")]
+    assert "Create a release first" in told(test)
+    assert "Create a release" in [link.proto.label for link in test.get("page_link")]
 
 
 def test_one_click_stores_a_study_and_starts_its_process(
     released: Engine, started: list[int]
 ) -> None:
     test = page(STUDIES)
-    assert "3 trainings" in told(test) and "together: All types" in told(test)
+    assert "3 runs" in told(test) and "in total: All types" in told(test)
     assert test.button("study-start-writers").disabled
     assert "none by rules" in told(test)
     assert "onerror" not in unsafe_texts(test)
@@ -118,13 +118,13 @@ def test_one_click_stores_a_study_and_starts_its_process(
 def test_studies_go_by_the_recipe_that_is_chosen(released: Engine, started: list[int]) -> None:
     test = page(STUDIES)
     test.selectbox("study-recipe-0").set_value("thorough").run()
-    assert told(test).count("By the preset thorough") > 1
-    assert "No anchor came with an original entailment" in told(test)
+    assert told(test).count("Uses the preset thorough") > 1
+    assert "No anchor has an original entailment" in told(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run()
-    assert "By the recipe as you edited it" in told(test)
+    assert "Uses your edited recipe" in told(test)
     test.selectbox("study-recipe-1").set_value("paper").run()
-    assert "as you edited it" not in told(test) and "By the preset paper" in told(test)
+    assert "your edited recipe" not in told(test) and "Uses the preset paper" in told(test)
 
 
 def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
@@ -143,7 +143,7 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
     assert list(table["State"])[1:] == ["done", "done", "failed"]
     assert list(table["Ranked"])[:3] == [0.5, 0.9, pytest.approx(0.8)]
     assert list(table["Retrieval"])[:3] == [0.8, 0.75, 0.75]
-    assert any("MRR@10 on 300 questions" in note.value for note in test.caption)
+    assert any("MRR@10 on 300 bundled questions" in note.value for note in test.caption)
     assert f"Run {members[-1]} (Without Lexical negation) failed: It diverged {HOSTILE}." in told(
         test
     )
@@ -154,7 +154,7 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
 def test_where_trainings_start_a_study_is_one_line(released: Engine) -> None:
     run_id = stored(released, Study.TYPES, state=RunState.QUEUED)
     test = page(TRAIN)
-    assert f"Run {run_id}, the study “One type left out” on release 1, is under way" in told(test)
+    assert f"Run {run_id}, the study “One type left out” on release 1, is in progress" in told(test)
     assert not [button for button in test.button if button.label == "Cancel"]
     test.button("train-show-study").click().run()
     assert test.session_state[SECTION] == STUDIES and "Waiting for its process" in told(test)
@@ -170,7 +170,7 @@ def test_a_stopped_study_can_be_started_again(released: Engine, started: list[in
 
 
 def test_the_runs_are_listed_and_compared(released: Engine) -> None:
-    assert "No training has come to its end yet" in told(page(RUNS))
+    assert "No training run has finished yet" in told(page(RUNS))
     stored(released, Study.TYPES)
     with writing(released) as session:
         recipe = {"base_encoder": HOSTILE, "epochs": 12}
@@ -184,11 +184,11 @@ def test_the_runs_are_listed_and_compared(released: Engine) -> None:
     line = recipes.set_index("Key").loc["epochs"]
     assert line[newest] == "≠ 12" and not line[second].startswith("≠")
     assert "loss" not in list(recipes["Key"])
-    assert figures.set_index("Figure").loc["triples ranked right, after", newest] == 0.9
+    assert figures.set_index("Figure").loc["triples ranked correctly, after", newest] == 0.9
     assert effort.set_index("Effort").loc["steps", newest] == 3
     assert "onerror" not in unsafe_texts(test)
     test.multiselect[0].set_value([]).run()
-    assert "Choose the trainings to compare." in told(test)
+    assert "Choose the runs to compare." in told(test)
 
 
 ROWS = [

@@ -117,7 +117,7 @@ def test_one_click_measures_and_the_page_follows(
 ) -> None:
     test = results.run()
     assert "often keeps most of the gain" in told(test)
-    assert "Takes less than a minute; nothing is trained." in told(test)
+    assert "Takes less than a minute. Nothing is trained." in told(test)
     test.button(f"tradeoff-click-{training}").click().run()
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
@@ -136,9 +136,9 @@ def test_the_slider_shows_the_figures_of_each_measured_share(
     assert [float(option) for option in slider.options] == list(SHARES)
     assert 0 < float(slider.value) < 1  # the suggested point
     test = slider.set_value(0.3).run()
-    (row,) = (row for row in rows(test) if row.startswith("Anchors ranked right"))
+    (row,) = (row for row in rows(test) if row.startswith("Anchors ranked correctly"))
     middle = f"{0.1 + 0.3 * 1.3 / 2:.1%}"
-    assert row == f"Anchors ranked right as a whole | 10.0% | {middle} | 40.0% | 3 anchors"
+    assert row == f"Anchors ranked correctly | 10.0% | {middle} | 40.0% | 3 anchors"
     assert f"STS file: my {HOSTILE}.tsv." in told(test)
     assert HOSTILE not in unsafe_texts(test)
     test.segmented_control(f"tradeoff-x-{curve_run}").set_value(KEPT).run()
@@ -151,7 +151,7 @@ def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
 ) -> None:
     curve_run = store_curve(app_engine, training)
     test = results.run()
-    for share, sentence in ((0.0, "those of the base encoder"), (1.0, "own model")):
+    for share, sentence in ((0.0, "those of the base encoder"), (1.0, "'s own model")):
         test.select_slider(f"tradeoff-share-{curve_run}").set_value(share).run()
         assert sentence in told(test)
         assert test.button(f"tradeoff-save-{training}").disabled
@@ -163,7 +163,7 @@ def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
     assert f"Run {run.id}: saving a model out of run {training}" in told(test)
     finish_saving(app_engine, run)
     test.run()
-    assert f"saved already, as 'run 1 at 0.7 {HOSTILE}'" in told(test)
+    assert f"already saved as 'run 1 at 0.7 {HOSTILE}'" in told(test)
     assert HOSTILE not in unsafe_texts(test)
     assert test.button(f"tradeoff-save-{training}").disabled
     assert f"hedgerow push {run.id} --repo" in told(test)

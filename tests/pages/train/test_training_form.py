@@ -36,14 +36,14 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
 def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "Nothing is accepted yet" in told(test)
+    assert "No variant has been accepted yet" in told(test)
     assert not [button for button in test.button if button.label == "Finetune"]
 
 
 def test_with_one_side_alone_the_page_says_what_is_missing(app_engine: Engine) -> None:
     with writing(app_engine) as session:
         add_family(session, "It rains.", {"verbal": ["It does not rain."]}, split=Split.TRAIN)
-    assert "both a negation and a hedge" in told(page())
+    assert "an accepted negation and an accepted hedge" in told(page())
 
 
 def test_one_click_makes_a_release_and_starts_the_preset_that_fits(
@@ -92,14 +92,14 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
 ) -> None:
     first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
     test = page()
-    assert "It waits until the training under way has ended." in told(test)
+    assert "It starts when the current training has ended." in told(test)
     test.number_input("train-seed-box").set_value(1)
     test.button("train-click").click().run()
-    assert f"Run {first} is training just that already" in told(test)
+    assert f"Run {first} is already training with the same settings" in told(test)
     test.number_input("train-seed-box").set_value(2)
     test.button("train-click").click().run()
     assert len(started) == 1
-    assert "the others follow in the order they were asked for" in told(test)
+    assert "The others wait in the order they were requested" in told(test)
     test.button(f"cancel-{started[0]}").click().run()
     assert not test.exception
     with reading(project) as session:
@@ -110,7 +110,7 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        ("batch_size", 64, "Expected at least as many anchors with both sides as a batch has"),
+        ("batch_size", 64, "anchors with a positive and a negative for a batch"),
         ("types", {"verbal": 0.0, "lexical": 0.0}, "a recipe that leaves anchors"),
     ],
 )
@@ -124,7 +124,7 @@ def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
     assert sentence in refusal
     test = page()
     test.text_area("train-yaml").set_value(recipe).run()
-    assert f"The recipe under Advanced can't be used yet. {refusal}" in told(test)
+    assert f"The recipe under Advanced is not valid yet. {refusal}" in told(test)
     assert test.button("train-click").disabled
 
 
@@ -147,7 +147,7 @@ def test_the_first_release_takes_all_sources_and_says_so(
     test = page()
     assert "a first release, made from the 28 accepted variants of all sources" in told(test)
     (link,) = test.get("page_link")
-    assert link.label == "To train on some sources only, make a release of them."
+    assert link.label == "To train on some sources only, create a release of them."
     test.button("train-click").click().run()
     with reading(project) as session:
         (release,) = list_releases(session)
@@ -162,12 +162,12 @@ def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
         first = next(name for name in sources_in_use(session).values() if name != HOSTILE)
         create_release(session, selection=Selection((first,)))
     test = page()
-    assert f"release 1, which takes only {first}:" in told(test)
+    assert f"release 1, which contains only {first}:" in told(test)
     assert not test.get("page_link")  # the other source has more, but this release leaves it out
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.TRAIN)
     (link,) = page().get("page_link")
-    assert "of these sources would hold 30 variants; release 1 has 27" in link.label
+    assert "with these sources would hold 30 variants; release 1 has 27" in link.label
 
 
 def add_tiny_family(session: Session, *, source: str) -> None:

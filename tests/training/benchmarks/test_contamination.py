@@ -158,15 +158,15 @@ def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
     assert compare_bundled_texts(folder) == [] and bundled_texts_told([]) == ""
     keep_doors(folder)
     (clean,) = compare_bundled_texts(folder)
-    said = "The bundled texts that hold the encoder in place share 5 words in a row with "
+    said = "The bundled retention texts share 5 words in a row with "
     assert bundled_texts_told([clean.facts]) == f"{said}no item of the benchmark files."
     pairs = [NEVIR[0] | {"doc1": documents()[0].passage}, *NEVIR[1:]]
     keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", pairs))
     found = compare_bundled_texts(folder)
     items = len(NEVIR)
     assert bundled_texts_told([entry.facts for entry in found]) == (
-        f"{said}1 of {items} items of NevIR (pairs.jsonl); 1 item has a text that is among them "
-        "as a whole."
+        f"{said}1 of {items} items of NevIR (pairs.jsonl); 1 item has a text that also appears "
+        "in full."
     )
     (example, *_) = found[0].overlap.examples
     assert example.release_text == documents()[0].passage
@@ -182,9 +182,8 @@ def test_what_shares_words_with_several_benchmarks_is_told_of_each() -> None:
 
     several = [facts("A", 1), facts("B", 0), facts("C", 20), facts("D", 1100)]
     assert bundled_texts_told([*several, facts("E", 0, problem="It is gone.")]) == (
-        "The bundled texts that hold the encoder in place share 5 words in a row with 1 of 1,200 "
-        "items of A (a.jsonl), 20 of 1,200 items of C (a.jsonl) and 1,100 of 1,200 items of D "
-        "(a.jsonl)."
+        "The bundled retention texts share 5 words in a row with 1 of 1,200 items of A "
+        "(a.jsonl), 20 of 1,200 items of C (a.jsonl) and 1,100 of 1,200 items of D (a.jsonl)."
     )
     assert bundled_texts_told([facts("E", 0, problem="It is gone.")]) == ""
 
@@ -240,4 +239,4 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
     assert ROW in card and "| SemAntoNeg | doors.jsonl | negative | " in card
     assert [facts["benchmark"] for facts in result["bundled_overlap"]] == ["semantoneg"]
-    assert "The bundled texts that hold the encoder in place share 5 words" in card
+    assert "The bundled retention texts share 5 words" in card

@@ -37,7 +37,7 @@ def test_own_probes_are_kept_in_order_and_removed_with_their_cosines(engine: Eng
         ("a", " \u200b ", "second sentence of the pair is empty"),
         ("a", "b" * 3000, "at most 2000 characters"),
         ("a", "b\x07", "control character"),
-        ("It rains.", " It  pours.", "among your probes already"),
+        ("It rains.", " It  pours.", "already in your list"),
     ],
 )
 def test_a_probe_that_is_no_pair_is_refused(

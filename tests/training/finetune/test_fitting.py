@@ -198,7 +198,7 @@ def test_a_seed_out_of_range_is_refused(tmp_path: Path, recipe: Recipe, seed: in
 def test_a_finished_model_is_not_trained_over(tmp_path: Path, recipe: Recipe) -> None:
     path = run(tmp_path / "run", recipe)
     before = weights(path)
-    with pytest.raises(HedgerowError, match="already holds a model"):
+    with pytest.raises(HedgerowError, match="already contains a model"):
         run(tmp_path / "run", recipe, seed=2)
     assert weights(path) == before
 

@@ -43,7 +43,7 @@ def test_the_held_out_part_is_evaluated_each_epoch_but_ten_times_at_most(epochs:
 def test_the_recipe_decides_the_dropout(
     tiny_encoder: Path, asked: float | None, expected: float
 ) -> None:
-    """The tiny encoder has 0.1, as its files say."""
+    """The tiny encoder has 0.1, as in its files."""
     model = load_encoder(str(tiny_encoder))
     set_dropout(model, Recipe(dropout=asked))
     found = {module.p for module in model.modules() if isinstance(module, Dropout)}

@@ -130,12 +130,12 @@ def test_the_card_says_how_the_adapter_was_made_and_holds_its_own_figures_only(
     card = (tmp_path / "adapter" / "README.md").read_text("utf-8")
     data = ModelCard(card).data.to_dict()
     assert (data["library_name"], "lora" in data["tags"]) == ("peft", True)
-    assert f"`hedgerow adapter DIR --model {trained.id} --rank 2` made this adapter" in card
+    assert f"`hedgerow adapter DIR --model {trained.id} --rank 2` created this adapter" in card
     assert "model.load_adapter(" in card
     assert "| SemAntoNeg | accuracy | 3,152 | 1.9 | 80.2 |" in card
     assert "| seed | 1 |" in card and trained.inputs["release"] in card
     assert "learning_rate: 0.05" in card
-    assert "triples ranked right" not in card and "Figure 1" not in card  # of the whole model
+    assert "triples ranked correctly" not in card and "Figure 1" not in card  # of the whole model
     assert "/home/ada" not in card and str(tmp_path) not in card and str(settings.home) not in card
 
 
@@ -192,7 +192,7 @@ def test_a_model_that_is_no_change_of_its_bases_weights_is_refused(
     with pytest.raises(HedgerowError, match="do not fit those of the model in"):
         write_adapter(source_in(str(tiny_encoder)), target)
     copy = shutil.copytree(resolve_encoder(DEFAULT_ENCODER), tmp_path / "copy")
-    with pytest.raises(HedgerowError, match="adapter would hold nothing"):
+    with pytest.raises(HedgerowError, match="adapter would be empty"):
         write_adapter(source_in(str(copy)), target)
     assert not target.exists() and not list(tmp_path.glob(".adapter*"))
 
@@ -202,15 +202,15 @@ def test_a_run_without_a_model_and_a_folder_that_is_there_are_refused(
 ) -> None:
     waiting = ask(project, recipe)
     with reading(project) as session:
-        with pytest.raises(HedgerowError, match=f"run {waiting} .* has made no model"):
+        with pytest.raises(HedgerowError, match=f"run {waiting} .* has no model"):
             source_of(session, settings, waiting)
         with pytest.raises(HedgerowError, match="no run 99"):
             source_of(session, settings, 99)
     with pytest.raises(HedgerowError, match="no model folder"):
         source_in("/no/such/folder")
-    with pytest.raises(HedgerowError, match="run's number or the folder of a model"):
+    with pytest.raises(HedgerowError, match="run's number or a model folder"):
         source_in("ada/encoder")
-    with pytest.raises(HedgerowError, match="is there already; name a new folder"):
+    with pytest.raises(HedgerowError, match="already exists; choose a new folder"):
         write_adapter(source_in(str(tiny_encoder)), tmp_path)
 
 
@@ -225,7 +225,7 @@ def test_changed_files_and_an_adapter_as_the_base_are_refused(
         written(project, settings, trained.id, tmp_path / "changed")
     again = recipe.model_copy(update={"base_encoder": str(tmp_path / "first")})
     trained = train(project, settings, ask(project, again))
-    with pytest.raises(HedgerowError, match="is an adapter itself"):
+    with pytest.raises(HedgerowError, match="is itself an adapter"):
         written(project, settings, trained.id, tmp_path / "second")
 
 

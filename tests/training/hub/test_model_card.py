@@ -59,9 +59,9 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     run = train(project, settings, ask(project, recipe))
     folder = settings.data_folder / run.result["model"]
     card = (folder / "README.md").read_text("utf-8")
-    assert "triples ranked right" in early[0] and "Figure 1" not in early[0]
+    assert "triples ranked correctly" in early[0] and "Figure 1" not in early[0]
     rows = table(card)
-    assert rows["triples ranked right"][:2] == ("held out", "2")
+    assert rows["triples ranked correctly"][:2] == ("held out", "2")
     assert rows["cosine of the contradicted sentence"][:2] == ("Figure 1", "1")
     assert rows["groups with the contradicted sentence farthest"][:2] == ("sixty groups", "60")
     assert rows["triples"] == (f"{run.result['triples']}",)
@@ -83,11 +83,11 @@ def test_the_card_says_which_sources_an_epoch_takes_a_part_of(
     recipe = Recipe(sources={"A corpus": 0.25, "Elsewhere": 0.5})
     number = add_model(engine, tiny_encoder, recipe)
     card = card_with(engine, number)
-    assert "takes a part of some sources: 25% of *A corpus*. The next epoch" in card
+    assert "for a share of these sources: 25% of *A corpus*. The next epoch" in card
     with writing(engine) as session:
         run = get_run(session, number)
         run.parameters = run.parameters | {"recipe": Recipe().model_dump(mode="json")}
-    assert "a part of some sources" not in card_with(engine, number)
+    assert "a share of these sources" not in card_with(engine, number)
 
 
 def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) -> None:
@@ -184,7 +184,7 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
     }
     card = card_with(engine, number, held_out=held_out)
     rows = table(card)
-    assert rows["triples ranked right"] == ("held out", "12,000", "50.0%", "75.0%")
+    assert rows["triples ranked correctly"] == ("held out", "12,000", "50.0%", "75.0%")
     assert rows["word"] == ("verbal", "8", "25.0%", "100.0%")
     assert rows["mean cosine of anchor and negation"] == (
         "held out",
@@ -193,17 +193,17 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
         "0.100 (sd 0.200)",
     )
     assert rows["drift"] == ("held out", "200", "0.000", "0.062")
-    assert rows["Spearman correlation with people's scores"][1:] == ("1,379", "0.800", "0.790")
+    assert rows["Spearman correlation with human scores"][1:] == ("1,379", "0.800", "0.790")
     retrieval = rows["retrieval (mean reciprocal rank)"]
     assert retrieval == ("bundled questions", "300", "0.810", "0.750")
-    assert "MRR@10 on 300 questions that come with Hedgerow" in card
+    assert "MRR@10 on 300 bundled questions" in card
     assert (
         "drifted by 0.062, the STS correlation went from 0.800 to 0.790 and retrieval (MRR@10) "
-        "went from 0.810 to 0.750. Measure it"
+        "went from 0.810 to 0.750. Evaluate"
     ) in card
     assert "the best `questions` on this split was kept" in card
     bare = card_with(engine, number)
-    assert "None were measured." in bare and "it was not measured how much" in bare
+    assert "None were measured." in bare and "it was not measured here" in bare
 
 
 def test_a_card_is_replaced_whole_or_not_at_all(

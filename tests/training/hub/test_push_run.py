@@ -116,7 +116,7 @@ def test_what_shall_be_private_does_not_go_into_a_public_repository(
     engine: Engine, hub: HubServer, model: int
 ) -> None:
     hub.repos[MODEL] = Stored(private=False)
-    assert "is there already and public" in refused(engine, Subject(run=model))
+    assert "already exists and is public" in refused(engine, Subject(run=model))
     assert hub.repos[MODEL].files == {}
     assert pushed(engine, Subject(run=model), private=False)["private"] is False
 
@@ -139,8 +139,8 @@ def test_a_release_is_pushed_as_a_data_set(engine: Engine, hub: HubServer, model
         ("", REPO, "found none; set HF_TOKEN"),
         ("hf_wrong", REPO, "does not accept this access token"),
         ("hf_wröng", REPO, "copy it again"),
-        (READ_TOKEN, REPO, "may not write to"),
-        (TOKEN, "bob/encoder", "may not write to 'bob/encoder'"),
+        (READ_TOKEN, REPO, "can't write to"),
+        (TOKEN, "bob/encoder", "can't write to 'bob/encoder'"),
     ],
 )
 def test_a_token_that_will_not_do_is_told_in_one_sentence(
@@ -163,7 +163,7 @@ def test_a_token_that_may_only_read_is_refused_by_a_repository_that_is_there(
 ) -> None:
     hub.repos[MODEL] = Stored(private=True)
     monkeypatch.setenv("HF_TOKEN", READ_TOKEN)
-    assert "may not write" in refused(engine, Subject(run=model))
+    assert "can't write" in refused(engine, Subject(run=model))
 
 
 @pytest.mark.parametrize("status", [400, 403, 418])
@@ -180,7 +180,7 @@ def test_without_a_network_or_offline_the_sentence_says_so(
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    assert "http://127.0.0.1:9 cannot be reached" in refused(engine, Subject(run=model))
+    assert "http://127.0.0.1:9 can't be reached" in refused(engine, Subject(run=model))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE is set" in refused(engine, Subject(run=model))
 
@@ -221,7 +221,9 @@ def test_another_model_than_a_trainings_own_needs_its_card(
         run.kind, run.parameters = "tradeoff-save", {"training": 9, "share": 0.5}
     pushed(engine, Subject(run=model))
     (load_settings().data_folder / "runs/00001-train/model/README.md").unlink()
-    assert "README.md' is gone; save this point again" in refused(engine, Subject(run=model))
+    assert "README.md' no longer exists; save this point again" in refused(
+        engine, Subject(run=model)
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +253,7 @@ def test_only_what_has_a_model_can_be_pushed(engine: Engine, model: int) -> None
         assert checked_repo(f" {REPO} ") == REPO
         run = request_push(session, Subject(run=model), repo=REPO)
         for number in (run.id, 99):
-            with pytest.raises(HedgerowError, match=r"has made no model|There is no run"):
+            with pytest.raises(HedgerowError, match=r"has no model|There is no run"):
                 request_push(session, Subject(run=number), repo=REPO)
         with pytest.raises(HedgerowError, match="There is no release 9"):
             request_push(session, Subject(release=9), repo=REPO)

@@ -50,7 +50,9 @@ def test_a_release_whose_train_split_has_no_question_is_refused(
         create_release(session, author_id=None)
 
     fill(engine, made)
-    with pytest.raises(HedgerowError, match="in the train split of release 1, found them in other"):
+    with pytest.raises(
+        HedgerowError, match="in the train split of release 1, found them only in other"
+    ):
         ask(engine, small_llama)
 
 
@@ -65,7 +67,7 @@ def test_what_cannot_be_is_refused_and_nothing_stored(released: Engine, small_ll
         ask(released, small_llama, {"four_bit": True})
     first = ask(released, small_llama)
     assert first.id == 1
-    with pytest.raises(HedgerowError, match="Run 1 is training just that already"):
+    with pytest.raises(HedgerowError, match="Run 1 is already training with the same settings"):
         ask(released, small_llama)
     assert ask(released, small_llama, seed=2).id == 2
 

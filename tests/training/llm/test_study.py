@@ -84,5 +84,7 @@ def test_an_arm_without_questions_is_left_out_and_said_so(
     released: Engine, small_llama: Path
 ) -> None:
     """Nobody accepted an entailment, a paraphrase or a contradiction: one arm is left."""
-    with pytest.raises(HedgerowError, match="There is too little to compare. Expected anchors"):
+    with pytest.raises(
+        HedgerowError, match="There is not enough data to compare arms. Expected anchors"
+    ):
         ask(released, small_llama)

@@ -107,7 +107,7 @@ def test_what_a_model_was_taught_is_recorded_and_on_its_card(
     assert (data["trained_on"], data["passages"], data["held_out"]) == (5, 5, 4)
     assert run.inputs == {"data": expected.hash}
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
-    for said in (expected.hash, "pairs.jsonl", "| pairs trained on | 5 |", "Multiple", "a local"):
+    for said in (expected.hash, "pairs.jsonl", "| training pairs | 5 |", "Multiple", "a local"):
         assert said in card
     assert str(settings.data_folder) not in card and str(tiny_encoder) not in card
     assert not any(one["doc1"] in card for one in ENTRIES)
@@ -243,7 +243,7 @@ def test_a_training_that_diverges_says_so(
     [
         ({"base": "./nowhere"}, "no model folder"),
         ({"base": "TINY", "architecture": "bi-encoder"}, "Expected a bi-encoder in .*cross-enc"),
-        ({"base": "NLI"}, "gives one number"),
+        ({"base": "NLI"}, "with one output"),
         ({"data": "ranking_pairs/nevir/none.jsonl"}, "in the data folder, found none"),
     ],
 )
@@ -275,7 +275,7 @@ def test_the_same_twice_at_once_is_refused(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     ask(engine, settings, base=str(tiny_encoder))
-    with pytest.raises(HedgerowError, match="Run 1 is training just that already"):
+    with pytest.raises(HedgerowError, match="Run 1 is already training with the same settings"):
         ask(engine, settings, base=str(tiny_encoder))
 
 

@@ -157,10 +157,10 @@ def test_passages_of_a_kept_test_are_refused(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError) as raised:
         require_untested(tmp_path, read_pairs(tmp_path, mixed.file, name=mixed.name))
     assert str(raised.value) == (
-        "Expected training pairs of passages that no model is tested on, but 'mixed.jsonl' shares "
-        "1 passage with 'test.jsonl', which this project keeps as data of the benchmark NevIR; "
-        "leave those pairs out (--leave-out-tested in a terminal), or train on others, such as "
-        "NevIR's train split."
+        "Expected training pairs without passages of a test, but 'mixed.jsonl' shares 1 passage "
+        "with 'test.jsonl', which is data of the benchmark NevIR in this project; leave these "
+        "pairs out (--leave-out-tested in a terminal), or train on others, such as NevIR's "
+        "train split."
     )
 
 
@@ -177,5 +177,5 @@ def test_what_no_test_has_is_kept_as_a_file_of_its_own(tmp_path: Path) -> None:
     ]
     require_untested(tmp_path, found)
     keep_data(tmp_path, NevIR.id, {"all.jsonl": lines(ENTRIES)})
-    with pytest.raises(HedgerowError, match="that no model is tested on, found none"):
+    with pytest.raises(HedgerowError, match="that are in no test, found none"):
         keep_untested(tmp_path, whole.file)

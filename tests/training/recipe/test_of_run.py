@@ -69,7 +69,7 @@ def test_what_needs_an_older_recipe_says_in_one_sentence_that_it_cannot(
     old, _ = trainings
     sentence = (
         f"^The recipe of run {old} has version {version}, expected {Recipe().version}; an older "
-        "Hedgerow wrote it, so start from a preset and set its values there.$"
+        "Hedgerow wrote it, so start from a preset and set its values again.$"
     )
     with reading(engine) as session:
         run = get_run(session, old)

@@ -126,7 +126,7 @@ def test_a_recipe_does_not_change():
         ({"batch_size": 8.5}, "batch_size should be a valid integer"),
         ({"loss": "cosine"}, "loss should be 'family', 'symmetric' or 'triples', found 'cosine'"),
         ({"pooling": "sum"}, "pooling should be 'as_base', 'mean', 'cls' or 'max'"),
-        ({"early_stopping": "sts"}, "early_stopping by 'sts' needs sentence pairs; give sts_file"),
+        ({"early_stopping": "sts"}, "early_stopping by 'sts' needs sentence pairs; set sts_file"),
         ({"early_stopping": "drift"}, "early_stopping should be 'ranked'"),
         ({"interpolation": 0}, "interpolation should be greater than 0"),
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
@@ -140,7 +140,7 @@ def test_a_recipe_does_not_change():
         ({"sources": {"a\0b": 0.5}}, "sources expected names without a null character"),
         ({"sources": {"a\ud800b": 0.5}}, "sources.* should be a valid string"),
         ({"sources": {1: 0.5}}, "sources.* should be a valid string"),
-        ({"types": {"word": 0.5}, "loss": "triples"}, "so give it 1 or 0 in types, or choose a"),
+        ({"types": {"word": 0.5}, "loss": "triples"}, "must be 0 or 1; change them, or choose"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
         (
             {"version": RECIPE_VERSION + 1},
@@ -196,7 +196,7 @@ def test_any_line_of_weights_is_read_or_refused(line: str) -> None:
 
 def test_a_long_line_of_weights_is_refused_at_once() -> None:
     for line in (" " * 60_000 + "a", "a:" * 30_000, "a :" * 20_000 + " " * 5_000):
-        with pytest.raises(HedgerowError, match="The recipe is wrong: sources"):
+        with pytest.raises(HedgerowError, match="The recipe is not valid: sources"):
             Recipe(sources=line)
 
 
@@ -248,7 +248,7 @@ def test_no_override_changes_nothing():
         ("epochs=none", "epochs should be a valid number"),
         ("types=word", "types expected name:weight, separated by commas, such as word:0.5"),
         ("types=word:", "types of 'word' should be a valid number"),
-        ("types=word:0.5,word:1", "types expected each name once, but 'word' is there twice"),
+        ("types=word:0.5,word:1", "types expected each name once, found 'word' twice"),
         ("max_triples=3", "at least batch_size"),
     ],
 )

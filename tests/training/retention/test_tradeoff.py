@@ -231,8 +231,8 @@ def test_a_point_is_saved_once_and_only_where_it_is_another_model(
     for share, sentence in (
         (0.0, "base encoder"),
         (1.0, f"run {key}'s own model"),
-        (0.5, "saved already"),
-        (0.55, "share that was measured"),
+        (0.5, "already saved"),
+        (0.55, "one of the measured shares"),
     ):
         with writing(project) as session, pytest.raises(HedgerowError, match=sentence):
             request_save(session, settings, training=key, share=share)
@@ -280,7 +280,7 @@ def test_the_command_shows_what_is_known_measures_what_is_not_and_saves(
 ) -> None:
     assert run_command("tradeoff", "1")["run"] == 2  # nothing is measured again
     assert "Expected --share beside --save" in complaint("tradeoff", "1", "--save")
-    assert "is none" in complaint("tradeoff", "2")
+    assert "is not one" in complaint("tradeoff", "2")
     answer = run_command("tradeoff", "1", "--share", "0.75", "--save")
     assert (answer["run"], answer["chosen"]["share"]) == (3, 0.75)
     assert 0.75 in [point["share"] for point in answer["points"]]
@@ -288,7 +288,7 @@ def test_the_command_shows_what_is_known_measures_what_is_not_and_saves(
     assert Path(answer["model"]).parent.parent == settings.data_folder / "runs"
     assert "README.md" in [path.name for path in Path(answer["model"]).iterdir()]
     assert "0.75" in said("tradeoff", "1")
-    assert "saved already" in complaint("tradeoff", "1", "--share", "0.75", "--save")
+    assert "already saved" in complaint("tradeoff", "1", "--share", "0.75", "--save")
 
 
 def refused(engine: Engine, settings: Settings, sentence: str, **request: object) -> None:
@@ -309,7 +309,7 @@ def test_what_cannot_be_measured_is_refused_in_one_sentence(
     with writing(project) as session:
         other = request_tradeoff(session, settings, training=key).id
     refused(project, settings, f"Run {other} is at work", training=key)
-    refused(project, settings, f"run {other} is none", training=other)
+    refused(project, settings, f"run {other} is not one", training=other)
     folder = settings.data_folder / run.result["model"]
     folder.rename(folder.with_name("elsewhere"))
     refused(project, settings, "is no longer at", training=key)

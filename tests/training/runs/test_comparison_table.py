@@ -88,10 +88,10 @@ def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> N
     assert oldest.recipe == DEFAULT
     assert newest.recipe["loss"] == "triples"
     assert figures(oldest) == {
-        "triples ranked right, before": 0.5,
-        "triples ranked right, after": 0.9,
-        "questions answered right, before": 0.02,
-        "questions answered right, after": 0.8,
+        "triples ranked correctly, before": 0.5,
+        "triples ranked correctly, after": 0.9,
+        "questions answered correctly, before": 0.02,
+        "questions answered correctly, after": 0.8,
         "drift of unrelated cosines": 0.05,
         "Figure 1, contradicted": 0.3,
         "Figure 1, weakened": 0.6,

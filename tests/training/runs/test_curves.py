@@ -52,8 +52,8 @@ def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
         assert read_looks(session, other) is None
     assert looks is not None and looks.last == 6
     assert shares(looks) == [
-        CurvePoint(0.0, 0, "triples ranked right", 0.5),
-        CurvePoint(0.5, 6, "triples ranked right", 0.75),
+        CurvePoint(0.0, 0, "triples ranked correctly", 0.5),
+        CurvePoint(0.5, 6, "triples ranked correctly", 0.75),
     ]
     assert [point.value for point in general(looks, "sts")] == [0.8, 0.79]
     assert general(looks, "drift") == []

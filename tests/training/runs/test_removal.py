@@ -94,7 +94,7 @@ def test_a_run_that_others_rest_on_stays(training: int, engine: Engine, settings
         session.add(
             Encoder(name="second", fingerprint="f" * 64, path="x", base_id=base.id, run_id=later.id)
         )
-    refuse(engine, settings, training, "The model of run 2 was made from that of run 1")
+    refuse(engine, settings, training, "The model of run 2 was made from the model of run 1")
     delete_run(engine, settings, later.id)
     with writing(engine) as session:
         curve = create_run(session, kind="tradeoff", parameters={"training": training}).id

@@ -88,7 +88,7 @@ def test_without_anything_accepted_no_training_and_no_release_is_left(
 def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: Recipe) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1, split=Split.TEST)
-    with pytest.raises(HedgerowError, match="holds no triples to train on"):
+    with pytest.raises(HedgerowError, match="has no triples to train on"):
         ask(engine, recipe)
     with reading(engine) as session:
         assert list_releases(session) == []
@@ -117,7 +117,9 @@ def test_the_same_training_is_refused_while_it_is_under_way(
     project: Engine, recipe: Recipe
 ) -> None:
     first = ask(project, recipe)
-    with pytest.raises(HedgerowError, match=f"Run {first} is training just that already"):
+    with pytest.raises(
+        HedgerowError, match=f"Run {first} is already training with the same settings"
+    ):
         ask(project, recipe)
     assert ask(project, recipe, seed=2) > first
     with writing(project) as session:
@@ -206,7 +208,7 @@ def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
         for number in range(4):
             text = f"Door {number} is open."
             add_family(session, text, {"word": [f"Maybe {text.lower()}"]}, split=Split.TRAIN)
-    with pytest.raises(HedgerowError, match="holds no triples to train on"):
+    with pytest.raises(HedgerowError, match="has no triples to train on"):
         ask(engine, recipe)
     run = train(engine, settings, ask(engine, recipe.model_copy(update={"data": "hedging"})))
     assert (run.result["triples"], run.result["anchors"]) == (4, 4)
@@ -336,7 +338,7 @@ def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
         first = metrics(session, run_id, name="characters_per_second")
     run = train(project, settings, run_id)
     folder = settings.data_folder / run.folder
-    assert "going on after step 3" in (folder / "log.txt").read_text("utf-8")
+    assert "continuing after step 3" in (folder / "log.txt").read_text("utf-8")
     with reading(project) as session:
         assert metrics(session, run_id, name="characters_per_second") == first != []
     assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}

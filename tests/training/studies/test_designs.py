@@ -103,10 +103,11 @@ def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
     assert [arm.recipe.data for arm in found.arms] == ["paper", "negation", "hedging"]
     assert {arm.recipe.retention for arm in found.arms} == {0.0} and NOTHING_HELD in found.told
     assert found.told[-1] == (
-        "Every training: loss 'symmetric', no retention, interpolation with 0.75 of the weights."
+        "All runs: loss 'symmetric', no retention, interpolation with 0.75 of the finetuned "
+        "weights."
     )
     assert [arm.plan.anchors for arm in found.arms] == [24, 12, 24]
-    assert found.caution.startswith("No anchor came with an original entailment")
+    assert found.caution.startswith("No anchor has an original entailment")
 
 
 @one_database
@@ -121,7 +122,7 @@ def test_each_arm_of_a_study_is_one_training(engine: Engine) -> None:
 def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
     found, data = a_design(engine, Study.DATA, originals=5)
     assert data.originals == {ENTAILMENT: 5, CONTRADICTION: 5}
-    assert "Of the 29 anchors" in found.caution and "5 came with" in found.caution
+    assert "Of the 29 training anchors" in found.caution and "5 came with" in found.caution
 
 
 @one_database
@@ -199,7 +200,7 @@ def test_sources_get_equally_many_triples() -> None:
     assert mine.recipe.max_triples == theirs.recipe.max_triples == 40
     assert list(mine.plan.amounts) == ["Mine"] and list(theirs.plan.amounts) == ["Theirs"]
     alone = design(Study.SOURCES, composed({Shape("Mine", PAIR): 90}), BASE)
-    assert "triples of two sources" in alone.obstacle
+    assert "triples from two sources" in alone.obstacle
 
 
 @one_database
@@ -207,7 +208,7 @@ def test_sources_get_equally_many_triples() -> None:
     ("study", "base", "obstacle"),
     [
         (Study.WRITERS, BASE, "none by rules"),
-        (Study.TRIPLES, Recipe(batch_size=16), "fill no batch of 16"),
+        (Study.TRIPLES, Recipe(batch_size=16), "do not fill a batch of 16"),
         (Study.DATA, Recipe(batch_size=32), "A batch of 32 needs as many anchors"),
     ],
 )

@@ -325,7 +325,7 @@ def test_a_study_of_which_nothing_succeeds_fails_and_says_why(
         raise MemoryError
 
     behaviour.update({0: fail, 1: fail, 2: fail})
-    with pytest.raises(HedgerowError, match="None of the 3 trainings has succeeded: MemoryError"):
+    with pytest.raises(HedgerowError, match="None of the 3 runs succeeded: MemoryError"):
         carry_out(project, settings, asked(project, Study.TYPES, base))
 
 

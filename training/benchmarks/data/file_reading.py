@@ -220,10 +220,10 @@ def local(source: Path | str) -> Path:
         what = f"{file!r} of the data set '{owner}/{name}'"
         if unreachable(error):
             raise HedgerowError(
-                f"The file {what} {NO_HUB}. Connect to the network, or use a file on this machine."
+                f"The file {what} {NO_HUB}; connect to the network, or use a file on this machine."
             ) from error
         raise HedgerowError(
-            f"Could not get {what} from the model hub ({type(error).__name__}). Check its name, "
+            f"Could not get {what} from the model hub ({type(error).__name__}); check its name, "
             "or use a file on this machine."
         ) from error
 
@@ -238,7 +238,7 @@ def source_or_hub(source: Path | str, *, hub: str, title: str, address: str) -> 
         return source
     if not hub:
         raise HedgerowError(
-            f"{title} is not on the model hub. Download it from {address} and use the file."
+            f"{title} is not on the model hub; download it from {address} and use the file."
         )
     return hub
 
@@ -257,5 +257,5 @@ def at_least_one(items: list[Item], source: Path | str, *, expects: str) -> list
 def nothing_in(source: Path | str, *, expects: str) -> HedgerowError:
     """What to raise where a file is empty."""
     return HedgerowError(
-        f"Expected {expects}, found nothing in {Path(source).name!r}. Choose another file."
+        f"Expected {expects}, found nothing in {Path(source).name!r}; choose another file."
     )

@@ -151,7 +151,7 @@ def _both_files(path: Path) -> list[Path]:
     if missing := [file.name for file in paths if not file.is_file()]:
         raise HedgerowError(
             f"Expected a folder with both of ExcluIR's files, {QUERIES} and {CORPUS}, but "
-            f"{str(path)!r} has no {' and no '.join(missing)}. Use a folder with both."
+            f"{str(path)!r} has no {' and no '.join(missing)}; use a folder with both."
         )
     return paths
 
@@ -250,7 +250,7 @@ def _place(data_folder: Path, choice: DataChoice) -> Path:
     if not inside or not path.exists():
         raise HedgerowError(
             f"Expected the file {choice.data[:200]!r} of {benchmark(choice.benchmark).title} in "
-            "the data folder, found none. Choose the data again."
+            "the data folder, found none; choose the data again."
         )
     return path
 
@@ -269,7 +269,7 @@ def no_file(kind: type[Benchmark[Any]]) -> HedgerowError:
         kind.read("")  # names the source
     except HedgerowError as error:
         return error
-    return HedgerowError(f"Expected a file of {kind.title}, found none. Add one.")
+    return HedgerowError(f"Expected a file of {kind.title}, found none; add one.")
 
 
 def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -281,7 +281,7 @@ def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, 
         if len(files) != 2 or len(corpora) != 1:
             raise HedgerowError(
                 f"Expected ExcluIR's {QUERIES} and {CORPUS}, found {len(files)} "
-                f"file{'' if len(files) == 1 else 's'}. Choose both."
+                f"file{'' if len(files) == 1 else 's'}; choose both."
             )
         return {CORPUS if name in corpora else QUERIES: files[name] for name in sorted(files)}
     if len(files) != 1:

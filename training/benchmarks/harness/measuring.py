@@ -47,8 +47,8 @@ def measure(model: Any, tokenizer: Any, task: LoadedTask, *, on_progress: Progre
         raise
     except Exception as error:  # a model and a task can disagree in any way
         raise HedgerowError(
-            f"Could not run {task.title} ({type(error).__name__}: {first_line(error)[:200]}). "
-            "Check the model and its maximum length."
+            f"Could not run {task.title} ({type(error).__name__}: {first_line(error)[:200]}); "
+            "check the model and its maximum length."
         ) from error
     return _result(task, found)
 

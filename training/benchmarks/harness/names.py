@@ -84,7 +84,7 @@ def require_harness() -> None:
     """
     if find_spec("lm_eval") is None:
         raise HedgerowError(
-            "These tasks need the package lm_eval, which is not installed. Run: pip install "
+            "These tasks need the package lm_eval, which is not installed; run: pip install "
             "'hedgerow[lm-eval]'"
         )
 
@@ -99,5 +99,5 @@ def require_known(names: Sequence[str]) -> None:
         if name not in KNOWN:
             raise HedgerowError(
                 f"Expected a task of lm_eval ({', '.join(KNOWN)}) or the suite {TABLE_3}, found "
-                f"{name[:60]!r}. For your own task, also give its folder."
+                f"{name[:60]!r}; for your own task, also give its folder."
             )

@@ -63,7 +63,7 @@ def own_task(folder: Path, name: str) -> dict[str, Any]:
     if name not in found:
         known = ", ".join(sorted(found))[:200] or "none"
         raise HedgerowError(
-            f"Expected the task {name[:60]!r} in {str(folder)[:200]!r}, found {known}. A task's "
+            f"Expected the task {name[:60]!r} in {str(folder)[:200]!r}, found {known}; a task's "
             "name is in its file, after 'task:'."
         )
     path, values = found[name]
@@ -84,7 +84,7 @@ def _by_name(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
     if not os.path.isdir(folder):
         raise HedgerowError(
             "Expected a folder with lm_eval tasks (YAML files), found none at "
-            f"{str(folder)[:200]!r}. Check the path."
+            f"{str(folder)[:200]!r}; check the path."
         )
     paths = sorted({*folder.glob("*.yaml"), *folder.glob("*.yml")})
     read = [(path, _read(path)) for path in paths]
@@ -101,18 +101,18 @@ def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise HedgerowError(
-                f"Expected a task of at most {LARGEST:,} bytes in {path.name!r}, found more. "
-                "Move the data to a separate file."
+                f"Expected a task of at most {LARGEST:,} bytes in {path.name!r}, found more; "
+                "move the data to a separate file."
             )
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.constructor.ConstructorError as error:
         raise HedgerowError(
-            f"Expected a task without code in {path.name!r}, found {str(error.problem)[:120]!r}. "
+            f"Expected a task without code in {path.name!r}, found {str(error.problem)[:120]!r}; "
             "Hedgerow does not run Python code of tasks."
         ) from error
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise HedgerowError(
-            f"Expected a YAML task in {path.name!r}, found {first_line(error)}. Correct it."
+            f"Expected a YAML task in {path.name!r}, found {first_line(error)}; correct it."
         ) from error
 
 
@@ -158,4 +158,4 @@ def _here(folder: Path, files: Any) -> Any:
 
 
 def _wrong(path: Path, expected: str) -> HedgerowError:
-    return HedgerowError(f"Expected {expected}, in the task {path.name!r}. Correct it.")
+    return HedgerowError(f"Expected {expected}, in the task {path.name!r}; correct it.")

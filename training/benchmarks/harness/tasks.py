@@ -91,12 +91,12 @@ def load_task(name: str, folder: Path | None = None) -> LoadedTask:
         except Exception as error:  # data sets, the hub and templates can fail in any way
             if unreachable(error):
                 raise HedgerowError(
-                    f"The data set of {title} {NO_HUB}. Connect to the network and run the "
+                    f"The data set of {title} {NO_HUB}; connect to the network and run the "
                     "benchmark again."
                 ) from error
             raise HedgerowError(
-                f"Could not load {title} ({type(error).__name__}: {first_line(error)[:200]}). "
-                "Correct the task or its data."
+                f"Could not load {title} ({type(error).__name__}: {first_line(error)[:200]}); "
+                "correct the task or its data."
             ) from error
 
 

@@ -15,7 +15,7 @@ def unanswered_told(row: Scored) -> str:
     if not row.unanswered:
         return ""
     items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
-    return f"It gave no usable answer to {items}. They count neither as right nor as wrong."
+    return f"It gave no usable answer to {items}. These do not count as correct."
 
 
 def asked_told(asked: Mapping[str, Any]) -> str:

@@ -63,13 +63,13 @@ def common_errors(results: Mapping[str, Result], *, least: int | None = None) ->
     """
     if len(results) < 2:
         raise HedgerowError(
-            f"Expected results of at least two models on the same items, found {len(results)}. "
-            "Run the benchmark with another model."
+            f"Expected results of at least two models on the same items, found {len(results)}; "
+            "run the benchmark with another model."
         )
     if any(result.kind != "share" for result in results.values()):
         raise HedgerowError(
             "Expected a benchmark with right and wrong items, found one that measures a "
-            "correlation. Choose another one."
+            "correlation; choose another one."
         )
     least = len(results) if least is None else least
     if not 1 <= least <= len(results):

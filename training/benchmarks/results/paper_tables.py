@@ -71,7 +71,7 @@ def cells(lines: Sequence[Line], columns: Sequence[str]) -> list[dict[str, Score
     for name in (line.base for line in measured.values() if line.base):
         if name not in bases:
             raise HedgerowError(
-                f"Expected a measured row of the base model {name[:60]!r}, found none. Run it, "
+                f"Expected a measured row of the base model {name[:60]!r}, found none; run it, "
                 "or leave the base model out."
             )
     table: list[dict[str, ScoreCell]] = [{} for _ in lines]

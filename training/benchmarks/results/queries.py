@@ -218,7 +218,7 @@ def paired(data_folder: Path, first: Scored, second: Scored) -> Paired:
     """
     if first.column != second.column:
         raise HedgerowError(
-            "Expected two results on the same items, found different data. Choose two models "
+            "Expected two results on the same items, found different data; choose two models "
             "that were measured on the same data."
         )
     full_result(data_folder, first)

@@ -40,7 +40,7 @@ def read_result(path: Path) -> Result:
         raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError) as error:
         raise HedgerowError(
-            f"Expected a stored result in {str(path)!r}, found something else. Run the benchmark "
+            f"Expected a stored result in {str(path)!r}, found something else; run the benchmark "
             "again."
         ) from error
 

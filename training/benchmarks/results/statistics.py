@@ -70,7 +70,7 @@ def interval(result: Result) -> Interval:
         HedgerowError: the result has no rows.
     """
     if not result.rows:
-        raise HedgerowError("Expected items in the result, found none. Run the benchmark again.")
+        raise HedgerowError("Expected items in the result, found none; run the benchmark again.")
     units, statistic = _sampler(result)
     if result.kind != "spearman" and result.score in (0.0, POINTS):
         return interval_of_extreme(result.score, units)
@@ -113,7 +113,7 @@ def compare(first: Result, second: Result) -> PairedTest:
     """
     if (first.benchmark, first.data_hash) != (second.benchmark, second.data_hash):
         raise HedgerowError(
-            "Expected two results on the same items, found different data. Run both models on "
+            "Expected two results on the same items, found different data; run both models on "
             "the same file."
         )
     one, two = _aligned(first, second)

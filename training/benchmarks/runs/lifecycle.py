@@ -74,8 +74,8 @@ def work(context: RunContext) -> dict[str, Any]:
     task.carry_out()
     if not (task.problems or task.stored):
         raise HedgerowError(
-            "None of these models can run any of these tasks. mteb tasks need embedding models, "
-            "lm_eval tasks language models. Choose others."
+            "None of these models can run any of these tasks: mteb tasks need embedding models, "
+            "lm_eval tasks language models; choose others."
         )
     if task.problems:
         raise NotMeasured(task.problems, measured=len(task.stored))
@@ -97,8 +97,7 @@ def _told(problems: Sequence[str], *, measured: int) -> str:
         return problems[0]
     number = len(problems)
     kept = f"{measured} result{'' if measured == 1 else 's'} stored" if measured else "none stored"
-    return f"{number} could not be measured ({kept}; the log lists all). First problem: "
-    f"{problems[0]}"
+    return f"{number} could not be measured ({kept}; the log lists all). First: {problems[0]}"
 
 
 class _Work:

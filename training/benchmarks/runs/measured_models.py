@@ -142,7 +142,7 @@ def require_known(choice: ModelChoice) -> None:
     """
     if choice.takes != "nothing" and not choice.name.strip():
         raise HedgerowError(
-            f"Expected a model for the architecture {choice.architecture}, found none. Enter its "
+            f"Expected a model for the architecture {choice.architecture}, found none; enter its "
             "name."
         )
     if choice.architecture:
@@ -166,8 +166,8 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
     name = JOINED_BY.join(clean_name(session, part) for part in choice.parts)
     if len(name) > MAX_ENCODER_NAME:
         raise HedgerowError(
-            f"Expected a model name of at most {MAX_ENCODER_NAME} characters, found {len(name)}. "
-            "Move its folder to a shorter path."
+            f"Expected a model name of at most {MAX_ENCODER_NAME} characters, found {len(name)}; "
+            "move its folder to a shorter path."
         )
     architecture = Dpr.architecture if len(choice.parts) > 1 else choice.architecture
     return choice.model_copy(update={"name": name, "architecture": architecture})
@@ -313,7 +313,7 @@ def inner_model(scorer: Scorer) -> Any:
     """
     if not isinstance(scorer, _WITH_MODEL):
         raise HedgerowError(
-            f"Expected an embedding model for mteb tasks, found {scorer.architecture}. Choose "
+            f"Expected an embedding model for mteb tasks, found {scorer.architecture}; choose "
             "another model, or remove these tasks."
         )
     return scorer.model
@@ -327,7 +327,7 @@ def language_model(scorer: Scorer) -> tuple[Any, Any]:
     """
     if not isinstance(scorer, Causal):
         raise HedgerowError(
-            f"Expected a language model for lm_eval tasks, found {scorer.architecture}. Choose "
+            f"Expected a language model for lm_eval tasks, found {scorer.architecture}; choose "
             "another model, or remove these tasks."
         )
     return scorer.model, scorer.tokenizer

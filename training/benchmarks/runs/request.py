@@ -94,7 +94,7 @@ def request_benchmarks(
     for other in under_way(session, KIND):
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
-                f"Run {other.id} is already measuring the same. Wait until it has ended."
+                f"Run {other.id} is already measuring the same; wait until it has ended."
             )
     return run
 
@@ -114,17 +114,17 @@ def checked_request(
         require_fitting(session, settings, model)
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
     if not models:
-        raise HedgerowError("Expected at least one model to measure, found none. Choose one.")
+        raise HedgerowError("Expected at least one model to measure, found none; choose one.")
     if not (data or request.suites or request.tasks or request.language_tasks):
-        raise HedgerowError("Expected at least one benchmark, found none. Choose one.")
+        raise HedgerowError("Expected at least one benchmark, found none; choose one.")
     for name in request.suites:
         _require_suite(name)
     require_tasks(request.tasks)
     general_asked = bool(request.suites or request.tasks)
     if general_asked and not any(may_do_general(m.architecture, m.prompts) for m in models):
         raise HedgerowError(
-            "Expected an embedding model with its own prompts for mteb tasks, found none. "
-            "Choose another model, or remove these tasks."
+            "Expected an embedding model with its own prompts for mteb tasks, found none; "
+            "choose another model, or remove these tasks."
         )
     if request.language_tasks:
         _require_language_tasks(request, models)
@@ -152,7 +152,7 @@ def _with_versions(
     if request.asked_with != NEWEST_PROMPTS:
         raise HedgerowError(
             f"Prompt versions need a language model (architectures {' and '.join(PROMPTED)}), "
-            "found none. Remove the versions."
+            "found none; remove the versions."
         )
     return request
 
@@ -162,7 +162,7 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
     if any(model.prompts != OWN_PROMPTS for model in models):
         raise HedgerowError(
             "Query and document prompts need a benchmark with queries (NevIR, ExcluIR), but "
-            "these compare sentences. Remove the prompts."
+            "these compare sentences; remove the prompts."
         )
 
 
@@ -172,8 +172,8 @@ def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelCho
         require_task(name, request.folder_of_tasks)
     if not any(may_do_language(model.architecture) for model in models):
         raise HedgerowError(
-            f"Expected a language model ({Causal.architecture}) for lm_eval tasks, found none. "
-            "Choose another model, or remove these tasks."
+            f"Expected a language model ({Causal.architecture}) for lm_eval tasks, found none; "
+            "choose another model, or remove these tasks."
         )
 
 

@@ -150,7 +150,7 @@ def require_prompts_fit(architecture: str, prompts: Prompts) -> None:
     if prompts != OWN_PROMPTS and not scorer_class(architecture).takes_prompts:
         raise HedgerowError(
             f"The architecture {architecture} has no query and document prompts, but some were "
-            "given. Remove them."
+            "given; remove them."
         )
 
 
@@ -168,7 +168,7 @@ def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
     wanted = architecture or found
     if wanted != found and not (wanted == Sparse.architecture and _masked_language_model(folder)):
         raise HedgerowError(
-            f"Expected a {wanted} in {name!r}, found a {found}. Choose that architecture, or "
+            f"Expected a {wanted} in {name!r}, found a {found}; choose that architecture, or "
             "another model."
         )
     if wanted == Cross.architecture:

@@ -70,7 +70,7 @@ def require_halves(name: str) -> Halves:
         return halves
     raise HedgerowError(
         f"Expected both encoders of a DPR model as QUESTION_MODEL{JOINED_BY}CONTEXT_MODEL, found "
-        f"{name[:200]!r}. Use two folders, or two models on the model hub."
+        f"{name[:200]!r}; use two folders, or two models on the model hub."
     )
 
 
@@ -88,7 +88,7 @@ def require_half(folder: Path, number: int) -> None:
         place = "before" if number == 0 else "after"
         raise HedgerowError(
             f"Expected a {CLASSES[number]} {place} the {JOINED_BY!r}, found "
-            f"{', '.join(found) or 'no architecture'} in {str(folder)!r}. Use the two encoders "
+            f"{', '.join(found) or 'no architecture'} in {str(folder)!r}; use the two encoders "
             "of a DPR model."
         )
 

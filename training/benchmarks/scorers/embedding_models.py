@@ -265,7 +265,7 @@ def score_label(names: Mapping[int, str]) -> int | None:
     found = ", ".join(names.values())
     raise HedgerowError(
         f"Expected a cross-encoder with one output, or with a class '{ENTAILMENT}', found the "
-        f"classes {found[:200]}. Choose another model."
+        f"classes {found[:200]}; choose another model."
     )
 
 

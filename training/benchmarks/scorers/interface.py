@@ -155,6 +155,6 @@ def finite(scores: np.ndarray) -> np.ndarray:
     if not np.isfinite(scores).all():
         raise HedgerowError(
             "The model's scores are not finite numbers: its weights are damaged or its training "
-            "diverged. Choose another model."
+            "diverged; choose another model."
         )
     return scores

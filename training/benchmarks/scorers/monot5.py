@@ -95,6 +95,6 @@ def _answers(tokenizer: Any) -> list[int]:
     if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in found):
         raise HedgerowError(
             f"Expected a T5 with a token for each of {' and '.join(ANSWERS)}, like monoT5, found "
-            "another tokenizer. Choose another model."
+            "another tokenizer; choose another model."
         )
     return [ids[0] for ids in found]

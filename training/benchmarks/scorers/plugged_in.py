@@ -91,5 +91,5 @@ class PluggedIn(Scorer):
 
     def _wrong(self, expected: str, found: str) -> HedgerowError:
         return HedgerowError(
-            f"Expected {expected} from the plug-in {self.name!r}, found {found}. Fix its package."
+            f"Expected {expected} from the plug-in {self.name!r}, found {found}; fix its package."
         )

@@ -212,13 +212,13 @@ def single_task(name: str) -> AbsTask:
             task = mteb.get_task(name, languages=["eng"])
         except KeyError as error:
             raise HedgerowError(
-                f"Expected a task of mteb {mteb.__version__}, found {name[:60]!r}{_like(error)}. "
-                "Write its name as mteb does."
+                f"Expected a task of mteb {mteb.__version__}, found {name[:60]!r}{_like(error)}; "
+                "write its name as mteb does."
             ) from None
     if task is None or task.metadata.modalities != ["text"]:
         raise HedgerowError(
             f"Expected a task with English texts, found {name[:60]!r}, which is in other "
-            "languages. Choose another one."
+            "languages; choose another one."
         )
     return task
 
@@ -250,7 +250,7 @@ def require_data(task: AbsTask, *, name: str, revision: str, folder: Path) -> No
 
 
 def _not_here(task: str) -> str:
-    return f"The data set of {task} {NO_HUB}. Connect to the network and run the benchmark again."
+    return f"The data set of {task} {NO_HUB}; connect to the network and run the benchmark again."
 
 
 def run_tasks(
@@ -305,7 +305,7 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
             raise HedgerowError(_not_here(task.metadata.name)) from error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise HedgerowError(
-            f"Could not run {task.metadata.name} ({type(error).__name__}: {reason}). Its data "
+            f"Could not run {task.metadata.name} ({type(error).__name__}: {reason}); its data "
             "comes from the model hub, or from the cache of an earlier run."
         ) from error
     return found.task_results[0]
@@ -350,7 +350,7 @@ def _mteb() -> Any:
         import mteb
     except ImportError as error:
         raise HedgerowError(
-            "These tasks need the package mteb, which is not installed. Run: pip install -c "
+            "These tasks need the package mteb, which is not installed; run: pip install -c "
             "constraints.txt mteb"
         ) from error
     return mteb

@@ -26,7 +26,7 @@ def require_tasks(names: Sequence[str]) -> None:
 @lru_cache(maxsize=64)
 def _require_task(name: str) -> None:
     if not name.strip():
-        raise HedgerowError("Expected the name of an mteb task, found an empty one. Remove it.")
+        raise HedgerowError("Expected the name of an mteb task, found an empty one; remove it.")
     single_task(name)
 
 

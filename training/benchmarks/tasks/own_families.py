@@ -85,7 +85,7 @@ class Hedgerow(Benchmark[Kin]):
     def read(cls, source: Path | str = "") -> Self:
         """Refuse: the data are in the database, see `of_release`."""
         raise HedgerowError(
-            "Expected a release for this benchmark, found a file. Choose a release."
+            "Expected a release for this benchmark, found a file; choose a release."
         )
 
     @classmethod
@@ -109,7 +109,7 @@ class Hedgerow(Benchmark[Kin]):
         if not found:
             raise HedgerowError(
                 f"Expected anchors with a positive and a negative variant in the {split} split "
-                "of the release, found none. Accept more variants and create another release."
+                "of the release, found none; accept more variants and create another release."
             )
         return cls(found)
 

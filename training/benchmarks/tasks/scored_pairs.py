@@ -123,5 +123,5 @@ def _check(pairs: Iterable[ScoredPair], place: Path | str) -> None:
     if len({pair.score for pair in pairs}) < 2:
         raise HedgerowError(
             f"Expected different scores in {Path(place).name!r}, found the same score "
-            "everywhere. Check the score column."
+            "everywhere; check the score column."
         )

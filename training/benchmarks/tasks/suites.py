@@ -60,7 +60,7 @@ def suite(forms: Sequence[Forms]) -> SemAntoNeg:
     """
     if not forms:
         raise HedgerowError(
-            "Expected sentences with all four forms, found none. Accept negated antonyms in "
+            "Expected sentences with all four forms, found none; accept negated antonyms in "
             "addition to verbal and lexical negations, or use a file with the forms."
         )
     return SemAntoNeg(entries(forms))

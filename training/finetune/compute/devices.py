@@ -137,7 +137,7 @@ def _taken(lock: FileLock) -> bool:
 
 def _no_lock(path: str, reason: object) -> HedgerowError:
     return HedgerowError(
-        f"The file {path} cannot be written ({reason}). Set HEDGEROW_TRAINING_LOCK to another file."
+        f"The file {path} cannot be written ({reason}); set HEDGEROW_TRAINING_LOCK to another file."
     )
 
 
@@ -150,7 +150,7 @@ def _lock_file(path: str) -> Path:
         folder = tempfile.gettempdir()
     except FileNotFoundError as error:
         raise HedgerowError(
-            "There is no writable folder for temporary files. Set HEDGEROW_TRAINING_LOCK to a "
+            "There is no writable folder for temporary files; set HEDGEROW_TRAINING_LOCK to a "
             "file that can be written."
         ) from error
     return Path(folder) / f"hedgerow-training{'-' + gpus if gpus else ''}.lock"

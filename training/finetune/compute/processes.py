@@ -83,7 +83,7 @@ def _take_gpu(number: int) -> None:
     if number >= torch.cuda.device_count():
         raise HedgerowError(
             f"Expected at most {torch.cuda.device_count()} processes on this machine, one per "
-            "GPU. Lower --nproc-per-node."
+            "GPU; lower --nproc-per-node."
         )
     torch.cuda.set_device(number)
 
@@ -99,7 +99,7 @@ def _told() -> Iterator[None]:
         if isinstance(error, torch.OutOfMemoryError):
             raise
         raise HedgerowError(
-            "Another process of this training run has ended or can't be reached. Check its "
+            "Another process of this training run has ended or can't be reached; check its "
             "messages, then start the run again."
         ) from error
 

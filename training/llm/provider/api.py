@@ -126,7 +126,7 @@ class FinetuningApi:
             return await self.model.client().fine_tuning.jobs.retrieve(job_id)
         except openai.NotFoundError as error:
             raise HedgerowError(
-                f"{self.model.where} does not know job '{job_id}'. Use the address and key with "
+                f"{self.model.where} does not know job '{job_id}'; use the address and key with "
                 "which it was started, or cancel this run."
             ) from error
         except openai.APIError as error:
@@ -168,7 +168,7 @@ class FinetuningApi:
     def _explained(self, error: openai.APIError) -> Exception:
         if isinstance(error, openai.NotFoundError) and error.code != NO_MODEL:
             return HedgerowError(
-                f"{self.model.where} does not offer finetuning. Use the address of a server that "
+                f"{self.model.where} does not offer finetuning; use the address of a server that "
                 "does."
             )
         return self.model.explained(error)

@@ -238,7 +238,7 @@ class _Follower:
             raise HedgerowError(f"Job {job.id} failed at the provider: {why}")
         if job.status == "cancelled" or not job.fine_tuned_model:
             how = "was cancelled" if job.status == "cancelled" else "names no finetuned model"
-            raise HedgerowError(f"Job {job.id} {how}. Start another run.")
+            raise HedgerowError(f"Job {job.id} {how}; start another run.")
         await self._read_results(job)
         return self._result(job)
 
@@ -319,7 +319,7 @@ async def _cancel(api: FinetuningApi, job: Job) -> None:
         why = str(error).removesuffix(".") or f"no answer within {CANCEL_SECONDS:g} seconds"
         raise HedgerowError(
             f"Job {job.job} may still be running at the provider, because the request to stop it "
-            f"failed ({why}). Cancel it there, or resume this run and cancel it again."
+            f"failed ({why}); cancel it there, or resume this run and cancel it again."
         ) from error
 
 

@@ -49,7 +49,7 @@ def read_job(folder: Path) -> Job | None:
         return None
     except (ValidationError, ValueError) as error:
         raise HedgerowError(
-            f"{path} no longer contains the job that this run started. Check the jobs at the "
+            f"{path} no longer contains the job that this run started; check the jobs at the "
             "provider, and start another run."
         ) from error
 

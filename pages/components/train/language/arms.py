@@ -9,8 +9,8 @@ LABELS: Mapping[Arm, str] = MappingProxyType(
     {
         "both": "negations and hedges of any type",
         "paper": "the paper's six types",
-        "negation": "negation only",
-        "hedging": "hedging only",
+        "negation": "only negation",
+        "hedging": "only hedging",
     }
 )
 

@@ -1,4 +1,4 @@
-"""Comparison of the arms: all, negation only, hedging only (the paper's Table 3)."""
+"""Comparison of the arms: all, only negation, only hedging (the paper's Table 3)."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project
+from training.llm.card import shown
 from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT
 from training.llm.study import ArmRow, arm_rows, list_language_studies
 from training.studies.members import trials
@@ -17,7 +18,7 @@ _PROBLEM = "llm_arms_problem"
 
 _IDEA = (
     "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on negation only, and on hedging only. All three models answer the same "
+    "paper's types, on only negation, and on only hedging. All three models answer the same "
     "validation questions, about negations and hedges of any type."
 )
 
@@ -68,42 +69,37 @@ def _states(run: Run) -> None:
 
 def _table(run: Run) -> None:
     rows = arm_rows(open_project.ask(trials, run))
-    share = st.column_config.NumberColumn(format="percent")
-    heads = [head for name in SHARES for head in _heads(name)]
     st.dataframe(
         [_line(row) for row in rows],
         hide_index=True,
         key="llm-arms",
         placeholder="–",
-        column_config=dict.fromkeys(heads, share),
     )
     st.caption(
-        "Shares of validation questions answered correctly: all, those about negations (Yes), "
-        "and those about hedges and paraphrases (No)."
+        "Before → after training: shares of validation questions answered correctly (all, those "
+        "about negations (Yes), and those about hedges and paraphrases (No)), and the loss on "
+        "their answers."
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)
 
 
 def _line(row: ArmRow) -> dict[str, Any]:
-    figures = (*SHARES, HELD_OUT_LOSS)
-    values = zip(
-        (head for name in figures for head in _heads(name)),
-        (figure for name in figures for figure in (row.before.get(name), row.after.get(name))),
-        strict=True,
-    )
     return {
-        "Training": row.label,
-        "Run": row.run.id,
-        "State": progress_view.STATES[row.run.state],
+        "Arm": row.label,
+        **{SHORT[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
         "Pairs": row.pairs,
         "Steps": row.steps,
-        **dict(values),
+        "Run": row.run.id,
+        "State": progress_view.STATES[row.run.state],
     }
 
 
-def _heads(name: str) -> tuple[str, str]:
-    return f"{SHORT[name]}, before", f"{SHORT[name]}, after"
+def _change(row: ArmRow, name: str) -> str | None:
+    """A metric before and after; in one cell, so that the table fits a narrow window."""
+    if name not in row.after:
+        return None
+    return f"{shown(name, row.before[name])} → {shown(name, row.after[name])}"
 
 
 def _again(run: Run) -> None:

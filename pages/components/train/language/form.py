@@ -82,7 +82,7 @@ def _button(
         help=None
         if primary
         else "Finetunes the model three times with the same recipe: on all of the paper's "
-        "types, on negation only, and on hedging only (the paper's Table 3). This takes three "
+        "types, on only negation, and on only hedging (the paper's Table 3). This takes three "
         "times as long. An arm without question pairs in the release is skipped; *Arms* says "
         "which and why.",
     )

@@ -28,17 +28,15 @@ def meaning(name: str) -> str:
 def draw() -> None:
     """All fields but the arm, which is next to the model."""
     with st.container(horizontal=True, key="llm-fields-steps"):
-        st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **_shared("epochs"))
-        st.number_input("Maximum pairs", 2, placeholder="all", **_shared("max_pairs"))
-        st.number_input("Batch size", 1, 4096, **_shared("batch_size"))
-        st.number_input("Gradient accumulation steps", 1, 4096, **_shared("gradient_accumulation"))
-        st.number_input("Maximum length of a pair (tokens)", 8, 131_072, **_shared("max_length"))
+        st.number_input("Epochs", step=1.0, format="%g", **_shared("epochs"))
+        st.number_input("Maximum pairs", step=1, placeholder="all", **_shared("max_pairs"))
+        st.number_input("Batch size", **_shared("batch_size"))
+        st.number_input("Gradient accumulation steps", **_shared("gradient_accumulation"))
+        st.number_input("Maximum length of a pair (tokens)", **_shared("max_length"))
     with st.container(horizontal=True, key="llm-fields-rate"):
-        st.number_input(
-            "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **_shared("learning_rate")
-        )
+        st.number_input("Learning rate", step=1e-5, format="%g", **_shared("learning_rate"))
         st.selectbox("Schedule", get_args(Schedule), **_shared("schedule"))
-        st.number_input("Warm-up", 0.0, 0.99, step=0.01, format="%g", **_shared("warmup"))
+        st.number_input("Warm-up", step=0.01, format="%g", **_shared("warmup"))
         st.number_input(
             "Seed",
             0,
@@ -49,9 +47,9 @@ def draw() -> None:
             help="Determines the sample and order of the pairs, and the dropout.",
         )
     with st.container(horizontal=True, key="llm-fields-adapter"):
-        st.number_input("Rank", 1, 1024, **_shared("rank"))
-        st.number_input("Alpha", 1, 4096, **_shared("alpha"))
-        st.number_input("Dropout", 0.0, 0.99, step=0.01, format="%g", **_shared("dropout"))
+        st.number_input("Rank", **_shared("rank"))
+        st.number_input("Alpha", **_shared("alpha"))
+        st.number_input("Dropout", step=0.01, format="%g", **_shared("dropout"))
     st.text_input("Target modules", **_shared("targets"))
     st.text_input("Fully trained modules", placeholder="none", **_shared("modules_to_save"))
     with st.container(horizontal=True, key="llm-fields-ways"):

@@ -124,7 +124,7 @@ def _settings() -> None:
             1.0,
             _DEFAULT.learning_rate,
             1e-6,
-            format="%.1e",
+            format="%g",
             key=_key("learning_rate"),
             persist_state="session",
             help="The peak value. The rate rises over the first tenth of the steps, then falls "

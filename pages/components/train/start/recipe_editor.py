@@ -47,8 +47,8 @@ LABELS = {
     "family": "family: all variants of an anchor",
     "triples": "triples: as in the paper",
     "paper": "paper: four negations, two hedges",
-    "negation": "negation only",
-    "hedging": "hedging only",
+    "negation": "only negation",
+    "hedging": "only hedging",
     "ranked": "triples ranked correctly",
     "families": "anchors ranked correctly",
     "questions": "questions answered correctly",
@@ -117,7 +117,11 @@ def _shown() -> dict[str, _Shown]:
 
 
 def change(current: str, changes: Mapping[str, Any]) -> None:
-    """Write other values into a recipe's text; invalid values change nothing."""
+    """Write other values into a recipe's text; invalid values change nothing.
+
+    The boxes have no limits of their own: a browser would keep a value that it refuses to itself,
+    and the estimate would be about another recipe than the one on the screen.
+    """
     with error_messages.kept_for(_PROBLEM):
         values = parse_recipe(current).model_dump()
         for name, value in changes.items():
@@ -201,19 +205,16 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.selectbox("Loss", get_args(Loss), format_func=_label, **shared("loss"))
         st.selectbox("Data", get_args(Portion), format_func=_label, **shared("data"))
     with st.container(horizontal=True, key="train-fields-how"):
-        st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **shared("epochs"))
+        st.number_input("Epochs", step=1.0, format="%g", **shared("epochs"))
         st.number_input(
             "Maximum steps",
-            1,
             value=None,
             step=10,
             placeholder="all steps of the epochs",
             **shared("max_steps"),
         )
-        st.number_input("Batch size", 2, 8192, step=2, **shared("batch_size"))
-        st.number_input(
-            "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")
-        )
+        st.number_input("Batch size", step=2, **shared("batch_size"))
+        st.number_input("Learning rate", step=1e-5, format="%g", **shared("learning_rate"))
         st.selectbox(
             "Early stopping metric",
             get_args(Watched),
@@ -223,14 +224,10 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             **shared("early_stopping"),
         )
     with st.container(horizontal=True, key="train-fields-keep"):
-        st.number_input("Retention", 0.0, 1000.0, step=0.5, format="%g", **shared("retention"))
-        st.number_input(
-            "Interpolation", 0.0, 1.0, step=0.05, format="%g", **shared("interpolation")
-        )
+        st.number_input("Retention", step=0.5, format="%g", **shared("retention"))
+        st.number_input("Interpolation", step=0.05, format="%g", **shared("interpolation"))
         st.number_input(
             "LoRA rank",
-            1,
-            1024,
             value=None,
             step=8,
             placeholder="all weights",
@@ -249,8 +246,6 @@ def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None
         with st.container(horizontal=True, vertical_alignment="center"):
             st.number_input(
                 f"Share of source {number}",  # a label is Markdown
-                0.0,
-                1.0,
                 step=0.01,
                 format="%g",
                 key=widget_key(f"{_FIELD}{_SHARE}{source}", share),

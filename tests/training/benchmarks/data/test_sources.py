@@ -80,7 +80,7 @@ def test_excluir_is_two_files_whatever_they_are_called(tmp_path: Path) -> None:
 
 def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_bytes(EXCLUIR_FILES["manual.json"])
-    with pytest.raises(HedgerowError, match=r"has no corpus.json; name the folder that has both"):
+    with pytest.raises(HedgerowError, match=r"has no corpus.json; use a folder with both"):
         keep_file_here(tmp_path, "excluir", tmp_path / "mine.json")
     with pytest.raises(HedgerowError, match=r"no test_manual_final.json and no corpus.json; name"):
         keep_file_here(tmp_path, "excluir", tmp_path)

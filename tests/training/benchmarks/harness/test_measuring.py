@@ -127,5 +127,5 @@ def test_a_model_that_a_task_does_not_fit(llama: tuple[Any, Any], tmp_path: Path
     long = save_own_tasks(tmp_path)
     text = (long / "sums.yaml").read_text(encoding="utf-8")
     (long / "sums.yaml").write_text(text.replace("max_gen_toks: 4", "max_gen_toks: 4000"))
-    with pytest.raises(HedgerowError, match=r"Could not measure sums .*maximum sequence length"):
+    with pytest.raises(HedgerowError, match=r"Could not run sums .*maximum sequence length"):
         measure(*llama, load_task("sums", long), on_progress=nothing)

@@ -28,13 +28,13 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
         ("test_split: test", "include: ../../other.yaml", "found 'include'"),
         ("test_split: test", "unsafe_code: true", "found 'unsafe_code'"),
         ("test_split: test", "process_docs: code.docs", "found 'process_docs'"),
-        ("metric: acc", "metric: accuracy", "a metric out of acc, acc_norm, found 'accuracy'"),
-        ("metric: acc", "metric: acc\n    hf_evaluate: true", "a metric out of"),
+        ("metric: acc", "metric: accuracy", "a metric .acc, acc_norm., found 'accuracy'"),
+        ("metric: acc", "metric: acc\n    hf_evaluate: true", "a metric .acc"),
         ("dataset_path: json", "dataset_path: pandas", "dataset_path json, csv, parquet, text"),
         ("dataset_path: json", "dataset_path: /etc", "dataset_path json"),
         ("  data_files:", "  trust_remote_code: true\n  data_files:", "no dataset_kwargs but"),
         ("multiple_choice", "loglikelihood_rolling", "output_type multiple_choice or"),
-        ("task: opposites", "task: [", "a task as YAML in 'opposites.yaml'"),
+        ("task: opposites", "task: [", "a YAML task in 'opposites.yaml'"),
     ],
 )
 def test_what_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_names(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="the task 'none' .* found opposites, sums"):
         own_task(folder, "none")
     assert own_names(folder) == ["opposites", "sums"]
-    with pytest.raises(HedgerowError, match="a folder with tasks"):
+    with pytest.raises(HedgerowError, match="a folder with lm_eval tasks"):
         own_task(tmp_path / "none", "sums")
     with pytest.raises(HedgerowError, match="mmlu, hellaswag, gsm8k.* found 'arc'"):
         require_known(["mmlu", "arc"])

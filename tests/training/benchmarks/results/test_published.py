@@ -96,5 +96,5 @@ def test_the_catalogue() -> None:
     assert benchmark("nevir").title == "NevIR"
     for entry in BENCHMARKS:
         assert entry.measures.endswith("?") and entry.paper and entry.metric and entry.expects
-    with pytest.raises(HedgerowError, match="there are nevir, excluir, cannot, m3"):
+    with pytest.raises(HedgerowError, match="a benchmark .nevir, excluir, cannot, m3"):
         benchmark("glue")

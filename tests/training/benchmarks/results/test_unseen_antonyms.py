@@ -84,7 +84,7 @@ def test_only_what_a_model_and_its_bases_were_taught_is_left_out(
         rows["run 2"].id: UnseenScore((1, 2), 0.0, 2, 4),
     }
     assert found[rows["run 1"].id].told == (
-        "25.0 over the 4 items whose antonym pair is not in release 1; 2 left out."
+        "25.0 over the 4 items whose antonym pair is not in release 1; 2 excluded."
     )
     facts = found[rows["run 2"].id].facts
     wanted = {"releases": [1, 2], "score": 0.0, "n": 2, "left_out": 4, "bundled": False}
@@ -117,11 +117,11 @@ def test_the_bundled_model_and_what_was_trained_from_it_were_taught_the_corpora(
     score = UnseenScore((), 100.0, 1, 1, bundled=True)
     assert found == {rows[TRAINED_ENCODER].id: score, rows["run 1"].id: score}
     assert score.told == (
-        "100.0 over the 1 item whose antonym pair is not in the corpora that come with Hedgerow; "
-        "1 left out."
+        "100.0 over the 1 item whose antonym pair is not in the corpora that come with "
+        "Hedgerow; 1 excluded."
     )
 
 
 def test_where_no_item_is_left_there_is_no_score() -> None:
     told = UnseenScore((3,), None, 0, 6).told
-    assert told == "The antonym pair of every item is in release 3."
+    assert told == "The antonym pairs of all items are in release 3."

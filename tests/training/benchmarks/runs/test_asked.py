@@ -86,7 +86,7 @@ def test_versions_are_refused_where_nothing_is_asked(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     versions = PromptVersions(relevance=1)
-    with pytest.raises(HedgerowError, match="with language models only"):
+    with pytest.raises(HedgerowError, match="need a language model"):
         requested(
             engine,
             settings,

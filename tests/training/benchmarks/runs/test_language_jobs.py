@@ -155,7 +155,7 @@ def test_models_that_write_nothing(
     with pytest.raises(HedgerowError, match="Expected a language model .causal-lm. for lm_eval"):
         requested(engine, settings, TF_IDF, **own)
     encoder = ModelChoice(name=str(tiny_encoder))
-    with pytest.raises(HedgerowError, match="lm_eval's for language models; choose others"):
+    with pytest.raises(HedgerowError, match="lm_eval tasks language models; choose others"):
         ran(engine, settings, encoder, **own)
 
 

@@ -186,7 +186,7 @@ def test_weights_in_a_pickle_are_refused_whatever_the_architecture(
     (tmp_path / "pytorch_model.bin").write_bytes(b"cos\nsystem\n")
     with pytest.raises(HedgerowError, match="safetensors"):
         load_scorer(str(tmp_path))
-    with pytest.raises(HedgerowError, match="there are bi-encoder, cross-encoder"):
+    with pytest.raises(HedgerowError, match="an architecture .bi-encoder, cross-encoder"):
         load_scorer(str(tmp_path), "magic")
 
 

@@ -57,7 +57,7 @@ def test_m3_takes_its_three_scores_alone(tmp_path: Path) -> None:
             [("a", "b", 1), ("a", "", 0)],
             "line 3 of 'c.tsv', found an",
         ),
-        ("premise\thypothesis\tlabel", [("a", "b", 1), ("a", "c", 1)], "the same one everywhere"),
+        ("premise\thypothesis\tlabel", [("a", "b", 1), ("a", "c", 1)], "the same score everywhere"),
         ("premise\thypothesis\tlabel", [("a", "b")], "found 2 on line 2"),
     ],
 )

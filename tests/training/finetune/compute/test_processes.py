@@ -139,7 +139,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     assert weights(data / run.result["model"]) == weights(data / expected.result["model"])
     assert curves(project, broken) == curves(project, calm)
     assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}
-    assert "going on after step" in (folder / "log.txt").read_text()
+    assert "continuing after step" in (folder / "log.txt").read_text()
 
 
 def wait_for(process: int, home: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     wait_until(lambda: checkpoints.step_reached(folder) > 0, home)
     kill(leader)
     wait_for(helper, home)
-    assert "Another process of this training has ended" in said(home)
+    assert "Another process of this training run has ended" in said(home)
     for process in start_together(forker, project, home, shared):
         wait_for(process, home)
     run = found(project, shared)
@@ -227,7 +227,7 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     assert_nearly_equal(
         settings.data_folder / alone.result["model"], settings.data_folder / run.result["model"]
     )
-    assert "going on after step" in (folder / "log.txt").read_text()
+    assert "continuing after step" in (folder / "log.txt").read_text()
 
 
 @pytest.mark.slow

@@ -269,7 +269,7 @@ def test_a_job_that_fails_says_what_the_provider_says(
     ("how", "without", "said"),
     [
         ({"model": "missing"}, (), "knows no model 'missing'"),
-        ({}, ("jobs",), "offers no finetuning"),
+        ({}, ("jobs",), "does not offer finetuning"),
     ],
 )
 def test_what_the_provider_does_not_have_is_one_sentence(
@@ -366,7 +366,7 @@ def test_a_job_that_cannot_be_cancelled_is_told(
     settings = settings_of(home, address)
     run_id = stopped(released, settings, server, request_pause)
     server.away = 503
-    with pytest.raises(HedgerowError, match="The job ftjob-.* may go on at the provider"):
+    with pytest.raises(HedgerowError, match="Job ftjob-.* may still be running at the provider"):
         cancel_run(released, settings, run_id)
     assert stored(released, run_id).state is RunState.CANCELLED and status(server) == "running"
 
@@ -422,7 +422,7 @@ def test_a_damaged_note_of_the_job_is_one_sentence(
     folder = settings.data_folder / stored(released, run_id).folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / NAME).write_text("{")
-    with pytest.raises(HedgerowError, match="which job this run has started"):
+    with pytest.raises(HedgerowError, match="the job that this run started"):
         carried_out(released, settings, run_id)
 
 

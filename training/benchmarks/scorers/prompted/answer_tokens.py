@@ -57,7 +57,7 @@ class AnswerTokens:
         if len(tokenizer) > known:
             raise HedgerowError(
                 f"Expected a tokenizer of at most {known:,} tokens, the size of the model's "
-                f"vocabulary, found {len(tokenizer):,}. Use the model's own tokenizer."
+                f"vocabulary, found {len(tokenizer):,}; use the model's own tokenizer."
             )
 
     def asked(self, prompts: Sequence[str], answers: Sequence[str]) -> list[AskedPrompt]:
@@ -93,7 +93,7 @@ class AnswerTokens:
             )
         except Exception as error:  # a template is foreign code
             raise HedgerowError(
-                f"Could not use the model's chat template ({first_line(error)}). Fix it, or "
+                f"Could not use the model's chat template ({first_line(error)}); fix it, or "
                 "remove it to send prompts without one."
             ) from error
         return found

@@ -189,8 +189,7 @@ class Chat(Prompted):
             where = f"is kept in {' and '.join(kept)} and will be stored when the run continues"
             said = f" What could not be stored ({what}) {where}." if kept else ""
         except OSError:
-            said = f" What could not be stored ({what}) is lost, because no folder has enough "
-            "space for it."
+            said = f" What could not be stored ({what}) is lost: no folder has space for it."
         raise RunPaused(
             f"Paused: {problem.strerror} ({problem.filename}).{said} Free some disk space."
         )
@@ -255,7 +254,7 @@ class Chat(Prompted):
         if self._refusals >= IN_A_ROW:
             raise HedgerowError(
                 f"{self.model.where} refused {IN_A_ROW} prompts in a row "
-                f"({self.model.without_key(str(error))[:200]}). Check the model and run the "
+                f"({self.model.without_key(str(error))[:200]}); check the model and run the "
                 "benchmark again."
             )
 

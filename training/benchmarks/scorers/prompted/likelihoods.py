@@ -81,7 +81,7 @@ class Likelihoods:
         if memory is None or not hasattr(memory, "batch_repeat_interleave"):
             raise HedgerowError(
                 "Expected a transformer that caches prompts, found a "
-                f"{type(self._model).__name__}, which does not. Choose another model."
+                f"{type(self._model).__name__}, which does not; choose another model."
             )
         memory.batch_repeat_interleave(len(paths))
         logits = self._model(

@@ -352,7 +352,7 @@ def test_weights_that_are_no_numbers_are_one_sentence(plain: Path, tmp_path: Pat
     weights = load_file(folder / "model.safetensors")
     weights["model.norm.weight"].fill_(math.nan)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(HedgerowError, match="scores that are not finite numbers"):
+    with pytest.raises(HedgerowError, match="scores are not finite numbers"):
         loaded(folder).chosen(["a"], 2)
 
 
