@@ -46,7 +46,7 @@ def prices_set(
     show(
         result,
         as_json,
-        f"{model}: ${prompt:g} per million input tokens, ${completion:g} per million output "
+        f"{model} costs ${prompt:g} per million input tokens and ${completion:g} per million output "
         "tokens.",
     )
 

@@ -172,7 +172,7 @@ def _source(session: Session, corpus: Corpus) -> int:
 def _add_anchors(session: Session, families: Families, *, source_id: int) -> dict[str, int]:
     """Add the anchors; (uid → id) of them.
 
-    Those with one pair of opposites get one split: a model that has learnt a pair is not tested on
+    Those with one pair of antonyms get one split: a model that has learnt a pair is not tested on
     it.
     """
     moment = now()

@@ -100,7 +100,7 @@ def _content_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator
         words = comparison.reversed_by or comparison.added or comparison.lost
         yield f"A content word changes in addition to the negation: {quoted(words)}."
     elif check.forbid_reversed_content and comparison.content_reversed:
-        words = comparison.reversed_by or comparison.opposites
+        words = comparison.reversed_by or comparison.antonyms
         yield (
             "There is a second reversal in addition to the "
             f"negation{': ' * bool(words)}{quoted(words)}."

@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.generation.examples.few_shot import Example, from_rows
 from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
-from curation.generation.prompts import draw_cues
+from curation.generation.prompts import sample_cues
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
@@ -128,7 +128,7 @@ def _row(
         "anchor_revision": wanted.revision,
         "prompt_version_id": prompt_id,
         "type_ids": list(wanted.type_ids),
-        "cues": draw_cues(asked, seed=seed, anchor_uid=wanted.uid),
+        "cues": sample_cues(asked, seed=seed, anchor_uid=wanted.uid),
         "state": CallState.OPEN,
     }
 

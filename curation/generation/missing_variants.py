@@ -87,10 +87,10 @@ def wanted_anchors(
             ]
             if asked:
                 found[role].append(WantedAnchor(anchor_id, revision, uid, sum(asked, ())))
-    return found if selection.limit is None else _drawn(found, selection.limit, seed)
+    return found if selection.limit is None else _sampled(found, selection.limit, seed)
 
 
-def _drawn(
+def _sampled(
     found: dict[Role, list[WantedAnchor]], limit: int, seed: int
 ) -> dict[Role, list[WantedAnchor]]:
     uids = {anchor.uid for anchors in found.values() for anchor in anchors}

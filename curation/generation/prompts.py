@@ -150,20 +150,20 @@ def _numbered(types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def draw_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
+def sample_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
     """The cue to ask for, by type id, for the types that take one.
 
     A hash of seed, type and anchor draws it: the same run asks for the same cues wherever and in
     whatever order it is carried out, and another seed asks for others.
     """
     return {
-        entry.id: _drawn(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
+        entry.id: _sampled(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
         for entry in types
         if entry.needs_cue
     }
 
 
-def _drawn(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
+def _sampled(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
     return cues[int(bucket(anchor_uid, salt=salt) * len(cues))]
 
 

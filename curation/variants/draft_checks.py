@@ -17,7 +17,7 @@ from curation.review.cards import family
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from curation.variants.cue_choice import CueWanted
-from curation.variants.edits import Edit, plan_edit, wording_of
+from curation.variants.edits import Edit, current_text, plan_edit
 from curation.variants.own import Own, plan_own
 from curation.variants.save_questions import Concern
 from db.models import Anchor, Status, Variant
@@ -97,7 +97,7 @@ def check_own(
 def _concerns(
     session: Session, anchor: Anchor, planned: Edit | Own, *, leave_out: Collection[int | None]
 ) -> tuple[Concern, ...]:
-    wording, text, check = wording_of(session, anchor), planned.text, planned.entry.surface_check
+    wording, text, check = current_text(session, anchor), planned.text, planned.entry.surface_check
     siblings = _siblings(session, anchor.id, leave_out=leave_out)
     threshold = int(get_setting(session, THRESHOLD))
     found = measure(

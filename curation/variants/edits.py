@@ -73,7 +73,7 @@ def plan_edit(
     hedge = choose_cue(
         entry,
         list_types(session),
-        anchor=wording_of(session, anchor),
+        anchor=current_text(session, anchor),
         text=new_text,
         named=cue,
         current=original.cue,
@@ -213,7 +213,7 @@ def checked_text(text: str) -> str:
     return clean
 
 
-def wording_of(session: Session, anchor: Anchor) -> str:
+def current_text(session: Session, anchor: Anchor) -> str:
     """The anchor's current wording."""
     return session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text
 
@@ -224,7 +224,7 @@ def check_differs(session: Session, anchor: Anchor, text: str) -> None:
     Raises:
         HedgerowError: it is that wording; as a negation it would contradict itself.
     """
-    if text == wording_of(session, anchor):
+    if text == current_text(session, anchor):
         raise HedgerowError(
             "The text is the same as the anchor; make the change that the type requires."
         )

@@ -9,7 +9,7 @@ from sqlmodel import col
 from db.models import Anchor, AnchorRevision, Answer, CallState, ModelCall
 
 
-class LackingCall(NamedTuple):
+class IncompleteCall(NamedTuple):
     """A call that failed, or whose answer lacks something.
 
     Attributes:
@@ -27,7 +27,7 @@ class LackingCall(NamedTuple):
     problem: str
 
 
-def lacking_calls(session: Session, run_id: int) -> list[LackingCall]:
+def incomplete_calls(session: Session, run_id: int) -> list[IncompleteCall]:
     """The calls of a run that failed or whose answers lack something, in the anchors' order."""
     last = (
         select(col(Answer.error))
@@ -55,7 +55,7 @@ def lacking_calls(session: Session, run_id: int) -> list[LackingCall]:
         .order_by(col(ModelCall.anchor_id), col(ModelCall.id))
     )
     return [
-        LackingCall(
+        IncompleteCall(
             uid, anchor, role, types, "failed" if state is CallState.FAILED else "incomplete", said
         )
         for uid, anchor, role, types, state, said in session.execute(query)
