@@ -47,11 +47,11 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=Path.cwd, description="Working directory")
     # It may hold a password, so that it is left out of what a log may quote.
     database_url: str = Field(default="", repr=False, description="Database")
-    reviewer: str = Field(default="", max_length=80, description="Reviewer's name")
+    reviewer: str = Field(default="", max_length=80, description="Reviewer name")
     openai_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias=AliasChoices("HEDGEROW_OPENAI_API_KEY", "OPENAI_API_KEY"),
-        description="OpenAI key",
+        description="OpenAI API key",
     )
     openai_base_url: str = Field(
         default="",
@@ -59,8 +59,8 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("HEDGEROW_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
         description="OpenAI address",
     )
-    training_lock: str = Field(default="", description="Lock of trainings")
-    http_token: SecretStr = Field(default=SecretStr(""), description="Token of the HTTP interface")
+    training_lock: str = Field(default="", description="Training lock")
+    http_token: SecretStr = Field(default=SecretStr(""), description="HTTP interface token")
 
     @field_validator("home")
     @classmethod
