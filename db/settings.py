@@ -26,7 +26,7 @@ SHORTEST_TOKEN = 16
 
 
 class Settings(BaseSettings):
-    """Where the project lies and who is working on it.
+    """The location of the project and the settings of this machine.
 
     Attributes:
         home: working directory: the database and the data folder lie in it.
@@ -109,7 +109,7 @@ class Settings(BaseSettings):
 
     @property
     def data_folder(self) -> Path:
-        """Where models, exports and logs lie, one folder a run."""
+        """The folder of models, exports and logs, with one folder per run."""
         return self.home / "hedgerow_data"
 
     def require_http_token(self) -> str:
@@ -130,7 +130,7 @@ class Settings(BaseSettings):
         )
 
     def process_environment(self) -> dict[str, str]:
-        """The environment for a process of ours that shall see these settings."""
+        """The environment for a subprocess that uses these settings."""
         # PyTorch's waiting threads spin otherwise, and two runs on two cores hold each other up.
         return (
             {"OMP_WAIT_POLICY": "PASSIVE"}

@@ -39,7 +39,7 @@ STATUSES = (Status.PENDING, Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
 
 class Count(NamedTuple):
-    """So many variants of a type and a status have this value of a measure."""
+    """Number of variants of a type and status with this value."""
 
     type_id: str
     status: Status
@@ -48,7 +48,7 @@ class Count(NamedTuple):
 
 
 class PairCount(NamedTuple):
-    """So many variants of a type and a status have this distance and this bin of the cosine."""
+    """Number of variants of a type and status with this distance and cosine bin."""
 
     type_id: str
     status: Status
@@ -59,7 +59,7 @@ class PairCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """Which variants are looked at.
+    """Which variants to include.
 
     Attributes:
         types: ids of the types; none means all.

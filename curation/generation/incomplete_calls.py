@@ -1,4 +1,4 @@
-"""The calls of a run that failed, or whose answers lack a type that was asked for."""
+"""Calls of a run that failed, or whose answers lack a requested type."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from db.models import Anchor, AnchorRevision, Answer, CallState, ModelCall
 
 
 class IncompleteCall(NamedTuple):
-    """A call that failed, or whose answer lacks something.
+    """A call that failed, or whose answer lacks a type.
 
     Attributes:
-        uid, anchor: of the anchor, in the wording that was asked about.
-        types: ids of the types that were asked for.
+        uid, anchor: uid and text of the anchor in the call.
+        types: ids of the requested types.
         state: failed, or incomplete.
         problem: of the last answer.
     """
@@ -28,7 +28,7 @@ class IncompleteCall(NamedTuple):
 
 
 def incomplete_calls(session: Session, run_id: int) -> list[IncompleteCall]:
-    """The calls of a run that failed or whose answers lack something, in the anchors' order."""
+    """The failed or incomplete calls of a run, in the order of the anchors."""
     last = (
         select(col(Answer.error))
         .where(col(Answer.call_id) == col(ModelCall.id))

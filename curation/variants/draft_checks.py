@@ -1,4 +1,4 @@
-"""What the checks say of a text that a person is writing, before it is stored.
+"""Check a text that a person is writing before it is stored.
 
 The measures are those of ``curation.diagnostics.measures``; here each flag becomes a sentence about
 this text. Whether the anchor is affirmative is left out: no wording of the variant changes that.
@@ -27,7 +27,7 @@ TWIN = "twin"
 
 
 class Draft(NamedTuple):
-    """What saving would store, and what the checks say of it.
+    """What saving would store, and the results of the checks.
 
     ``remark`` is a sentence on what saving decides by itself; '' for nothing.
     """
@@ -46,7 +46,7 @@ def check_edit(
     type_id: str | None = None,
     cue: str | None = None,
 ) -> Draft:
-    """What ``edits.edit`` would make of the variant, checked; nothing is stored.
+    """Check the result of ``edits.edit`` without storing it.
 
     Raises:
         CueWanted: as ``edits.edit``; with what can be said before the cue is known.
@@ -78,7 +78,7 @@ def check_edit(
 def check_own(
     session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
 ) -> Draft:
-    """What ``own.write_variant`` would store, checked; nothing is stored.
+    """Check the result of ``own.write_variant`` without storing it.
 
     Raises:
         CueWanted: as ``own.write_variant``; with what can be said before the cue is known.

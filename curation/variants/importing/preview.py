@@ -1,4 +1,4 @@
-"""What an import would bring, before anything is stored."""
+"""Preview of an import before anything is stored."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

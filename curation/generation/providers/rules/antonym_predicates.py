@@ -1,4 +1,4 @@
-"""Antonyms of the predicate: by an affix, by another word, and negated so that they cancel out."""
+"""Replace the predicate by an antonym: with an affix, another word, or a negated antonym."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Which word is the antonym of another: by the rules' own lists first, then by WordNet.
+"""Find the antonym of a word: first in the rules' lists, then in WordNet.
 
 The lists were checked by hand. Of WordNet only affixed antonyms are taken, of adjectives and
 adverbs in their most frequent sense. Its other antonyms were read and left out: of the adjectives
