@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL, make_url
 
 from bench.anchor_import import starter_anchors
 from curation.anchors.importing.formats import read_file
-from curation.anchors.importing.insert import About, Beside, add_anchors
+from curation.anchors.importing.insert import About, PairedTexts, add_anchors
 from curation.anchors.importing.nli_texts import guess_columns, read_originals
 from curation.anchors.importing.preview import preview
 from curation.taxonomy.project_types import seed_taxonomy
@@ -84,7 +84,7 @@ def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
     rows = shown.chosen(include_suspicious=True)
     with writing(engine) as session:
         add_anchors(
-            session, shown, rows, about=About(source="bench"), beside=Beside(originals, accept)
+            session, shown, rows, about=About(source="bench"), paired=PairedTexts(originals, accept)
         )
     took = time.perf_counter() - start
     engine.dispose()

@@ -1,4 +1,4 @@
-"""Text identity: one canonical form, content uids, and the hash splits that rest on them.
+"""Text identity: canonical form, content uids, and the splits derived from them.
 
 A uid says *what* a sentence is, never where it is stored: the same anchor has the same uid in
 every database, so command lines, URLs, exports and splits agree between machines.
@@ -81,7 +81,7 @@ def words_of(text: str) -> list[str]:
 
 
 def near_key(text: str, words: Sequence[str]) -> str:
-    """What two texts share that differ only in case or punctuation.
+    """A key shared by texts that differ only in case or punctuation.
 
     Args:
         text: a canonical text.

@@ -1,4 +1,4 @@
-"""Classes that other installed packages bring along, as entry points of a group of ours.
+"""Plug-ins: classes that other packages provide as entry points of Hedgerow's groups.
 
 A group has a base class; a package names its own subclass in its ``pyproject.toml``::
 

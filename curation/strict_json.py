@@ -1,4 +1,4 @@
-"""JSON that people and programs hand in: what is ambiguous is refused, and why is said in words."""
+"""Strict JSON parsing: ambiguous input is refused with a reason."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""How many tokens a text has, about: counting them would need each model's own tokenizer."""
+"""Approximate token counts; exact counts would need each model's tokenizer."""
 
 LETTERS_PER_TOKEN = 4.0
 """Of English, about; what providers tell their customers to reckon with."""

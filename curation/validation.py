@@ -1,4 +1,4 @@
-"""What pydantic refuses, as one sentence with the names that people know."""
+"""Translate pydantic's errors into one sentence with familiar names."""
 
 from __future__ import annotations
 

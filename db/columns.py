@@ -21,7 +21,7 @@ JsonColumn: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment, stored in UTC without a zone and handed out with one.
+    """A time, stored in UTC without a zone and returned with one.
 
     SQLite keeps no zone, so the zone is fixed instead of stored.
     """
@@ -62,12 +62,12 @@ def not_null(column: Mapped[_Value | None]) -> Mapped[_Value]:
 
 
 def now() -> datetime:
-    """The present moment by this machine's clock, in UTC."""
+    """The current time by this machine's clock, in UTC."""
     return datetime.now(UTC)
 
 
 class db_now(FunctionElement[datetime]):
-    """The present moment by the database's clock: hosts that share a database share it."""
+    """The current time by the database's clock, which all hosts of a database share."""
 
     type = UtcDateTime()
     inherit_cache = True
@@ -86,7 +86,7 @@ def _db_now_postgresql(element: db_now, compiler: SQLCompiler, **kw: Any) -> str
 
 
 class db_later(FunctionElement[datetime]):
-    """So many seconds after the present moment by the database's clock."""
+    """The current time by the database's clock plus this many seconds."""
 
     type = UtcDateTime()
     inherit_cache = True

@@ -27,7 +27,7 @@ from db.failures import explain, shown_address
 from db.trigrams import index_new_texts
 
 BUSY_TIMEOUT_MS = 60_000
-"""How long a writer waits for another, in milliseconds; freezing a large release takes half."""
+"""How long a writer waits for another, in milliseconds; a large release takes half of it."""
 
 ROWS_AT_ONCE = 5_000
 
@@ -57,7 +57,7 @@ def create_engine(url: URL, *, create: bool = True) -> Engine:
 
 
 def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
-    """Notice that the database's file was taken away or replaced while it was open.
+    """Detect that the database file was removed or replaced while it was open.
 
     SQLite would go on in the file that is no longer there, and what it is told would be lost; or
     it would make an empty one, which then stands in the way of putting the real one back.
@@ -111,7 +111,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
-    """A session that can only read; what it reads belongs to one moment."""
+    """A read-only session with a consistent snapshot."""
     options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
     reader = engine.execution_options(**options) if engine.name == "postgresql" else engine
     with explained(engine), Session(reader, expire_on_commit=False) as session:
@@ -163,7 +163,7 @@ def _in_turn(engine: Engine) -> Iterator[None]:
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any]]) -> None:
-    """Insert rows; one that another process has stored meanwhile says the same and stays."""
+    """Insert rows; rows that another process has stored meanwhile are equal and are kept."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     statement = dialect.insert(table).on_conflict_do_nothing()
     for some in batched(rows):
@@ -204,7 +204,7 @@ def one_at_a_time(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def explained(engine: Engine) -> Iterator[None]:
-    """Translate what a person can put right into one sentence."""
+    """Translate errors that a person can fix into one sentence."""
     try:
         yield
     except DBAPIError as error:

@@ -8,11 +8,11 @@ from typing import Any
 
 
 class HedgerowError(Exception):
-    """Something a person can put right: a wrong file, an unknown name, an impossible request."""
+    """An error that a person can fix: a wrong file, an unknown name, an impossible request."""
 
 
 class NothingToDo(HedgerowError):
-    """What was asked for is done already: a sentence to show, but nothing went wrong."""
+    """The request is already done: a message to show, but not an error."""
 
 
 class RunEnded(HedgerowError):
@@ -29,18 +29,18 @@ class RunEnded(HedgerowError):
 
 
 class RunIncomplete(RunEnded):
-    """A run is done, but not all that it asked for came; ``facts`` has its result, too."""
+    """A run is done, but some answers are missing; ``facts`` includes its result."""
 
 
 class RunCancelled(Exception):
-    """Raised inside a run's own process when somebody asked for it to stop."""
+    """Raised in a run's process when somebody has asked it to stop."""
 
 
 class RunPaused(RunCancelled):
-    """Raised inside a run's own process when it stops by itself and can be resumed, saying why."""
+    """Raised in a run's process when it pauses by itself and can be resumed; says why."""
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says on its first line; its class where it says nothing."""
+    """The first line of an error's message, or its class if the message is empty."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""Carrying out a stored run in this process: heartbeat, progress, cancelling, the end."""
+"""Carry out a stored run in this process: heartbeat, progress, cancellation and result."""
 
 import logging
 import os
@@ -24,13 +24,13 @@ from db.runs import LEASE, claim, get_run
 from db.settings import Settings
 
 HEARTBEAT_SECONDS = 1.0
-"""How often progress is written and a wish to cancel is read."""
+"""How often progress is written and cancellation is checked."""
 
 DONE = "Done."
-"""The message of a run that brought all it was asked for."""
+"""The message of a complete run."""
 
 WAITING = "Waiting for other work on this machine to finish."
-"""The message of a run that waits for others, or a part of it."""
+"""The message of a run that waits for others, or part of it."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ Work = Callable[["RunContext"], Result]
 
 
 class RunContext:
-    """What a run's work is handed: its parameters, its folder, and the way to report back.
+    """The context of a run's work: its parameters, its folder, and reporting.
 
     Reports are kept in memory and written by the heartbeat, so that work never waits for the
     database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop, or for the
@@ -84,7 +84,7 @@ class RunContext:
             self._metrics[(name, step)] = float(value)
 
     def check(self) -> None:
-        """Raise ``RunCancelled`` if the run shall stop."""
+        """Raise ``RunCancelled`` if the run should stop."""
         outer = self.within
         if outer is not None and outer.stop.is_set() and not self.stop.is_set():
             self.interrupt(outer.stop_reason)

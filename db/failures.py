@@ -1,4 +1,4 @@
-"""What a database can refuse or suffer, as one sentence that says what to do.
+"""Database errors as one sentence that says what to do.
 
 SQLite and PostgreSQL name their reasons by codes; the sentences quote the reason's first line,
 never a statement, a value or a password.
@@ -72,7 +72,7 @@ def shown_address(url: URL) -> str:
 
 
 def explain(engine: Engine, error: DBAPIError, *, busy_seconds: float) -> HedgerowError | None:
-    """What happened, for a person; None where it is a fault of the program's own.
+    """The error as a sentence; None if it is a bug in the program.
 
     Args:
         busy_seconds: how long a writer waits for another.

@@ -26,7 +26,7 @@ SHORTEST_TOKEN = 16
 
 
 class Settings(BaseSettings):
-    """Where the project is and who is working on it.
+    """The location of the project and the settings of this machine.
 
     A field's title is its label in the app, and its description what the documentation says of it.
     """
@@ -53,14 +53,14 @@ class Settings(BaseSettings):
     reviewer: str = Field(
         default="",
         max_length=80,
-        title="Reviewer's name",
+        title="Reviewer name",
         description="The name that decisions are stored under. Without it, the app asks for one, "
         "and commands need --reviewer.",
     )
     openai_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias=AliasChoices("HEDGEROW_OPENAI_API_KEY", "OPENAI_API_KEY"),
-        title="OpenAI key",
+        title="OpenAI API key",
         description="The key of the model provider. It goes to OpenAI and to "
         "HEDGEROW_OPENAI_BASE_URL only, and is never stored. OPENAI_API_KEY is read, too.",
     )
@@ -74,13 +74,13 @@ class Settings(BaseSettings):
     )
     training_lock: str = Field(
         default="",
-        title="Lock of trainings",
+        title="Training lock",
         description="A file that a training or a benchmark holds while it computes. Those with the "
         "same file take turns. Without it, all on this machine take turns.",
     )
     http_token: SecretStr = Field(
         default=SecretStr(""),
-        title="Token of the HTTP interface",
+        title="HTTP interface token",
         description="The token that other tools send to 'hedgerow app --http': at least "
         f"{SHORTEST_TOKEN} characters without spaces. It is never stored.",
     )
@@ -143,7 +143,7 @@ class Settings(BaseSettings):
 
     @property
     def data_folder(self) -> Path:
-        """Where models, exports and logs lie, one folder a run."""
+        """The folder of models, exports and logs, with one folder per run."""
         return self.home / "hedgerow_data"
 
     def require_http_token(self) -> str:
@@ -164,7 +164,7 @@ class Settings(BaseSettings):
         )
 
     def process_environment(self) -> dict[str, str]:
-        """The environment for a process of ours that shall see these settings."""
+        """The environment for a subprocess that uses these settings."""
         # PyTorch's waiting threads spin otherwise, and two runs on two cores hold each other up.
         return (
             {"OMP_WAIT_POLICY": "PASSIVE"}

@@ -115,11 +115,11 @@ class Generating:
         """
         import pandas as pd
 
-        from curation.generation.lacking_calls import LackingCall, lacking_calls
+        from curation.generation.incomplete_calls import IncompleteCall, incomplete_calls
 
         with reading(self._home.engine) as session:
-            rows = lacking_calls(session, get_run(session, run).id)
-        return pd.DataFrame(rows, columns=list(LackingCall._fields))
+            rows = incomplete_calls(session, get_run(session, run).id)
+        return pd.DataFrame(rows, columns=list(IncompleteCall._fields))
 
     def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
         """Measure every variant that is not measured yet: distances, flags, cosine.

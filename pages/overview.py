@@ -217,10 +217,10 @@ def _recent(runs: Collection[Run]) -> None:
     rows = [
         {
             "Run": f"{kind_of(run.kind).address(run)}#run-{run.id:06d}",  # sorts like a number
-            "What": kind_of(run.kind).title,
+            "Task": kind_of(run.kind).title,
             "State": progress_view.STATES[run.state],
             "Message": _outcome(run),
-            "Begun": run.started_at or run.created_at,
+            "Started": run.started_at or run.created_at,
         }
         for run in runs
     ]
@@ -235,7 +235,7 @@ def _recent(runs: Collection[Run]) -> None:
         rows,
         hide_index=True,
         key="runs",
-        column_config={"Run": number, "Begun": begun, "Message": message},
+        column_config={"Run": number, "Started": begun, "Message": message},
     )
 
 

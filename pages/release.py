@@ -130,7 +130,7 @@ def _selection(usual: Selection) -> Selection:
             "contents.",
         )
     near = st.checkbox(
-        f"Leave out variants over the Levenshtein threshold ({usual.max_distance} characters)",
+        f"Leave out variants above the Levenshtein threshold ({usual.max_distance} characters)",
         value=True,
         key="release-near",
         help="As in the paper (§3.1.3). Free-form types have no threshold. You can see the "
@@ -151,7 +151,10 @@ def _left_out(now: Contents, selection: Selection) -> str:
     near = now.variants
     if selection.complete:
         near = open_project.ask(count_accepted, selection._replace(complete=False))
-    reasons = {"over the threshold": accepted - near, "in incomplete families": near - now.variants}
+    reasons = {
+        "above the threshold": accepted - near,
+        "in incomplete families": near - now.variants,
+    }
     told = [f"{number:,} {why}" for why, number in reasons.items() if number]
     return f"Accepted, but left out: {', '.join(told)}. " if told else ""
 

@@ -37,7 +37,7 @@ def _machine() -> None:
     )
     st.dataframe(
         [
-            {"Setting": fact.label, "Value": fact.shown, "Changed by": fact.name}
+            {"Setting": fact.label, "Value": fact.shown, "Environment variable": fact.name}
             for fact in setting_facts(open_project.settings())
         ],
         hide_index=True,

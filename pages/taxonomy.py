@@ -61,7 +61,7 @@ def _state(entry: VariantType) -> str:
         return "imported"
     if entry.own:
         return "your own"
-    return "built in, the paper's" if entry.of_paper else "built in, Hedgerow's"
+    return "built in (paper)" if entry.of_paper else "built in (Hedgerow)"
 
 
 def _types() -> None:
@@ -71,7 +71,7 @@ def _types() -> None:
     if st.session_state.get(PICKED) not in types:
         st.session_state[PICKED] = next(iter(types))
     picked = st.selectbox(
-        "Show the type",
+        "Type",
         list(types),
         format_func=lambda key: names[key],
         key=PICKED,

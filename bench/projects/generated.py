@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from bench.projects.synthetic import RUNS
-from curation.generation.prompts import draw_cues, prompt_versions, seed_prompts, types_of
+from curation.generation.prompts import prompt_versions, sample_cues, seed_prompts, types_of
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.roles import ROLES
 from db.columns import now
@@ -42,7 +42,7 @@ def add_calls(session: Session) -> None:
                         "anchor_revision": 1,
                         "prompt_version_id": prompts[role],
                         "type_ids": [entry.id for entry in asked[role]],
-                        "cues": draw_cues(asked[role], seed=0, anchor_uid=uid),
+                        "cues": sample_cues(asked[role], seed=0, anchor_uid=uid),
                         "attempts": 1,
                         "state": CallState.FAILED if failed else CallState.DONE,
                         "problem": "unreadable" if failed else "",

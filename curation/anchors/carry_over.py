@@ -60,7 +60,7 @@ def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
         col(Variant.retired).is_(False),
     )
     variants = session.execute(query.order_by(col(Variant.id))).scalars().all()
-    wordings = _wordings(session, anchor_id)
+    texts = _texts(session, anchor_id)
     was: dict[int, Status] = {}
     for ids in chunks(variant.id for variant in variants):
         was |= status_ever(session, ids)
@@ -68,7 +68,7 @@ def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
     for variant in variants:
         key = variant.id
         new_text = carry(
-            variant.text, old=wordings[variant.anchor_revision], new=wordings[anchor.revision]
+            variant.text, old=texts[variant.anchor_revision], new=texts[anchor.revision]
         )
         if was[key] is Status.REJECTED or new_text is None or new_text == variant.text:
             continue
@@ -81,7 +81,7 @@ def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
     return found
 
 
-def _wordings(session: Session, anchor_id: int) -> dict[int, str]:
+def _texts(session: Session, anchor_id: int) -> dict[int, str]:
     query = select(col(AnchorRevision.revision), col(AnchorRevision.text)).where(
         col(AnchorRevision.anchor_id) == anchor_id
     )

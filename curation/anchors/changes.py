@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.checks import Finding, suspicions
-from curation.anchors.current_revision import checked_wording, current_wording
+from curation.anchors.current_revision import checked_anchor_text, current_wording
 from curation.content_uids import anchor_uid, words_of
 from curation.diagnostics.measuring import measure_variants
 from curation.language.english import is_english
@@ -36,7 +36,7 @@ class Correction(NamedTuple):
     changes: tuple[StatusChange, ...]
 
 
-class SuspiciousWording(HedgerowError):
+class SuspiciousText(HedgerowError):
     """A text that is suspicious as an anchor; ``findings`` say why."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
@@ -86,12 +86,12 @@ def correct_anchor(
         insist: accept a text that an import would leave out as suspicious.
 
     Raises:
-        SuspiciousWording: the text is negated, a single word or the like, and ``insist`` is false.
+        SuspiciousText: the text is negated, a single word or the like, and ``insist`` is false.
         HedgerowError: the text is unchanged, empty, too long, not plain text or that of another
             anchor, or somebody has corrected the anchor meanwhile. Nothing is changed then.
     """
     anchor = _lock(session, anchor_id)
-    clean = checked_wording(text)
+    clean = checked_anchor_text(text)
     if anchor.revision != expected_revision:
         raise HedgerowError(_corrected_meanwhile(session, anchor))
     current = session.get_one(AnchorRevision, (anchor_id, anchor.revision))
@@ -101,7 +101,7 @@ def correct_anchor(
     _refuse_anothers(session, anchor_id, text_uid)
     found = suspicions(clean, words_of(clean), english=is_english(anchor.language))
     if found and not insist:
-        raise SuspiciousWording(found)
+        raise SuspiciousText(found)
     anchor.revision += 1
     session.add(
         AnchorRevision(

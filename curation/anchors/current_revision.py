@@ -20,7 +20,7 @@ _DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI",
 """Unicode bidirectional classes of characters that change the reading direction."""
 
 
-def checked_wording(text: str) -> str:
+def checked_anchor_text(text: str) -> str:
     """The canonical form of an anchor text written by a person.
 
     Raises:

@@ -89,7 +89,7 @@ class NumberedPage(NamedTuple):
     found: AnchorPage
 
 
-class Wording(NamedTuple):
+class Revision(NamedTuple):
     """One revision of an anchor; ``author`` is None for the imported text."""
 
     revision: int
@@ -166,7 +166,7 @@ def _variants(session: Session, anchor_ids: list[int]) -> dict[int, int]:
     return dict(session.execute(query).all())
 
 
-def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
+def anchor_history(session: Session, anchor_id: int) -> list[Revision]:
     """All revisions of an anchor, the first one first."""
     query = (
         select(
@@ -179,7 +179,7 @@ def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
         .where(col(AnchorRevision.anchor_id) == anchor_id)
         .order_by(col(AnchorRevision.revision))
     )
-    return [Wording(*row) for row in session.execute(query)]
+    return [Revision(*row) for row in session.execute(query)]
 
 
 def known_sources(session: Session) -> list[str]:

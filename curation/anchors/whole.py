@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.lookup import FoundAnchor, Wording, anchor_history, one_anchor
+from curation.anchors.lookup import FoundAnchor, Revision, anchor_history, one_anchor
 from curation.project.opening import THRESHOLD, get_setting
 from curation.review.cards import Card, card, family
 
@@ -14,7 +14,7 @@ class WholeAnchor(NamedTuple):
 
     anchor: FoundAnchor
     variants: list[Card]
-    wordings: list[Wording]
+    revisions: list[Revision]
 
 
 def whole_anchor(session: Session, uid: str) -> WholeAnchor | None:

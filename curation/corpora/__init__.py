@@ -1,1 +1,1 @@
-"""Corpora that ship with Hedgerow, loaded like any other data."""
+"""Bundled corpora, loaded like any other data."""

@@ -1,4 +1,4 @@
-"""The corpora that ship with Hedgerow: what each is called, and where its files are."""
+"""The bundled corpora: their names, descriptions and files."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from db.errors import HedgerowError
 
 
 class Corpus(NamedTuple):
-    """A corpus that can be loaded; its files lie in the folder of its id.
+    """A corpus that can be loaded; its files are in the folder named after its id.
 
     Attributes:
-        id: as commands name it.
-        source: the name of the source that its anchors get.
-        about: what it holds, in a sentence.
-        anchors: how many different sentences it has variants of. A project gets fewer where it has
+        id: its name in commands.
+        source: name of the source of its anchors.
+        about: its contents, in one sentence.
+        anchors: number of distinct sentences with variants. A project gets fewer if it already has
             some of them from another source.
-        reviewer: the model whose review is in its files; '' where there is none.
-        whole: whether that reviewer has judged every variant, so that one without a remark is
+        reviewer: the model whose review is in its files; '' if there is none.
+        whole: whether that reviewer has judged every variant. If so, a variant without a remark is
             accepted; otherwise it is pending.
-        seconds: about how long it takes to load.
-        second_reviewer: the model that read what the first one accepted once more; '' for none.
-        second_types: the types that the second reviewer alone has judged.
+        seconds: approximate loading time.
+        second_reviewer: the model that reviewed again what the first one had accepted; '' for none.
+        second_types: the types that only the second reviewer has judged.
     """
 
     id: str
@@ -41,25 +41,25 @@ class Corpus(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder with its files."""
         return Path(__file__).with_name(self.id)
 
     @property
     def readme(self) -> str:
-        """Who wrote it, who reviewed it and what for, as Markdown."""
+        """Its authors, reviewers and purpose, as Markdown."""
         return (self.folder / "README.md").read_text(encoding="utf-8")
 
     def families(self) -> list[dict[str, Any]]:
-        """An anchor each, with its genre and its variants by type."""
+        """One line per anchor, with its genre and its variants by type."""
         return list(_lines(self.folder / "families.jsonl"))
 
     def reviews(self) -> list[dict[str, Any]]:
-        """What its reviewer would not take as it stands."""
+        """The variants that its reviewer rejected or edited."""
         path = self.folder / "reviews.jsonl"
         return list(_lines(path)) if path.exists() else []
 
     def second_reviews(self) -> list[dict[str, Any]]:
-        """What its second reviewer changed of what the first one had accepted."""
+        """The accepted variants that its second reviewer rejected or edited."""
         path = self.folder / "second_reviews.jsonl"
         return list(_lines(path)) if path.exists() else []
 
@@ -151,14 +151,14 @@ CORPORA = {
 """Every corpus by its id."""
 
 FIRST = (STARTER, PASSAGES, EXCLUSIONS)
-"""What a new project begins with: sentences, passages and searches."""
+"""The corpora of a new project: sentences, passages and search requests."""
 
 
 def corpus(corpus_id: str) -> Corpus:
     """The corpus with this id.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is no such corpus.
     """
     found = CORPORA.get(corpus_id)
     if found is None:

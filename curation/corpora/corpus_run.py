@@ -1,4 +1,4 @@
-"""Loading a corpus as a run: family by family, so that others can write meanwhile."""
+"""Load a corpus as a run, family by family, so that others can write meanwhile."""
 
 from itertools import islice
 from typing import NamedTuple
@@ -19,19 +19,19 @@ from db.models import Anchor, Run, Source, Verdict
 from db.runs import list_runs
 
 AT_ONCE = 500
-"""Families that are added in one transaction; no more are done twice after a crash."""
+"""Number of families per transaction, and thus the most that are repeated after a crash."""
 
 
 LOOKED_AT = 100
-"""Of the last loadings; the newest of each corpus is among them."""
+"""Number of recent runs to search, which include the newest one of each corpus."""
 
 
 class CorpusState(NamedTuple):
-    """How much of a corpus is in the project.
+    """The state of a corpus in the project.
 
     Attributes:
-        anchors: how many of its anchors are.
-        run: its newest loading, if there is one.
+        anchors: number of its anchors in the project.
+        run: its newest loading run, if any.
     """
 
     corpus: Corpus
@@ -40,7 +40,7 @@ class CorpusState(NamedTuple):
 
 
 def corpora_states(session: Session) -> list[CorpusState]:
-    """How much of each corpus is in the project, and what became of its last loading."""
+    """The state of each corpus in the project, and of its last loading run."""
     loaded = loaded_anchors(session)
     newest: dict[str, Run] = {}
     for run in list_runs(session, kind=KIND, limit=LOOKED_AT):
@@ -54,7 +54,7 @@ def parameters(wanted: Corpus, *, accept_by: int | None = None) -> dict[str, obj
 
 
 def loaded_anchors(session: Session) -> dict[str, int]:
-    """How many anchors of each corpus are in the project, by the corpus' id."""
+    """Corpus id → number of its anchors in the project."""
     query = (
         select(col(Source.name), func.count(col(Anchor.id)))
         .join(Anchor, col(Anchor.source_id) == Source.id)
@@ -65,10 +65,9 @@ def loaded_anchors(session: Session) -> dict[str, int]:
 
 
 def work(context: RunContext) -> Result:
-    """Add what the project lacks of a corpus, and accept by rule what is unflagged if asked to.
+    """Add the missing families of a corpus, and accept unflagged variants by rule if requested.
 
-    Parameters: ``corpus``, its id; ``accept_by``, the id of the reviewer in whose name the rule
-    accepts, or None.
+    Parameters: ``corpus``, its id; ``accept_by``, the id of the reviewer for the rule, or None.
     """
     wanted = corpus(context.parameters["corpus"])
     added = _add(context, wanted)
@@ -83,18 +82,18 @@ def work(context: RunContext) -> Result:
 
 
 def count_unflagged(session: Session, corpus_id: str) -> int:
-    """How many pending variants of a corpus nothing is flagged on."""
+    """Number of unflagged pending variants of a corpus."""
     return find_matches(session, unflagged(corpus(corpus_id))).total
 
 
 def accept_unflagged(session: Session, corpus_id: str, *, reviewer_id: int) -> Applied:
-    """Accept what nothing is flagged on of a corpus, as one action of this reviewer."""
+    """Accept the unflagged variants of a corpus, as one action of this reviewer."""
     rule = unflagged(corpus(corpus_id))
     return apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
 
 
 def unflagged(wanted: Corpus) -> BulkRule:
-    """The rule that takes what nothing is flagged on of a corpus."""
+    """The rule that selects the unflagged variants of a corpus."""
     return parse_rule(f"no flags and source = {wanted.source}")
 
 
@@ -113,7 +112,7 @@ def _add(context: RunContext, wanted: Corpus) -> Loaded:
         with writing(context.engine) as session:
             more = add_families(session, wanted, part, run_id=context.run.id)
         added = Loaded(*map(sum, zip(added, more, strict=True)))
-        context.beat()  # the heartbeat may find no gap between two parts that write
+        context.beat()  # lets the heartbeat write between two parts
     with writing(context.engine) as session:
         more = add_what_is_new(session, wanted, run_id=context.run.id)
     return Loaded(*map(sum, zip(added, more, strict=True)))

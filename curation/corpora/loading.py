@@ -1,7 +1,7 @@
-"""Loading a corpus: families as variants, the review in its files as decisions of its model.
+"""Load a corpus: its families become variants, and its review becomes decisions of a model.
 
-Of the starter corpus, a fifth of the anchors stays pending, to be reviewed, and is thereby held
-out of every default training.
+A fifth of the anchors of the starter corpus stays pending for review and is therefore not used in
+any default training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,13 +48,13 @@ from db.models import (
 )
 
 KIND = "corpus"
-"""The kind of the run that its variants name as their origin."""
+"""The kind of the run that created the variants."""
 
 _TYPES = tuple(entry.id for entry in TAXONOMY)
 
 
 class Loaded(NamedTuple):
-    """What a loading added; all zero where the corpus was there already."""
+    """The counts of added rows; all zero if the corpus was already loaded."""
 
     anchors: int
     variants: int
@@ -62,11 +62,11 @@ class Loaded(NamedTuple):
 
 
 Families = dict[str, list[dict[str, Any]]]
-"""Anchor uid → the families that the corpus has of it."""
+"""Anchor uid → its families in the corpus."""
 
 
 def missing_families(session: Session, corpus: Corpus) -> Families:
-    """The families whose anchors the database lacks; those it knows are left as they are."""
+    """The families whose anchors are not in the database yet; existing ones are not changed."""
     known = set(session.execute(select(col(Anchor.uid))).scalars())
     found: Families = {}
     for family in corpus.families():
@@ -76,7 +76,7 @@ def missing_families(session: Session, corpus: Corpus) -> Families:
 
 
 def load(session: Session, corpus: Corpus) -> Loaded:
-    """Add the families that the database lacks, in this transaction."""
+    """Add the missing families in this transaction."""
     seed_taxonomy(session)
     families = missing_families(session, corpus)
     if not families:
@@ -88,16 +88,16 @@ def load(session: Session, corpus: Corpus) -> Loaded:
 
 
 def load_first(session: Session) -> Loaded:
-    """Add what a new project begins with, as far as the database lacks it, in this transaction."""
+    """Add the missing families of the corpora of a new project, in this transaction."""
     added = [load(session, corpus) for corpus in FIRST]
     return Loaded(*(sum(numbers) for numbers in zip(*added, strict=True)))
 
 
 def add_families(session: Session, corpus: Corpus, families: Families, *, run_id: int) -> Loaded:
-    """Add families that the database lacks, with their measures and the review that there is.
+    """Add missing families, with their measurements and their review.
 
     Args:
-        run_id: the run that the variants name as their origin.
+        run_id: the run that creates the variants.
     """
     anchors = _add_anchors(session, families, source_id=_source(session, corpus))
     written = {
@@ -119,13 +119,12 @@ def add_families(session: Session, corpus: Corpus, families: Families, *, run_id
 
 
 def add_what_is_new(session: Session, corpus: Corpus, *, run_id: int) -> Loaded:
-    """Add what an earlier version of the corpus lacked: variants, and the second review.
+    """Add what is new since an earlier version of the corpus: variants, and the second review.
 
-    Only anchors that are still as the corpus has them get any, and what a person has decided on
-    stays as it is.
+    Only unchanged anchors get new variants, and decisions by people are kept.
 
     Args:
-        run_id: the run that the variants name as their origin.
+        run_id: the run that creates the variants.
     """
     query = (
         select(col(Anchor.uid), col(Anchor.id))
@@ -170,10 +169,10 @@ def _source(session: Session, corpus: Corpus) -> int:
 
 
 def _add_anchors(session: Session, families: Families, *, source_id: int) -> dict[str, int]:
-    """Add the anchors; (uid → id) of them.
+    """Add the anchors; return uid → id.
 
-    Those with one pair of opposites get one split: a model that has learnt a pair is not tested on
-    it.
+    Anchors with the same antonym pair share a split, so that a model is not tested on a pair from
+    its training.
     """
     moment = now()
     rows = [
@@ -216,7 +215,7 @@ def _decide(
     anchors: Mapping[str, int],
     ids: Mapping[str, int],
 ) -> tuple[Sequence[int], list[dict[str, Any]]]:
-    """Add what the review's edits made; the ids of that, and the review as decision rows."""
+    """Add the variants made by the review's edits; return their ids and the decision rows."""
     if not corpus.reviewer:
         return [], []
     reviews = {

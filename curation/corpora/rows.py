@@ -1,4 +1,4 @@
-"""What a corpus writes to the database: its variants and decisions as rows."""
+"""The variants and decisions of a corpus as database rows."""
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _TYPES = tuple(entry.id for entry in TAXONOMY)
 
 
 class Written(NamedTuple):
-    """A variant as the corpus has it."""
+    """A variant in the corpus."""
 
     anchor: str
     type_id: str
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 def ids_by_uid(
     session: Session, table: type[Anchor] | type[Variant], uids: Sequence[str]
 ) -> dict[str, int]:
-    """The ids of those that the database has, by uid."""
+    """Uid → id of the variants that exist in the database."""
     found: dict[str, int] = {}
     for start in range(0, len(uids), CHUNK):
         query = select(col(table.uid), col(table.id))
@@ -41,10 +41,10 @@ def ids_by_uid(
 
 
 def variants_of(anchor: str, family: Mapping[str, Any]) -> Iterator[tuple[str, Written]]:
-    """The variants of a family, each with its uid, in the order of the types.
+    """The variants of a family with their uids, in the order of the types.
 
     Args:
-        anchor: the uid of the family's anchor.
+        anchor: uid of the family's anchor.
     """
     for type_id in _TYPES:
         found = family.get(type_id, [])
@@ -55,17 +55,17 @@ def variants_of(anchor: str, family: Mapping[str, Any]) -> Iterator[tuple[str, W
 
 
 def uid_of(one: Written) -> str:
-    """The uid that the variant has in every database."""
+    """The content uid of the variant."""
     return variant_uid(anchor_uid=one.anchor, type_id=one.type_id, text=one.text)
 
 
 def variant_row(
     uid: str, one: Written, anchor_id: int, *, corpus: Corpus, run_id: int
 ) -> dict[str, Any]:
-    """A variant as a row.
+    """A variant as a database row.
 
     Args:
-        run_id: the run that it names as its origin.
+        run_id: the run that created it.
     """
     return {
         "uid": uid,
@@ -85,7 +85,7 @@ def variant_row(
 
 
 def add_variants(session: Session, rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Add the rows, all of anchors of one source; (uid → id) of them."""
+    """Add the rows, whose anchors are from one source; return uid → id."""
     if not rows:
         return {}
     source_id = session.get_one(Anchor, rows[0]["anchor_id"]).source_id
@@ -98,7 +98,7 @@ def add_variants(session: Session, rows: Sequence[dict[str, Any]]) -> dict[str, 
 def child_row(
     better: Written, anchor_id: int, *, corpus: Corpus, parent_id: int, reviewer: Reviewer
 ) -> dict[str, Any]:
-    """What a model's edit made of a variant, as a row."""
+    """The variant made by a model's edit, as a row."""
     child = variant_row(uid_of(better), better, anchor_id, corpus=corpus, run_id=0)
     by_reviewer = {"parent_id": parent_id, "author_id": reviewer.id, "run_id": None}
     return child | by_reviewer | {"model": reviewer.name}
@@ -107,7 +107,7 @@ def child_row(
 def decision_row(
     variant_id: int, reviewer_id: int, verdict: Verdict, review: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A decision on a variant as a row; by itself one action."""
+    """A decision on a variant as a row; each decision is one action."""
     review = review or {}
     return {
         "variant_id": variant_id,

@@ -1,7 +1,8 @@
-"""The second review of a corpus: a model that read again what a first one had accepted.
+"""The second review of a corpus: another model checks what the first one had accepted.
 
-Its edits settle what the two models disagree about; a person's verdict outranks both. It says
-nothing on what a person has decided, nor on anchors that are kept pending or have been corrected.
+Its edits settle disagreements of the two models; a person's verdict outranks both. It does not
+apply to variants that a person has decided, or to anchors that are kept pending or have been
+corrected.
 """
 
 from collections import defaultdict
@@ -27,7 +28,7 @@ from db.models import Anchor, Decision, Reviewer, ReviewerKind, Variant, Verdict
 
 
 class _Found(NamedTuple):
-    """A variant in the database that the second review may speak of."""
+    """A variant in the database to which the second review applies."""
 
     id: int
     anchor_id: int
@@ -36,7 +37,7 @@ class _Found(NamedTuple):
 
 
 class _Past(NamedTuple):
-    """A decision that has been made on a variant."""
+    """A stored decision on a variant."""
 
     reviewer: str
     is_person: bool
@@ -47,13 +48,13 @@ class _Past(NamedTuple):
 def review_again(
     session: Session, corpus: Corpus, written: Mapping[str, Written]
 ) -> tuple[Sequence[int], int]:
-    """Store what the second review says on these variants and is not stored yet.
+    """Store the decisions of the second review on these variants that are not stored yet.
 
     Args:
-        written: uid → variants as the corpus has them; those that the database lacks are left out.
+        written: uid → variants in the corpus; those that are not in the database are left out.
 
     Returns:
-        The ids of the variants that its edits made, and the number of its decisions.
+        The ids of the variants made by its edits, and the number of its decisions.
     """
     if not corpus.second_reviewer:
         return [], 0
@@ -97,9 +98,9 @@ def _on(target: _Found, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _targets(session: Session, corpus: Corpus, judged: Mapping[str, Written]) -> dict[str, _Found]:
-    """Uid as the corpus has it → what the first review left accepted of it, where that is open.
+    """Uid in the corpus → the accepted variant after the first review, if it is open.
 
-    It is open where neither a person nor the second reviewer has decided anything.
+    It is open if neither a person nor the second reviewer has decided.
     """
     originals = _found(session, col(Variant.uid), judged)
     by_id = {found.id: uid for uid, found in originals.items()}
@@ -131,7 +132,7 @@ def _is_closed(past: Iterable[_Past], corpus: Corpus) -> bool:
 
 
 def _found(session: Session, column: Any, wanted: Iterable[Any]) -> dict[Any, _Found]:
-    """The variants in use whose column has these values, if their anchors are uncorrected."""
+    """The variants in use with these values in the column, if their anchors are uncorrected."""
     found: dict[Any, _Found] = {}
     for some in chunks(wanted):
         query = (

@@ -1,4 +1,4 @@
-"""The names of the sources that the corpora get, for modules that need no text of theirs."""
+"""The names of the corpora's sources, for modules that do not need their texts."""
 
 STARTER = "Hedgerow starter corpus"
 ANTONYMS = "Hedgerow antonym sentences"

@@ -1,4 +1,4 @@
-"""The texts of all corpora that ship: what the encoder *hedgerow-minilm* was trained on."""
+"""The texts of all bundled corpora: the training data of the encoder *hedgerow-minilm*."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from curation.corpora.rows import variants_of
 
 
 def anchors_with_variants(types: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Each anchor with each of its variants of these types, whatever its review says of it."""
+    """Each anchor with each of its variants of these types, regardless of their review."""
     for corpus in CORPORA.values():
         for family in corpus.families():
             for _, written in variants_of("", family):

@@ -1,8 +1,7 @@
-"""What the review made of the variants as they were written, by what they have in common.
+"""Review outcomes of variants as they were written, by type, cue, genre or origin.
 
-Counted are the variants in use or replaced by an edit that no reviewer wrote: neither edits nor
-variants of one's own tell how good the work of the others is. Each is counted once, under one
-outcome:
+It counts the variants that are in use or superseded and that no reviewer wrote, because reviewers'
+own texts say nothing about the quality of generated ones. Each is counted once, under one outcome:
 
     accepted    good as written
     edited      replaced by a reviewer's wording or given its right type (status superseded)
@@ -10,11 +9,11 @@ outcome:
     conflict    reviewers disagree
     pending     not decided
 
-acceptance = (accepted + edited) / (accepted + edited + rejected + conflict), the share of the
-decided ones that led to a usable sentence. Over all types it is the acceptance of the overview,
-which counts an edited variant as what the edit made of it, as long as these children stand and
-nobody has added variants of their own; by type the two differ where an edit changed the type.
-as_written = accepted / (the same sum): how often nothing had to be changed.
+acceptance = (accepted + edited) / (accepted + edited + rejected + conflict), the share of decided
+variants that led to a usable sentence. Over all types it equals the acceptance on the overview,
+which counts the result of an edit, as long as these results are in use and nobody has added their
+own variants. By type the two differ if an edit changed the type. as_written = accepted / (the same
+sum): the share that needed no change.
 """
 
 from dataclasses import dataclass
@@ -48,7 +47,7 @@ OUTCOMES = {
     Status.CONFLICT: "conflict",
     Status.PENDING: "pending",
 }
-"""Status of a variant that no edit made → what became of it."""
+"""Status of a variant → its outcome."""
 
 Group = tuple[Any, ...]
 """One value of a dimension: (type,), (cue,), (genre,), (provider, model, run or None) or (type,
@@ -57,7 +56,7 @@ model or provider, id of the prompt version)."""
 
 @dataclass
 class Outcomes:
-    """What became of a group of variants, as numbers of variants."""
+    """The outcomes of a group of variants, as counts."""
 
     accepted: int = 0
     edited: int = 0
@@ -72,17 +71,17 @@ class Outcomes:
 
     @property
     def acceptance(self) -> float | None:
-        """Usable ones among the decided, in [0, 1]; None before the first decision."""
+        """Share of usable variants among the decided, in [0, 1]; None if none is decided."""
         return (self.accepted + self.edited) / self.decided if self.decided else None
 
     @property
     def as_written(self) -> float | None:
-        """Those accepted without a change among the decided, in [0, 1]; None without one."""
+        """Share accepted as written among the decided, in [0, 1]; None if none is decided."""
         return self.accepted / self.decided if self.decided else None
 
 
 class ReasonCount(NamedTuple):
-    """So many rejected variants of a group were rejected for this reason."""
+    """Number of rejected variants of a group with this reason."""
 
     group: Group
     reason: str
@@ -96,7 +95,7 @@ def outcomes(
     types: tuple[str, ...] = (),
     source_id: int | None = None,
 ) -> dict[Group, Outcomes]:
-    """What became of the variants of each group.
+    """The outcomes of each group of variants.
 
     Args:
         types: only variants of these types; none means all.
@@ -120,7 +119,7 @@ def reject_reasons(
     types: tuple[str, ...] = (),
     source_id: int | None = None,
 ) -> list[ReasonCount]:
-    """Why the rejected variants of each group were rejected.
+    """The reject reasons of each group.
 
     Counted are variants whose status is *rejected*, once for each reason that a standing verdict
     gives: one that is not taken back, is its reviewer's latest, is on the variant as it has been

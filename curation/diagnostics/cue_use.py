@@ -1,7 +1,7 @@
-"""How varied the wording is: which hedge cues were asked for, and which negators were written.
+"""Diversity of the requested hedge cues and of the negators in the texts.
 
-The paper found the diversity of its data to matter more than its quantity. Diversity is measured
-by Shannon's entropy in bits, H = -Σ p log2 p over the shares p of the distinct values, and by the
+The paper found diversity of the data to be more important than quantity. Diversity is measured by
+Shannon's entropy in bits, H = -Σ p log2 p over the shares p of the distinct values, and by the
 evenness (Pielou's), H / log2 k for k distinct values: 1 where all are used equally often, near 0
 where one is used nearly always.
 """
@@ -30,7 +30,7 @@ _MULTIPLIER, _MODULUS = 2_654_435_761, 2**32
 
 
 class CueCount(NamedTuple):
-    """So many variants of a type and a status were asked for with this cue."""
+    """Number of variants of a type and status with this requested cue."""
 
     type_id: str
     status: Status
@@ -56,7 +56,7 @@ class Diversity:
 
 
 def diversity(counts: Mapping[str, int]) -> Diversity:
-    """Entropy and evenness of the values with these counts; counts of 0 are no values."""
+    """Entropy and evenness of values with these counts; zero counts are ignored."""
     used = [number for number in counts.values() if number > 0]
     total = sum(used)
     # The sum is written so that it is never below 0 by rounding.
@@ -66,7 +66,7 @@ def diversity(counts: Mapping[str, int]) -> Diversity:
 
 
 def cue_counts(session: Session, source_id: int | None = None) -> list[CueCount]:
-    """How many variants, of one source or of all, have which cue, for all types that take one."""
+    """Number of variants per cue, for all types with cues, of one source or of all."""
     group = (col(Variant.type_id), col(Variant.status), not_null(col(Variant.cue)))
     query = (
         select(*group, func.count())
@@ -124,7 +124,7 @@ def list_use(cues: Collection[str], listed: Sequence[str] | None) -> ListUse | N
 
 
 def evenly(share: float) -> ColumnElement[bool]:
-    """SQL: about this share of the variants, spread evenly, and always the same ones.
+    """SQL: an evenly spread sample of about this share of the variants, always the same.
 
     Decided by the id alone, so that an index with the id in it answers; those of a smaller share
     are among those of a larger one.
@@ -151,9 +151,9 @@ class NegatorSample(NamedTuple):
 def negators(
     session: Session, scope: Scope, *, type_ids: Sequence[str], sample: int
 ) -> NegatorSample:
-    """Which negators the texts of these types bring in that their anchors have not.
+    """Count the negators that texts of these types add to their anchors.
 
-    Texts have to be read for this, so it is done on at most about ``sample`` variants.
+    This reads the texts, so it uses a sample of about ``sample`` variants.
     """
     conditions = [scope.condition(), col(Variant.type_id).in_(type_ids)]
     total = session.execute(select(func.count(col(Variant.id))).where(*conditions)).scalar_one()

@@ -2,7 +2,7 @@
 
 One query counts a measure for all types and statuses of one source or of all: a few thousand rows
 even for hundreds of thousands of variants. What a page shows of it, for a scope and a threshold, is
-added up from these rows. Left out everywhere are retired variants and replaced wordings.
+added up from these rows. Left out everywhere are retired variants and replaced revisions.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -39,7 +39,7 @@ STATUSES = (Status.PENDING, Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
 
 class Count(NamedTuple):
-    """So many variants of a type and a status have this value of a measure."""
+    """Number of variants of a type and status with this value."""
 
     type_id: str
     status: Status
@@ -48,7 +48,7 @@ class Count(NamedTuple):
 
 
 class PairCount(NamedTuple):
-    """So many variants of a type and a status have this distance and this bin of the cosine."""
+    """Number of variants of a type and status with this distance and cosine bin."""
 
     type_id: str
     status: Status
@@ -59,7 +59,7 @@ class PairCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """Which variants are looked at.
+    """Which variants to include.
 
     Attributes:
         types: ids of the types; none means all.
@@ -103,9 +103,9 @@ def data_version(session: Session) -> tuple[Any, ...]:
     retired = select(func.count(), func.max(col(Anchor.retired_at))).where(
         col(Anchor.retired_at).is_not(None)
     )
-    wordings = select(func.count()).select_from(AnchorRevision)
+    revisions = select(func.count()).select_from(AnchorRevision)
     reviewers = select(func.sum(cast(col(Reviewer.counts), Integer)), func.sum(whose()))
-    queries = (runs, retired, wordings, reviewers, select_types_version())
+    queries = (runs, retired, revisions, reviewers, select_types_version())
     parts = [session.execute(query).one() for query in queries]
     settings = [get_setting(session, key) for key in (THRESHOLD, ACTIVE_ENCODER)]
     return (tuple(latest), *(tuple(part) for part in parts), *settings)

@@ -1,8 +1,8 @@
-"""Giveaways: whether a variant alone, without its anchor, betrays its side.
+"""Giveaways: predict the class of a variant without its anchor.
 
-A linear classifier reads the words of the variants and guesses their polarity and their type. It
-never sees an anchor, and it is tested on variants of anchors that it was not trained on. What it
-guesses well can be learned without comparing two sentences. Poliak et al. (2018) and Gururangan et
+A linear classifier reads the words of variants and predicts their polarity and type. It never sees
+an anchor, and it is tested on variants of anchors that it was not trained on. Classes that it
+predicts well can be learned without comparing two sentences. Poliak et al. (2018) and Gururangan et
 al. (2018) found such artefacts in corpora of natural language inference.
 """
 
@@ -27,13 +27,13 @@ from db.models import Anchor, Run, RunState, Source, Status, Variant
 from db.runs import get_run
 
 KIND = "giveaways"
-"""The kind of run that looks for giveaways."""
+"""The kind of the runs."""
 
 COUNTED = (Status.ACCEPTED, Status.PENDING)
 """What counts: what is or may become part of a release."""
 
 WELL_ABOVE = 0.2
-"""Accuracy minus chance from which on a type is worth a look."""
+"""Minimum accuracy minus chance at which a type should be checked."""
 
 REVIEWERS = "reviewers"
 """The provider of what no provider wrote."""
@@ -43,7 +43,7 @@ _STEPS = 2 * FOLDS + 2
 
 
 def parameters(source_id: int | None = None) -> dict[str, int]:
-    """The parameters of a run that looks at one source, or at all; ``work`` reads them."""
+    """The run parameters for one source or all, read by ``work``."""
     return {} if source_id is None else {"source": source_id}
 
 
@@ -67,12 +67,12 @@ def data_state(session: Session, source_id: int | None = None) -> dict[str, int]
 
 
 def newest(session: Session, source_id: int | None = None) -> Run | None:
-    """The newest run over one source, or over all, that brought a result."""
+    """The newest successful run for one source or for all."""
     return session.execute(_runs(source_id).where(col(Run.state) == RunState.DONE)).scalar()
 
 
 def last(session: Session, source_id: int | None = None) -> Run | None:
-    """The last run over one source, or over all, whatever became of it."""
+    """The newest run for one source or for all, in any state."""
     found = session.execute(_runs(source_id)).scalar()
     return None if found is None else get_run(session, found.id)
 
@@ -170,7 +170,7 @@ def variants_with(
 
 
 def work(context: RunContext) -> Result:
-    """Guess polarity and type of everything that counts (run kind ``giveaways``).
+    """Predict polarity and type of all accepted and pending variants (run kind ``giveaways``).
 
     Parameters: ``source``, the id of the source to look at; without it, all are.
 

@@ -1,8 +1,8 @@
-"""Hedges that hedge nothing: a claim that stands flat beside a concession, and others' belief.
+"""Ineffective hedges: an unhedged claim after a concession, and reports of what others say.
 
 "I'm not sure why, but the ferry leaves at nine" grants something else and then asserts the claim;
-"Critics suspect that it leaves at nine" reports what others hold. Rules of thumb over words: they
-point a reviewer at the sentence, and leave to the reviewer what the guideline leaves open ("I'm not
+"Critics suspect that it leaves at nine" reports what others hold. These are heuristics over words.
+They point a reviewer to the sentence, and do not flag what the guideline leaves open ("I'm not
 sure, but …").
 """
 
@@ -55,7 +55,7 @@ class _Insertion(NamedTuple):
 
 
 def stands_flat(comparison: PairAnalysis) -> bool:
-    """Say whether the text is the unchanged anchor beside a concession that leaves it standing.
+    """Whether the text is the unchanged anchor with a concession that does not weaken it.
 
     A concession of how sure the writer is of this very claim ("I'm not sure, but …", "…, though
     that's not certain") is left to the reviewer.
@@ -140,7 +140,7 @@ def _is_impression(words: Sequence[str]) -> bool:
 
 
 def reports_others(comparison: PairAnalysis) -> bool:
-    """Say whether the text brings in what others hold: "Critics suspect that", "according to".
+    """Whether the text reports what others say: "Critics suspect that", "according to".
 
     Adverbs ("reportedly") and passives ("is said to") name nobody, and the writer vouches for less;
     the guideline accepts them.

@@ -1,6 +1,6 @@
-"""What is measured on a variant: distances, kept content, flags, hardness and suspicion.
+"""Measurements of a variant: distances, kept content, flags, hardness and suspicion.
 
-Pure functions of the texts, and of a cosine that somebody else computed. Storage is elsewhere.
+Pure functions of the texts and of a given cosine; other modules store the results.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ MEASURES_VERSION = 4
 measured, so that the next diagnostics run measures older rows again."""
 
 MAX_EXCUSED = 2
-"""Lost content words that newly added ones can make up for ('is valid' to 'has lapsed')."""
+"""Dropped content words that added ones can replace at most ('is valid' to 'has lapsed')."""
 
 
 class Flag(enum.IntFlag):
-    """What is conspicuous about a variant; several can hold at once."""
+    """Possible problems of a variant; a variant can have several."""
 
     OVER_THRESHOLD = 1
     UNCHANGED = 2
@@ -100,11 +100,11 @@ _SEVERITY: dict[Flag, int] = {
     Flag.ANCHOR_NOT_AFFIRMATIVE: 3,
     Flag.OVER_THRESHOLD: 2,
 }
-"""How much a flag alone moves a variant to the front of the queue; only the order matters."""
+"""Weight of each flag in the suspicion score; only the order is relevant."""
 
 
 class Measures(NamedTuple):
-    """The measures of one variant that need no encoder.
+    """The measurements of a variant that need no encoder.
 
     levenshtein: characters to insert, delete or replace to turn the anchor into the text.
     length_ratio: words (by white space) of the text per word of the anchor; 1 is equal length.
@@ -136,7 +136,7 @@ def measure(
         check: the surface check of its type.
         siblings: texts of the *other* variants of the anchor.
         threshold: as in `distance_flag`.
-        english: whether the anchor is said to be English, as the checks of it know no other.
+        english: whether the anchor is declared as English; its checks only work for English.
     """
     comparison = PairAnalysis(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
@@ -197,7 +197,8 @@ def _drops_content(check: SurfaceCheck, comparison: PairAnalysis) -> bool:
 def hardness(
     *, levenshtein: int, cosine: float | None, threshold: int = LEVENSHTEIN_THRESHOLD
 ) -> float | None:
-    """Return how hard a pair is for the encoder that gave `cosine`, in [0, 1]; None without one.
+    """Return the difficulty of a pair for the encoder of `cosine`, in [0, 1]; None without a
+       cosine.
 
     (1 - min(levenshtein, threshold) / threshold) * max(cosine, 0): 1 for a text that hardly
     differs and that the encoder takes for the same, 0 at the threshold or for unrelated vectors.
@@ -216,7 +217,7 @@ def suspicion(
     content_kept: float,
     polarity: str,
 ) -> float:
-    """Return how much a variant should be looked at first, in [0, 1].
+    """Return the review priority of a variant, in [0, 1].
 
     (severity + oddity) / (total severity + 1). Severity adds up the flags in whole numbers;
     oddity, below 1, orders those with equal severity by the mean of three shares: Levenshtein d as

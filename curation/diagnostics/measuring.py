@@ -1,7 +1,7 @@
-"""Measuring stored variants: surface and distance at once, all that is missing in a run.
+"""Measure stored variants: surface and distance at once, everything missing in a run.
 
-What is measured, and how, is in ``curation.diagnostics.measures``; here it is stored, per variant
-and (the cosine) per encoder, together with the two numbers that order the queues.
+``curation.diagnostics.measures`` defines the measurements. This module stores them per variant and
+(cosines) per encoder, with the two numbers that order the queues.
 """
 
 from collections import defaultdict
@@ -53,7 +53,7 @@ def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
 
 
 def stored_flags(session: Session, variant: Variant) -> Flag:
-    """What is flagged on a variant; no flag where it is not measured."""
+    """The flags of a variant; none if it has not been measured."""
     measured = session.get(Diagnostic, variant.id, populate_existing=True)
     return Flag(measured.flags) if measured is not None else Flag(0)
 
@@ -158,7 +158,7 @@ def _has_diagnostic() -> ColumnElement[bool]:
 
 
 def start_measuring(context: RunContext) -> None:
-    """Have what a run has added measured by a run of its own, unless one is at it."""
+    """Start a run that measures the variants added by another run, unless one is active."""
     with writing(context.engine) as session:
         ensured = ensure_run(session, kind=KIND, parameters={})
     if ensured.is_new:
@@ -166,7 +166,7 @@ def start_measuring(context: RunContext) -> None:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Measure everything that is not measured yet (run kind ``diagnose``).
+    """Measure everything that has not been measured yet (run kind ``diagnose``).
 
     Parameters of the run: ``encoder``, a name as ``load_encoder`` takes it; without one the
     project's active encoder, also where that is changed meanwhile. Each block is committed, so that

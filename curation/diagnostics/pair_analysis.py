@@ -16,8 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from curation.language.affixes import negative_affix
+from curation.language.antonyms import known_antonyms
 from curation.language.negators import Negator, find_negators
-from curation.language.opposites import known_opposites
 from curation.language.tokens import (
     ABSOLUTE_NEGATORS,
     Analysis,
@@ -51,7 +51,7 @@ _FRAME_REACH = 4
 """Words between a negator and its word of certainty ("can't *really say for* sure")."""
 
 # Words whose exchange turns a predicate round although neither carries content of its own.
-_OPPOSITES = frozenset(
+_ANTONYMS = frozenset(
     frozenset(pair.split())
     for pair in (
         "on off",
@@ -301,7 +301,7 @@ class PairAnalysis:
         kept = {i for i in self.origin if i is not None}
         gone = {w for j, w in enumerate(self.anchor.words) if j not in kept}
         come = {w for i, w in enumerate(self.text.words) if self.origin[i] is None}
-        return any(frozenset({one, other}) in _OPPOSITES for one in gone for other in come - gone)
+        return any(frozenset({one, other}) in _ANTONYMS for one in gone for other in come - gone)
 
     @cached_property
     def reversed_by(self) -> list[str]:
@@ -330,15 +330,15 @@ class PairAnalysis:
         return bool(self.lost) or self.turned_particle or bool(self.reversed_by)
 
     @cached_property
-    def opposites(self) -> list[str]:
+    def antonyms(self) -> list[str]:
         """New content words that are known opposites of words that went ('polite' to 'rude')."""
         gone = {stem(word) for word in self.lost}
-        return [word for word in self.added if gone & known_opposites(word)]
+        return [word for word in self.added if gone & known_antonyms(word)]
 
     @property
     def content_reversed(self) -> bool:
         """Whether something in the predicate was turned round, rather than reworded."""
-        return self.turned_particle or bool(self.reversed_by or self.opposites)
+        return self.turned_particle or bool(self.reversed_by or self.antonyms)
 
     @property
     def content_exchanged(self) -> bool:

@@ -1,9 +1,9 @@
-"""The two numbers that order the queues, kept on each variant: hardness and suspicion.
+"""The two numbers that order the queues, stored with each variant: hardness and suspicion.
 
-Both follow from what is measured and from two settings of the project, the active encoder and the
-Levenshtein threshold. When one of these changes, every variant's numbers are computed anew, in
-blocks, while people go on reviewing. How far that has come is a setting, too, written together
-with each block: whoever carries it on begins where it stopped, and several at once share the work.
+Both depend on the measurements and on two project settings, the active encoder and the Levenshtein
+threshold. When a setting changes, the numbers of all variants are recomputed in blocks while people
+continue to review. The progress is also a setting, written with each block, so that another process
+can continue, and several processes can share the work.
 """
 
 from typing import Any
@@ -69,7 +69,7 @@ def store_queue_keys(session: Session, keys: list[dict[str, Any]]) -> None:
 
 
 def request_reorder(session: Session) -> None:
-    """Have every variant's numbers computed anew from now on, from the first one."""
+    """Request that the numbers of all variants are recomputed."""
     put_setting(session, REORDER_AFTER, 0)
 
 
@@ -83,12 +83,12 @@ def count_to_reorder(session: Session) -> int:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Carry out what ``request_reorder`` asked for (run kind ``reorder``)."""
+    """Recompute the numbers as requested by ``request_reorder`` (run kind ``reorder``)."""
     return {"variants": reorder(context)}
 
 
 def reorder(context: RunContext) -> int:
-    """Carry out what ``request_reorder`` asked for, if anything; how many variants that were."""
+    """Recompute the numbers if ``request_reorder`` was called; return the number of variants."""
     with reading(context.engine) as session:
         total = count_to_reorder(session)
     done = 0

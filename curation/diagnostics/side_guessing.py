@@ -40,13 +40,13 @@ class Record(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How well the side of a group of variants is guessed.
+    """How well the class of a group of variants is predicted.
 
     Attributes:
         name: of the type (its id), source or provider.
         records: variants in the group.
-        accuracy: share of them that is guessed right, in [0, 1].
-        chance: what naming one class blindly gets right, in [0, 1]. For a source or a provider,
+        accuracy: share of them that is predicted correctly, in [0, 1].
+        chance: the accuracy of always predicting one class, in [0, 1]. For a source or a provider,
             the share of its most frequent class; for a type, whose variants are all of one class,
             the share of that class among all variants.
     """
@@ -58,13 +58,13 @@ class Score(NamedTuple):
 
 
 class Ngram(NamedTuple):
-    """An n-gram that tells a class.
+    """An n-gram that predicts a class.
 
     Attributes:
         text: one to three words, in lower case, with a space between them.
         records: variants that have it, of all classes.
         share: of these, how many are of the class, in [0, 1].
-        negator: whether it holds a word that negates.
+        negator: whether it contains a negator.
     """
 
     text: str
@@ -95,7 +95,7 @@ def guess(
     vocabulary: Sequence[str],
     report: Callable[[int], None],
 ) -> Guess:
-    """Guess the class of each record by a classifier that has not seen its anchor.
+    """Predict the class of each record with a classifier that was not trained on its anchor.
 
     Args:
         truth: the class of each record.

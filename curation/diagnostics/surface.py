@@ -1,7 +1,7 @@
-"""Surface checks: does a variant show what its type asks for? And where to highlight it.
+"""Surface checks: whether a variant has the form its type requires, and what to highlight.
 
-A check reads the declarative `SurfaceCheck` of a type. It judges form only: that a negator stands
-in the main clause, not that the sentence contradicts its anchor.
+A check reads the declarative `SurfaceCheck` of a type. It only judges form: whether there is a
+negator in the main clause, not whether the sentence contradicts its anchor.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TextMark(NamedTuple):
 
 
 def check_surface(check: SurfaceCheck, *, anchor: str, text: str, cue: str | None) -> list[str]:
-    """Return one short sentence for each thing the surface of `text` gets wrong; none if fine."""
+    """Return one short sentence for each problem in the form of `text`."""
     return surface_problems(check, PairAnalysis(anchor=anchor, text=text), cue=cue)
 
 
@@ -100,7 +100,7 @@ def _content_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator
         words = comparison.reversed_by or comparison.added or comparison.lost
         yield f"A content word changes in addition to the negation: {quoted(words)}."
     elif check.forbid_reversed_content and comparison.content_reversed:
-        words = comparison.reversed_by or comparison.opposites
+        words = comparison.reversed_by or comparison.antonyms
         yield (
             "There is a second reversal in addition to the "
             f"negation{': ' * bool(words)}{quoted(words)}."

@@ -1,4 +1,4 @@
-"""Variants looked up by their measures: a rectangle of a chart, a flag, one over a threshold."""
+"""Find variants by their measurements: a region of a chart, a flag, or a threshold."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,7 +26,7 @@ class First(StrEnum):
 
 @dataclass(frozen=True)
 class VariantFilter:
-    """What to look for; every condition that is set must hold.
+    """Search conditions; all of them must be met.
 
     Attributes:
         levenshtein: least and greatest distance in characters, both included.

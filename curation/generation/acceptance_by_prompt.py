@@ -17,13 +17,13 @@ from db.models import PromptVersion
 
 
 class PromptAcceptance(NamedTuple):
-    """What became of the variants of one type that a version of a prompt had a model write.
+    """Review outcomes of the variants of one type, written by one model with one prompt version.
 
     Attributes:
-        model: or the provider, where it names no model.
-        examples: how many the version shows.
+        model: the model, or the provider if there is no model name.
+        examples: number of examples in the version.
         acceptance: with its exact 95% interval.
-        as_written: the same of those that nobody edited.
+        as_written: the same for variants accepted without an edit.
     """
 
     type_id: str

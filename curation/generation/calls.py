@@ -1,7 +1,7 @@
-"""Which calls a run makes: planned and stored before the first one, read back in blocks.
+"""The calls of a run: planned and stored before the first one, then read in blocks.
 
-A call is about one anchor and the types of one role that it lacks. Equal selection, seed and
-database give equal calls.
+A call is about one anchor and the types of one role that it lacks. The same selection, seed and
+database give the same calls.
 """
 
 import sys
@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.generation.examples.few_shot import Example, from_rows
 from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
-from curation.generation.prompts import draw_cues
+from curation.generation.prompts import sample_cues
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
@@ -36,7 +36,7 @@ BLOCK = 1000
 
 
 class JudgedVariant(NamedTuple):
-    """The variant that a second opinion is asked on, as it was when the call was read.
+    """The variant of a second opinion, as it was when the call was read.
 
     Attributes:
         version, since_version: as of the row (see ``db.models.Variant``).
@@ -50,12 +50,12 @@ class JudgedVariant(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A stored call with what is needed to make it.
+    """A stored call with the data needed to make it.
 
     Attributes:
         text: the anchor's.
-        judged: set where the call is about one variant of it.
-        language: the anchor's; '' where nobody asks for it.
+        judged: set if the call is about one variant of it.
+        language: language of the anchor; '' if not needed.
         examples: those of the prompt's version.
     """
 
@@ -128,7 +128,7 @@ def _row(
         "anchor_revision": wanted.revision,
         "prompt_version_id": prompt_id,
         "type_ids": list(wanted.type_ids),
-        "cues": draw_cues(asked, seed=seed, anchor_uid=wanted.uid),
+        "cues": sample_cues(asked, seed=seed, anchor_uid=wanted.uid),
         "state": CallState.OPEN,
     }
 
@@ -142,16 +142,16 @@ def open_calls(
     ids: Sequence[int] | None = None,
     batch: str | None = None,
 ) -> list[Call]:
-    """The next block of calls that are still to be made, in the order they were planned.
+    """The next block of open calls, in the order in which they were planned.
 
-    A call asks about its anchor as it is worded now, and about none that was retired; one that lies
-    in a batch stays as it was sent.
+    A call uses the current text of its anchor and skips retired anchors. A call in a batch stays as
+    it was sent.
 
     Args:
-        after: the id of the last call that was handed out; 0 to begin.
-        limit: at most so many.
+        after: the id of the last call returned; 0 at the start.
+        limit: maximum number of calls.
         ids: only these; None for all.
-        batch: only those that lie in this batch ('' for in none); None for all.
+        batch: only calls in this batch ('' for calls in no batch); None for all.
     """
     is_free = col(ModelCall.batch) == ""
     asked = case((is_free, col(Anchor.revision)), else_=col(ModelCall.anchor_revision))
@@ -184,7 +184,7 @@ def open_calls(
         query = query.where(col(ModelCall.id).in_(ids))
     if batch is not None:
         query = query.where(col(ModelCall.batch) == batch)
-    # A thousand calls share one template and its examples, and hold them in memory once.
+    # A thousand calls share one template and its examples in memory.
     rows = session.execute(query).all()
     examples = _examples(session, {row.prompt_version_id for row, *_ in rows})
     return [
@@ -222,9 +222,9 @@ def _call(row: ModelCall, uid: str, language: str, revision: int, text: str, tem
 
 
 def close_retired(session: Session, run_id: int) -> None:
-    """Close what a run has left open after it asked for all it could: about what is retired.
+    """Close the calls that a run left open because their anchors or types are retired.
 
-    It counts as failed, so that it can be retried should its anchor be restored.
+    They count as failed, so that they can be retried if the anchor is restored.
     """
     mine = (col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
     session.execute(
@@ -235,9 +235,9 @@ def close_retired(session: Session, run_id: int) -> None:
 
 
 def reopen(session: Session, run_id: int) -> int:
-    """Open the calls of a run again that failed because of the server; gives how many.
+    """Reopen the calls of a run that failed because of the server; return their number.
 
-    Asking the same again helps, unlike where an answer was of no use.
+    Unlike for unusable answers, repeating these calls can help.
     """
     failed = (col(ModelCall.run_id) == run_id, _failed_by_the_server())
     values = {"state": CallState.OPEN, "batch": ""}  # its batch has brought what it could
@@ -253,7 +253,7 @@ def _failed_by_the_server() -> ColumnElement[bool]:
 
 
 def can_go_on(session: Session, run_id: int) -> bool:
-    """Whether a run would make calls if it was resumed."""
+    """Whether a run would make calls if it were resumed."""
     still = or_(col(ModelCall.state) == CallState.OPEN, _failed_by_the_server())
     query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, still).limit(1)
     return session.execute(query).first() is not None
@@ -270,7 +270,7 @@ def count_calls(session: Session, run_id: int) -> dict[CallState, int]:
 
 
 def cue_use(session: Session, run_id: int | None) -> dict[str, dict[str, int]]:
-    """By type, how often each cue is asked for in a run; None for all runs."""
+    """Type → cue → number of requests in a run; None for all runs."""
     cues = col(ModelCall.cues)
     query = select(cues, func.count()).group_by(cues)
     if run_id is not None:

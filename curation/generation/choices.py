@@ -19,7 +19,7 @@ CHAT = "chat"
 
 
 def trial_of(request: GenerationRequest) -> GenerationRequest:
-    """The same for three anchors, answered and shown at once: to look at before the big run."""
+    """The same request for three anchors, to check before the full run."""
     selection = request.selection
     limit = min(TRIAL, selection.limit or TRIAL)
     return request.model_copy(
@@ -32,14 +32,14 @@ def trial_of(request: GenerationRequest) -> GenerationRequest:
 
 
 def is_trial(run: Run) -> bool:
-    """Whether a run asks about no more anchors than a trial does."""
+    """Whether a run has at most as many anchors as a trial."""
     return int(run.parameters["selection"]["limit"] or TRIAL + 1) <= TRIAL
 
 
 def raise_budget(
     session: Session, run_id: int, *, money: float | None = None, calls: int | None = None
 ) -> None:
-    """Give a stopped run another cap in money or in calls; the one that is None stays.
+    """Change the spending cap or the cap on calls of a stopped run; None keeps a cap.
 
     Raises:
         HedgerowError: as ``change_budget``, or a cap that is no positive number, or one in money
@@ -61,7 +61,7 @@ def raise_budget(
 
 
 def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -> None:
-    """Refuse a cap in money that stops nothing, since a run keeps the price it was started with."""
+    """Refuse a spending cap for a run without a price, since a run keeps its initial price."""
     asked = parameters.get("models") or [parameters | {"name": parameters.get("model")}]
     for model in asked:
         name, price = model["name"], Price(**model.get("price", {}))
@@ -75,7 +75,7 @@ def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -
 
 
 def change_budget(session: Session, run_id: int, budget: Budget) -> None:
-    """Give a run that has stopped before its end another budget; nothing else of it changes.
+    """Change the budget of a paused run; nothing else changes.
 
     Raises:
         HedgerowError: it is under way or done, or asks no model.

@@ -1,7 +1,7 @@
-"""That no two runs ask for the same: what is at work elsewhere, and what was made meanwhile.
+"""Prevent two runs from making the same calls.
 
-Within a run no call is made twice. Two runs know nothing of each other: what the one has planned
-and not made yet, the other would plan, too, and both would be paid for.
+A run never repeats a call, but two runs do not know each other: a call that one has planned but not
+made yet would also be planned by the other, and both would cost money.
 """
 
 from sqlalchemy import Select, Text, cast, delete, func, select, update
@@ -17,7 +17,7 @@ from db.runs import UNFINISHED, get_run
 
 
 def check_alone(session: Session, run_id: int) -> None:
-    """Refuse to carry out a run while another is at work on calls that it would make, too.
+    """Refuse to carry out a run while another run is making some of the same calls.
 
     Raises:
         HedgerowError: as said; names the other run.
@@ -55,10 +55,10 @@ def _shared(session: Session, run_id: int, other: int) -> int:
 
 
 def leave_out_made(session: Session, run_id: int) -> None:
-    """Leave out what another run has made since this one was planned.
+    """Remove calls that another run has made since this one was planned.
 
-    Calls that were never tried go. Those that were tried in vain keep their answers and are closed
-    as made meanwhile. What lies in a batch stays: it is being answered.
+    Untried calls are deleted. Calls that failed keep their answers and are closed as made
+    meanwhile. Calls in a batch stay because they are being answered.
     """
     needless = _needless(session, run_id)
     if needless is None:
@@ -73,7 +73,7 @@ def leave_out_made(session: Session, run_id: int) -> None:
 
 
 def count_left(session: Session, run_id: int) -> int:
-    """How many calls a run would still make if it went on now."""
+    """Number of calls that a run would make if it continued now."""
     needless = _needless(session, run_id)
     mine = select(func.count()).where(
         col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN
@@ -118,5 +118,5 @@ def _needless(session: Session, run_id: int) -> Select[int | None] | None:
 
 
 def calls_by_state(session: Session, run_id: int) -> dict[CallState, int]:
-    """The calls of a run by state; open are those that it would still make."""
+    """The calls of a run by state; open calls are still to be made."""
     return count_calls(session, run_id) | {CallState.OPEN: count_left(session, run_id)}

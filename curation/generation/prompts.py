@@ -1,11 +1,11 @@
-"""Prompts: the paper's and others, as versioned templates that a person may edit a copy of.
+"""Prompts: the paper's and others, as versioned templates that people can copy and edit.
 
 A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of what is asked for,
-one prompt line of the taxonomy each), and maybe ``{count}``; everything else is sent as it stands.
-One call asks for all types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of
-the paper for the first two). The prompt of a second opinion (``judge``) has places of its own
-(``PLACES``); what fills them is in ``judging.question``. So have the prompts that language models
-are measured with (``MEASURING``, section 5.2): benchmarks fill those.
+one prompt line of the taxonomy each), and optionally ``{count}``; everything else is sent
+unchanged. One call asks for all types of one role: the negations, the hedges, the paraphrase
+(section 3.1.2 of the paper for the first two). The prompt of a second opinion (``judge``) has
+places of its own (``PLACES``); what fills them is in ``judging.question``. So have the prompts that
+language models are measured with (``MEASURING``, section 5.2): benchmarks fill those.
 """
 
 import re
@@ -37,7 +37,7 @@ sentences are, and which of three sentences means the same as another. HedgeTrip
 two, in these words."""
 
 GENERATING: tuple[PromptName, ...] = (*ROLES, JUDGE)
-"""The prompts that variants are written and looked at with."""
+"""The prompts for writing and judging variants."""
 
 PROMPTS: tuple[PromptName, ...] = (*GENERATING, *MEASURING)
 """The prompts there are, each in at least one version."""
@@ -118,7 +118,7 @@ def fill(
     """The prompt for one anchor.
 
     Args:
-        text: the anchor. Whatever it holds, it is put in once and not read as a template.
+        text: the anchor. It is inserted once and not read as a template.
         types: what is asked for, in the order of the numbered list.
         cues: by type id, the cue to ask for, in the spelling of the paper.
         examples: in words; '' leaves no line empty where they would be.
@@ -131,7 +131,7 @@ def fill(
 
 
 def put_in(template: str, values: Mapping[str, str]) -> str:
-    """The template with these values in their places; what they hold is not read as a template."""
+    """Fill the template with these values, which are not read as templates themselves."""
     return _PLACE.sub(lambda place: values.get(place[0], place[0]), template)
 
 
@@ -150,20 +150,20 @@ def _numbered(types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def draw_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
-    """The cue to ask for, by type id, for the types that take one.
+def sample_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
+    """Type id → the cue to ask for, for types with cues.
 
-    A hash of seed, type and anchor draws it: the same run asks for the same cues wherever and in
-    whatever order it is carried out, and another seed asks for others.
+    A hash of seed, type and anchor chooses it: the same run asks for the same cues on any machine
+        and in any order, and another seed asks for others.
     """
     return {
-        entry.id: _drawn(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
+        entry.id: _sampled(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
         for entry in types
         if entry.needs_cue
     }
 
 
-def _drawn(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
+def _sampled(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
     return cues[int(bucket(anchor_uid, salt=salt) * len(cues))]
 
 
@@ -224,9 +224,9 @@ def save_copy(
     author_id: int | None,
     examples: Sequence[dict[str, Any]] | None = None,
 ) -> PromptVersion:
-    """Store a person's edited copy as the next version; the version it was made from stays.
+    """Store a person's edited copy as the next version; the parent version is kept.
 
-    A template that is stored already with these examples is handed back as it is.
+    If the template is already stored with these examples, that version is returned.
 
     Args:
         examples: what it shows; None for those of the parent. Without a place it has none.

@@ -1,4 +1,4 @@
-"""What the project holds, counted for scripts: the same for the terminal and over HTTP."""
+"""Counts of the project for scripts, used by the terminal and over HTTP."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ def project_counts(session: Session, settings: Settings) -> dict[str, Any]:
     """Anchors, variants by type and status, releases, runs and encoders, ready for JSON.
 
     Returns:
-        ``runs`` has the last five, ``under_way`` all that wait or are at work. Types without
-        variants are among the ``variants``, and so are retired types with some.
+        ``runs`` has the last five runs, ``under_way`` all waiting and running ones. ``variants``
+        includes types without variants, and retired types with variants.
     """
     counts = status_counts(session)
     known = [entry.id for entry in list_types(session)]

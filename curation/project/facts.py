@@ -1,4 +1,4 @@
-"""What the project consists of, for people to read: its database and data folder; no secrets."""
+"""Facts about the project's database and data folder, for display; without secrets."""
 
 import os
 import shutil
@@ -44,11 +44,11 @@ COUNTED: dict[str, type[SQLModel]] = {
     "language model answers": Answer,
     "runs": Run,
 }
-"""The tables whose rows are counted, by what rows are called: a plural in s."""
+"""Plural name of the rows → the table to count."""
 
 
 class Backup(NamedTuple):
-    """A backup, or the copy of the database that an upgrade has left; its size in bytes."""
+    """A backup, or the copy of the database made by an upgrade; its size in bytes."""
 
     path: Path
     size: int
@@ -59,11 +59,11 @@ class DatabaseFacts(NamedTuple):
     """The database.
 
     Attributes:
-        address: without any password.
+        address: database address without the password.
         engine: SQLite or PostgreSQL, with its version.
-        journal: how changes are written.
-        size: bytes, of SQLite with its write-ahead log; None where the server does not tell.
-        schema: the revision it has and the newest one that this program knows.
+        journal: the journal mode.
+        size: size in bytes, for SQLite including the write-ahead log; None if unknown.
+        schema: its revision, and the newest one that this program knows.
     """
 
     address: str
@@ -76,7 +76,7 @@ class DatabaseFacts(NamedTuple):
 
 
 class FolderFacts(NamedTuple):
-    """A folder; sizes in bytes, of what lies in it and of what is free on its disk."""
+    """A folder: size of its contents and free space on its disk, in bytes."""
 
     path: Path
     size: int
@@ -84,7 +84,7 @@ class FolderFacts(NamedTuple):
 
 
 def database_facts(session: Session) -> DatabaseFacts:
-    """What there is to say of the database now."""
+    """The current facts about the database."""
     engine = session.get_bind().engine
     is_sqlite = engine.name == "sqlite"
     asked = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
@@ -105,7 +105,7 @@ def database_facts(session: Session) -> DatabaseFacts:
 
 
 def made_backups(settings: Settings) -> list[Backup]:
-    """The backups in the project's folder of them, the newest last."""
+    """The backups in the project's backup folder, the newest last."""
     return _found(sorted(backup_folder(settings).glob("*.zip")))
 
 
@@ -127,14 +127,14 @@ def _database_size(session: Session, engine: Engine) -> int | None:
 
 
 def data_folder_facts(settings: Settings) -> FolderFacts:
-    """The data folder, which need not be there yet."""
+    """The data folder, which may not exist yet."""
     folder = settings.data_folder
     size = sum(entry.stat(follow_symlinks=False).st_size for entry in _files(folder))
     return FolderFacts(folder, size, shutil.disk_usage(settings.home).free)
 
 
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All files below; a folder that goes away meanwhile has none."""
+    """All files below a folder; a folder that is deleted meanwhile has none."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -147,7 +147,7 @@ def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people: '212 MB'."""
+    """A number of bytes as text: '212 MB'."""
     if size < 1000:
         return f"{size} bytes"
     amount, units = size / 1000, ["kB", "MB", "GB", "TB"]

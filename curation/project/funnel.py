@@ -1,7 +1,7 @@
-"""How far the data has come: from anchors to models, per type.
+"""The funnel from anchors to models, per type.
 
-Everything is counted in the database, from its indexes, so that the counts stay quick in large
-projects; what a release holds was counted when it was made.
+The database counts from its indexes, so that counts stay fast in large projects. The contents of a
+release were counted when it was created.
 """
 
 from collections import Counter
@@ -39,20 +39,20 @@ from db.models import (
 
 @dataclass(frozen=True)
 class FunnelRow:
-    """One type, or all of them together.
+    """The counts of one type, or of all types.
 
     Attributes:
         type_id: '' for the total.
         role: ``negation``, ``hedge`` or ``paraphrase``; '' for the total and for retired types.
         anchors: anchors that have a variant of the type; in the total, all anchors in use.
-        variants: variants in use; an edited one counts once, as what the edit made of it.
-        diagnosed: of these, measured with everything, the active encoder's cosine included.
-        decided: of these, no longer pending.
-        accepted, rejected, conflict: what the decisions add up to.
+        variants: variants in use; an edited variant counts once.
+        diagnosed: fully measured variants, including the active encoder's cosine.
+        decided: variants that are no longer pending.
+        accepted, rejected, conflict: variants with this status.
         released: variants in the newest release.
-        triples: triples of the newest release that a variant of the type is part of; in the total,
-            all its triples.
-        trained: variants in the training part of the release that the newest model learnt from.
+        triples: triples of the newest release that contain a variant of the type; in the total, all
+            its triples.
+        trained: variants in the training split of the newest model's release.
     """
 
     type_id: str
@@ -71,18 +71,18 @@ class FunnelRow:
 
     @property
     def pending(self) -> int:
-        """Variants nobody has decided on."""
+        """Undecided variants."""
         return self.variants - self.decided
 
 
 @dataclass(frozen=True)
 class Funnel:
-    """The rows in the taxonomy's order, their total, and what lies at the end.
+    """The rows in taxonomy order, their total, and the models.
 
     Attributes:
-        rows: of the types that have variants.
+        rows: one row per type with variants.
         models: encoders trained in this project.
-        trained_release: number of the release that the newest of them learnt from.
+        trained_release: number of the release that the newest encoder was trained on.
     """
 
     rows: tuple[FunnelRow, ...]
@@ -95,11 +95,11 @@ class Funnel:
 def funnel(
     session: Session, *, source_id: int | None = None, known: CountsByType | None = None
 ) -> Funnel:
-    """How many of each type have come how far.
+    """Count the variants of each type at each stage.
 
     Args:
-        source_id: count the anchors of this source only, and what came of them; None for all.
-        known: what ``surplus`` gave for all sources, where that is known.
+        source_id: only count anchors of this source and their variants; None for all.
+        known: the result of ``surplus`` for all sources, if known.
     """
     releases = list_releases(session)
     newest = releases[0] if releases else None
@@ -118,7 +118,7 @@ def funnel(
         key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
     }
     by_type = tuple(_rows(session, columns))
-    # An anchor has variants of several types, and a triple two.
+    # An anchor has variants of several types, and a triple has two.
     total = _sums(by_type) | {
         "anchors": count_in_use(session, source_id),
         "triples": total_triples(newest, columns["triples"]),
@@ -174,10 +174,10 @@ def _anchors_by_type(rows: _Rows, more: CountsByType) -> CountsByType:
 
 
 def surplus(session: Session, source_id: int | None = None) -> CountsByType:
-    """Type → how many more variants there are than anchors in use that have one.
+    """Type → number of variants minus number of anchors in use with a variant.
 
-    Those are the further ones of the same anchor, and those of anchors out of use; of one source,
-    or of all. No decision changes them, an edit does.
+    This counts additional variants of the same anchor and variants of retired anchors, of one
+    source or of all. Edits change it, other decisions do not.
     """
     of_source = _of_source(source_id)
     type_id, anchor_id = col(Variant.type_id), col(Variant.anchor_id)
@@ -202,7 +202,7 @@ def surplus(session: Session, source_id: int | None = None) -> CountsByType:
 
 
 def surplus_version(session: Session) -> tuple[Any, ...]:
-    """Something that changes whenever ``surplus`` may, and with no decision."""
+    """A version that changes whenever ``surplus`` may change, but not with decisions."""
     retired = col(Anchor.retired_at)
     query = select(
         select(func.max(col(Variant.id))).scalar_subquery(), func.count(retired), func.max(retired)
@@ -235,12 +235,12 @@ def _by_status(rows: _Rows) -> dict[str, Counter[str]]:
 
 
 def _unmeasured(session: Session, variants: CountsByType, source_id: int | None) -> CountsByType:
-    """Of these variants in use, those without measures or without the active encoder's cosine."""
+    """The number of variants without measurements or without the active encoder's cosine."""
     encoder_id = active_encoder_id(session)
     if encoder_id is None:
         return variants
-    # A measure belongs to exactly one variant: equal numbers say that none is missing, at a
-    # hundredth of the cost of looking.
+    # A measurement belongs to exactly one variant, so equal counts mean that none is missing. This
+    # costs a hundredth of a search.
     of_encoder = col(VariantCosine.encoder_id) == encoder_id
     everything, measured, cosines = session.execute(
         select(
@@ -264,7 +264,7 @@ def _unmeasured(session: Session, variants: CountsByType, source_id: int | None)
         col(Variant.status) != Status.SUPERSEDED,
         _of_source(source_id),
     )
-    # No condition but the join: SQLite would rather walk through everything that is in use.
+    # Only the join: with another condition, SQLite would scan all variants in use.
     query = (
         select(col(Variant.type_id), func.sum(case((in_use, 1), else_=0)))
         .select_from(missing)
@@ -275,7 +275,7 @@ def _unmeasured(session: Session, variants: CountsByType, source_id: int | None)
 
 
 def _models(session: Session) -> tuple[int, int | None]:
-    """How many encoders were trained on releases here, and the id of the newest one's release."""
+    """Number of encoders trained in this project, and the release id of the newest one."""
     ours = col(Encoder.release_id).is_not(None)
     count = session.execute(select(func.count()).select_from(Encoder).where(ours)).scalar_one()
     newest = select(col(Encoder.release_id)).where(ours).order_by(col(Encoder.id).desc()).limit(1)
@@ -301,7 +301,7 @@ def _released(
 
 
 def total_triples(release: Release | None, triples: CountsByType) -> int:
-    """How many triples these are in all: each has one variant that is positive."""
+    """The total number of triples; each has exactly one positive variant."""
     polarities = release.taxonomy if release else {}
     return sum(
         number

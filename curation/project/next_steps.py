@@ -1,4 +1,4 @@
-"""What a project needs next, by how far it has come."""
+"""The next steps of a project."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from db.models import Anchor, Release, Source, Split, Variant
 
 
 class StepKind(StrEnum):
-    """Something to do, in the order of the data's way."""
+    """Kinds of steps, in the order of the workflow."""
 
     LOAD = "load"
     WRITE = "write"
@@ -34,7 +34,7 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True)
 class NextStep:
-    """One thing to do next.
+    """One next step.
 
     Attributes:
         count: anchors without a variant, variants to measure, to settle or to review, newly
@@ -52,7 +52,7 @@ class NextStep:
 
 
 def _without_variants(session: Session, source_id: int | None) -> int:
-    """Anchors in use that nothing was written for yet."""
+    """Number of anchors in use without variants."""
     its = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
     query = (
         select(func.count())
@@ -71,12 +71,12 @@ def next_steps(
     source_id: int | None = None,
     busy: Collection[StepKind] = (),
 ) -> list[NextStep]:
-    """What to do next, in the order of the data's way.
+    """The next steps, in the order of the workflow.
 
     Args:
-        state: what ``funnel`` gave in the same session, for the same source.
-        source_id: count the anchors of this source only, and what came of them; None for all.
-        busy: steps that a run is at; they are not proposed again.
+        state: the result of ``funnel`` in the same session, for the same source.
+        source_id: only count anchors of this source and their variants; None for all.
+        busy: steps that a run is already doing; they are not proposed again.
     """
     total, newest = state.total, state.newest
     if not total.anchors and not total.variants:
@@ -115,14 +115,14 @@ def _to_settle(session: Session, source_id: int | None) -> int:
 
 
 def _to_learn(session: Session, release: Release, source: str | None) -> int:
-    """Triples of the release's training part, of one source or of all."""
+    """Number of triples in the release's training split, of one source or of all."""
     if source is None:
         return contents_of(release).triples_by_split.get(Split.TRAIN, 0)
     return total_triples(release, count_triples_by_type(session, release, source, Split.TRAIN))
 
 
 def _released(session: Session, release: Release, source: str | None) -> int:
-    """Variants of the release, of one source or of all."""
+    """Number of variants in the release, of one source or of all."""
     if source is None:
         return contents_of(release).variants
     return sum(types_of_source(session, release, source).values())

@@ -1,4 +1,4 @@
-"""The project: opening its database, and the settings that are the same for all who work in it."""
+"""Open the project's database, and read its shared settings."""
 
 import threading
 from pathlib import Path
@@ -24,7 +24,7 @@ PRICES = "prices"
 ASSIGNMENT = "assignment"
 """How many people decide on what share of the variants; None: one person on each."""
 REORDER_AFTER = "reorder_after"
-"""Id of the last variant whose place in the queues follows the settings; None: all do."""
+"""Id of the last variant sorted into the queues by the current settings; None if all are."""
 GOLD_RATE = "gold_rate"
 """One in so many cards is a gold item; 0 for none."""
 PRACTISE_FIRST = "practise_first"
@@ -64,18 +64,18 @@ def active_encoder_id(session: Session) -> int | None:
 
 
 _opening = threading.Lock()
-"""Alembic keeps what it is doing in globals, and two threads would both find a database old."""
+"""Alembic keeps its state in globals, and two threads would both upgrade an old database."""
 
 
 def open_project(settings: Settings, *, create: bool = True) -> Engine:
-    """Open the project's database: made if it is not there, upgraded if it is older.
+    """Open the project's database; create it if it is missing, and upgrade it if it is older.
 
     Args:
-        create: make it if it is missing or empty.
+        create: create it if it is missing or empty.
 
     Raises:
-        HedgerowError: the database cannot be made, read or upgraded, or is missing or empty
-            without ``create``; nothing was changed then.
+        HedgerowError: the database cannot be created, read or upgraded, or is missing or empty
+            without ``create``. Nothing is changed then.
     """
     with _opening:
         if settings.url.get_backend_name() == "sqlite" and settings.url.database:

@@ -1,4 +1,4 @@
-"""What the Overview shows, read at one moment."""
+"""The data of the Overview, read in one transaction."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from db.runs import UNFINISHED, list_runs
 
 
 class Progress(NamedTuple):
-    """How far the project has come, read at one moment; the newest runs first."""
+    """The progress of the project, read in one transaction; the newest runs come first."""
 
     runs: list[Run]
     funnel: Funnel
@@ -28,13 +28,13 @@ def progress(
     known: Callable[[tuple[Any, ...]], CountsByType],
     source_id: int | None = None,
 ) -> Progress:
-    """The last runs, the funnel, and what to do next.
+    """The last runs, the funnel and the next steps.
 
     Args:
         looked_at: the number of runs.
-        step_of: gives the step that a kind of run takes, if it takes one.
-        known: gives the ``surplus`` of a ``surplus_version``, which may have been kept.
-        source_id: count the anchors of this source only, and what came of them; None for all.
+        step_of: returns the step that a kind of run does, if any.
+        known: returns the ``surplus`` of a ``surplus_version``, possibly cached.
+        source_id: only count anchors of this source and their variants; None for all.
     """
     runs = list_runs(session, limit=looked_at)
     if source_id is None:

@@ -1,7 +1,7 @@
-"""One search over anchors, variants and notes: a part of the text in any case, or a uid.
+"""Search anchors, variants and notes by part of the text in any case, or by uid.
 
-Words in a row are looked for as they are, with every character meaning itself. What cannot be part
-of a text is found nowhere, and is no error.
+Consecutive words are matched literally, without wildcards. A query that cannot be part of a text
+has no results and is not an error.
 """
 
 import re
@@ -21,10 +21,10 @@ from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Note, Status, Variant
 
 LONGEST = 1000
-"""Characters of a query. Nobody looks for more, and an index would take seconds over it."""
+"""Maximum characters of a query; an index would take seconds for longer ones."""
 
 RANKED = 5000
-"""Matches that are put in order; of more, those that were added first."""
+"""Maximum number of ranked matches; if there are more, the oldest ones are used."""
 
 
 _UID = re.compile(rf"[0-9a-f]{{{UID_LENGTH}}}", re.IGNORECASE)
@@ -42,11 +42,11 @@ class Hit(NamedTuple):
     """A text that contains the query.
 
     Attributes:
-        anchor_uid: the anchor's, or that of the anchor which the variant was made for.
-        variant_id, variant_uid, type_id, status: the variant's, or of the variant that the note is
-            on; None for an anchor.
-        retired: it is out of use.
-        about: of a note, the variant's text; else ''.
+        anchor_uid: uid of the anchor, or of the variant's anchor.
+        variant_id, variant_uid, type_id, status: those of the variant, or of the note's variant;
+            None for an anchor.
+        retired: whether it is retired.
+        about: for a note, the variant's text; else ''.
     """
 
     kind: SearchKind
@@ -61,13 +61,13 @@ class Hit(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """What a search found.
+    """The results of a search.
 
     Attributes:
-        hits: the first ones; whole words come before parts of words, then what was added first.
-        rows: of each that is found, in this order, the id of the anchor or of the variant that it
-            is or is on; at most ``RANKED``. A variant with two notes is in it twice.
-        more: there are more than ``RANKED``.
+        hits: the first hits; whole words come before parts of words, then older texts first.
+        rows: for each match, in this order, the id of its anchor or variant; at most ``RANKED``. A
+            variant with two notes is listed twice.
+        more: whether there are more than ``RANKED`` matches.
     """
 
     hits: list[Hit]
@@ -76,7 +76,7 @@ class SearchResult(NamedTuple):
 
 
 def find(session: Session, query: str, kind: SearchKind, *, limit: int) -> SearchResult:
-    """Look for the query in all texts of one kind."""
+    """Search all texts of one kind."""
     condition = matches(session, query, kind)
     found = session.execute(_texts(kind).where(condition).limit(RANKED + 1)).all()
     word = _whole_word(query)
@@ -88,7 +88,7 @@ def find(session: Session, query: str, kind: SearchKind, *, limit: int) -> Searc
 def matches(session: Session, query: str, kind: SearchKind) -> ColumnElement[bool]:
     """SQL: the text contains the query, or the uid is the query.
 
-    Of an anchor, its current wording, for a join of ``Anchor`` and ``AnchorRevision``.
+    For anchors, this is the current text, for a join of ``Anchor`` and ``AnchorRevision``.
     """
     clean = _clean(query)
     _, _, text, uid = _COLUMNS[kind]
@@ -97,13 +97,13 @@ def matches(session: Session, query: str, kind: SearchKind) -> ColumnElement[boo
     found = trigrams.contains(session, text, clean)
     if kind is SearchKind.NOTES:
         found = and_(found, is_kept())
-    if uid is None or not _UID.fullmatch(clean):  # where it can be avoided: OR takes all texts
+    if uid is None or not _UID.fullmatch(clean):  # if possible: with OR, all texts are read
         return found
     return or_(found, col(uid) == clean.lower())
 
 
 def marked(text: str, query: str) -> list[tuple[str, bool]]:
-    """The text in pieces, each with whether it is what was looked for."""
+    """The text in pieces, each with whether it matches the query."""
     clean = _clean(query)
     if not clean:
         return [(text, False)]
@@ -112,7 +112,7 @@ def marked(text: str, query: str) -> list[tuple[str, bool]]:
 
 
 def _clean(query: str) -> str:
-    """The query as texts are stored; '' for what none can contain."""
+    """The canonical query; '' if no text can contain it."""
     try:
         clean = canonical(query)
     except HedgerowError:
@@ -128,7 +128,7 @@ def _whole_word(query: str) -> re.Pattern[str]:
 
 
 class _Columns(NamedTuple):
-    """``of`` is what a selection is made of: the anchor or the variant that it is or is on."""
+    """``of`` is the anchor or variant of a match."""
 
     id: Any
     of: Any
@@ -162,7 +162,7 @@ def variant_hits(session: Session, ids: Sequence[int]) -> list[Hit]:
 
 
 def _rows(kind: SearchKind) -> Select[*tuple[Any, ...]]:
-    """The id and what a ``Hit`` has after its kind."""
+    """The id and the fields of a ``Hit`` after its kind."""
     query: Select[*tuple[Any, ...]]
     if kind is SearchKind.ANCHORS:
         nothing = (null(),) * 4

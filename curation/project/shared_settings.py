@@ -1,7 +1,7 @@
-"""Changing what is the same for all who work in the project, and what follows from a change.
+"""Change the project's shared settings and update what depends on them.
 
-A change is stored at once; the variants' flags and places in the queues follow in the background
-(see ``curation.diagnostics.queue_order``), so that a change never holds up the people who review.
+A change is stored at once. The flags of variants and their positions in the queues are updated in
+the background (see ``curation.diagnostics.queue_order``), so that a change never delays reviewers.
 """
 
 from collections.abc import Iterable
@@ -28,16 +28,16 @@ from db.runs import list_runs
 from db.settings import Settings
 
 LARGEST_THRESHOLD = 10_000
-"""Characters; more than any variant has."""
+"""Maximum threshold in characters, longer than any variant."""
 
 
 class Consequences(NamedTuple):
-    """What follows from changes of the settings, and how far it has come.
+    """The state of the updates after a change of settings.
 
     Attributes:
-        waiting: variants without a place in the queues by the settings in force.
+        waiting: variants not yet sorted into the queues by the current settings.
         runs: the last runs of any kind, the newest first.
-        newest: the newest run of each kind that was asked for.
+        newest: the newest run of each requested kind.
     """
 
     waiting: int
@@ -46,10 +46,10 @@ class Consequences(NamedTuple):
 
 
 def consequences(session: Session, kinds: Iterable[str], *, looked_at: int) -> Consequences:
-    """What is at work or waits because of a change.
+    """The updates that are running or waiting after a change.
 
     Args:
-        kinds: of the runs that a change starts.
+        kinds: kinds of the runs that a change starts.
         looked_at: the number of last runs.
     """
     return Consequences(
@@ -60,14 +60,14 @@ def consequences(session: Session, kinds: Iterable[str], *, looked_at: int) -> C
 
 
 class OverThreshold(NamedTuple):
-    """How many measured variants are over the threshold in force, and over another one."""
+    """Number of measured variants above the current threshold, and above another one."""
 
     now: int
     then: int
 
 
 def count_over_threshold(session: Session, value: int) -> OverThreshold:
-    """What a threshold of ``value`` characters would flag, and what the present one does."""
+    """Count the variants that a threshold of ``value`` characters and the current one flag."""
     now, then = (
         func.count().filter(col(Diagnostic.levenshtein) > limit)
         for limit in (int(get_setting(session, THRESHOLD)), value)
@@ -76,12 +76,12 @@ def count_over_threshold(session: Session, value: int) -> OverThreshold:
 
 
 def change_threshold(session: Session, value: int) -> bool:
-    """Set the Levenshtein threshold, in characters; all variants are flagged and ordered again.
+    """Set the Levenshtein threshold in characters; all variants need new flags and queue positions.
 
-    A run of the kind ``reorder`` does the latter: start one once this is committed.
+    A run of the kind ``reorder`` updates them: start one after this is committed.
 
     Returns:
-        Whether this is another value than before; an equal one changes nothing.
+        Whether the value changed.
 
     Raises:
         HedgerowError: it is out of range.
@@ -99,12 +99,12 @@ def change_threshold(session: Session, value: int) -> bool:
 
 
 def count_without_active_cosine(session: Session) -> int:
-    """How many variants lack a cosine under the active encoder."""
+    """Number of variants without a cosine from the active encoder."""
     return count_without_cosine(session, active_encoder_id(session))
 
 
 class EncoderChange(NamedTuple):
-    """What making another encoder the active one comes to.
+    """The result of changing the active encoder.
 
     Attributes:
         changed: whether it is another one than before.

@@ -1,1 +1,1 @@
-"""Releases: frozen sets of accepted variants, their triples, and their overlap with tests."""
+"""Releases: frozen sets of accepted variants, their triples, and their overlap with benchmarks."""

@@ -1,4 +1,4 @@
-"""How far people agreed in the review that a release comes from."""
+"""Agreement of people in the review behind a release."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,16 +11,16 @@ from curation.review.agreement.overlap import overlap
 
 
 def agreement_summary(connection: Connection, sources: Collection[str] = ()) -> dict[str, Any]:
-    """The figures of all variants that several people have decided on independently.
+    """Agreement figures of all variants that several people have decided independently.
 
-    Of the rejected ones, too: on what is released people agree for the most part because it was
-    chosen for that.
+    This includes rejected variants: people mostly agree on released variants because those were
+        selected for it.
 
     Args:
-        sources: names of the sources that the release takes; none means all.
+        sources: names of the sources of the release; empty means all.
 
     Returns:
-        The figures, what they mean, and the figures by type.
+        The figures, their meaning, and the figures by type.
     """
     found = overlap(connection, sources).narrowed(independent=True)
     together = figures(found)

@@ -1,7 +1,7 @@
-"""What releases hold, and what has changed since one.
+"""The contents of releases, and the changes since a release.
 
-A release's contents were counted when it was made. Only what was decided, corrected or retired
-since then is looked at, so that a change shows at once in large projects, too.
+The contents of a release were counted when it was created. Only decisions, corrections and
+retirements since then are examined, so that changes show at once even in large projects.
 """
 
 from collections import Counter
@@ -42,24 +42,24 @@ from db.models import (
 )
 
 MARGIN = timedelta(minutes=1)
-"""Decisions this much older than a release may be looked at too: longer than a writer waits."""
+"""Decisions this much older than a release are also examined: longer than a writer waits."""
 
 LAST_DECISION = "last_decision"
-"""Key in a release's summary: its `last_decision`, which releases of the first Hedgerow lack."""
+"""Key of `last_decision` in a release's summary; missing in releases of the first Hedgerow."""
 
 CountsByType = Mapping[str, int]
 """Type → number."""
 
 
 class Changes(NamedTuple):
-    """What has become accepted since a release, and what of it no longer is; per type."""
+    """Variants accepted since a release, and released variants no longer accepted, per type."""
 
     added: CountsByType
     gone: CountsByType
 
 
 class Contents(NamedTuple):
-    """What a release holds: type → split → variants, and triples per split."""
+    """The contents of a release: type → split → variants, and triples per split."""
 
     variants: int
     anchors: int
@@ -69,7 +69,7 @@ class Contents(NamedTuple):
 
 
 def release_facts(release: Release) -> dict[str, Any]:
-    """What the command line's ``--json`` and the HTTP interface say of a release."""
+    """The facts about a release for the command line's ``--json`` and the HTTP interface."""
     return {
         "release": release.number,
         "name": release.name,
@@ -92,15 +92,15 @@ def contents_of(release: Release) -> Contents:
 
 
 def changes_since(session: Session, release: Release, source: str | None = None) -> Changes:
-    """What has become accepted since a release, and what of it no longer is.
+    """Count variants accepted since a release, and released variants no longer accepted.
 
-    A variant whose anchor or cue has been corrected, and which is accepted as it is now, is both:
-    the release has it with the other wording. Only what the release would take counts
+    An accepted variant whose anchor or cue has been corrected since then is counted as both,
+    because the release has its earlier text. Only variants within the release's selection count
     (``curation.release.selection``).
 
     Args:
-        source: the name of the source to count, whether or not the release takes it; None for all
-            that the release takes.
+        source: name of the source to count, even if the release excludes it; None for all sources
+            of the release.
     """
     selection = selection_of(release)
     if source is not None:
@@ -118,7 +118,7 @@ def changes_since(session: Session, release: Release, source: str | None = None)
         col(Anchor.retired_at).is_(None),
         selection.takes(session),
     )
-    # No condition but the joins: SQLite would rather walk through everything that is accepted.
+    # Only the joins: with another condition, SQLite would scan all accepted variants.
     query = (
         select(
             col(Variant.type_id),
@@ -134,7 +134,7 @@ def changes_since(session: Session, release: Release, source: str | None = None)
     rows = session.execute(query).all()
     added = Counter({type_id: number for type_id, number, _ in rows})
     gone = Counter({type_id: number for type_id, _, number in rows})
-    # A restored anchor leaves no trace but the numbers: what they say and the rows do not.
+    # A restored anchor only shows as a difference between the counts and the rows.
     counted = accepted_by_type(session, selection)
     if source is None:
         released = release.summary["types"]
@@ -147,7 +147,7 @@ def changes_since(session: Session, release: Release, source: str | None = None)
 
 
 def touched_since(session: Session, release: Release) -> Subquery:
-    """SQL: ids of variants that decisions, corrections and retirements since then are about."""
+    """SQL: ids of variants affected by decisions, corrections and retirements since then."""
     moment = release.created_at - MARGIN
     after = release.summary.get(LAST_DECISION)
     if after is None:
@@ -168,10 +168,10 @@ def touched_since(session: Session, release: Release) -> Subquery:
 
 
 def last_decision(connection: Connection) -> int:
-    """The newest decision that a release made in this transaction is sure to have seen; 0: none.
+    """The newest decision that a release in this transaction is certain to include; 0 for none.
 
-    SQLite has one writer, so it is the newest of all. On PostgreSQL, others may store decisions
-    with smaller ids later.
+    SQLite has one writer, so this is the newest decision. On PostgreSQL, others may still store
+    decisions with smaller ids.
     """
     if connection.dialect.name == "sqlite":
         return connection.execute(select(func.max(col(Decision.id)))).scalar() or 0
@@ -189,7 +189,7 @@ def _last_before(connection: Connection, moment: datetime) -> int:
 
 
 def in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
-    """SQL: the release has the variant, in an item that fits."""
+    """SQL: the release has the variant in a matching item."""
     return (
         select(col(ReleaseItem.id))
         .where(
@@ -203,7 +203,7 @@ def in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElem
 
 
 def accepted_by_type(session: Session, selection: Selection) -> CountsByType:
-    """Type → variants accepted now that a release would take."""
+    """Type → accepted variants that a release would include now."""
     query = (
         select(col(Variant.type_id), func.count())
         .where(
@@ -217,11 +217,11 @@ def accepted_by_type(session: Session, selection: Selection) -> CountsByType:
 
 
 def count_accepted(session: Session, selection: Selection) -> int:
-    """How many variants a release made now would hold."""
+    """Number of variants that a release would include now."""
     takes = selection.takes(session)
     accepted = (col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False), takes)
     retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
-    # Looking up the anchor of each takes thirty times as long as those of the few retired ones.
+    # Looking up every anchor takes thirty times as long as looking up the few retired ones.
     out_of_use = (
         select(func.sum(case((and_(*accepted), 1), else_=0)))
         .select_from(Variant)
@@ -232,7 +232,7 @@ def count_accepted(session: Session, selection: Selection) -> int:
 
 
 def triples_by_type(session: Session, release: Release) -> CountsByType:
-    """Type → triples of the release that one of its variants is part of."""
+    """Type → triples of the release that contain a variant of the type."""
     kept: CountsByType | None = release.summary.get("triples_by_type")
     return dict(kept) if kept is not None else count_triples_by_type(session, release)
 
@@ -252,10 +252,10 @@ def types_of_source(
 def count_triples_by_type(
     session: Session, release: Release, source: str | None = None, split: Split | None = None
 ) -> CountsByType:
-    """As ``triples_by_type``, from every row: of one source or of all, of one split or of all.
+    """As ``triples_by_type``, computed from the rows, for one source or split or for all.
 
-    The summaries of the first Hedgerow's releases lack the count of all. Takes about a second per
-    350,000 variants.
+    Releases of the first Hedgerow have no total in their summary. Takes about a second per 350,000
+    variants.
     """
     polarities = {key: entry["polarity"] for key, entry in release.taxonomy.items()}
     types = list(release.summary["types"])
@@ -289,5 +289,5 @@ def count_triples_by_type(
 
 
 def number_of(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    """SQL: in how many rows of a group the condition holds."""
+    """SQL: number of rows in a group that meet the condition."""
     return func.sum(case((condition, 1), else_=0))

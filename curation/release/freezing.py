@@ -1,9 +1,8 @@
-"""Releases: what is accepted now, frozen under a number and a content hash.
+"""Freeze the accepted variants as a release with a number and a content hash.
 
-A release holds its own rows; nothing that happens to a variant afterwards reaches them, and the
-database refuses to change or delete them. The hash covers what a reader of the data set sees
-(anchor, text, type, cue and split), not ids, names or times, so that equal content has the same
-hash in every database.
+A release has its own rows. Later changes to a variant do not affect them, and the database refuses
+to change or delete them. The hash covers what a reader of the data set sees (anchor, text, type,
+cue and split), not ids, names or times, so that equal content has the same hash in every database.
 """
 
 import hashlib
@@ -56,21 +55,21 @@ from db.models import (
 )
 
 MAX_NAME = 200
-"""Longest name of a release, in characters."""
+"""Maximum length of a release name in characters."""
 
 _IDS = ("id", "release_id")
 
 DECIDED_BY_RULE = "rule"
-"""In the provenance of what a person accepted by a rule over many variants, without reading it."""
+"""Provenance value for variants that a person accepted by a rule, without reading them."""
 
 BATCH = 5_000
-"""Rows read from and written to the database at a time."""
+"""Rows per batch when reading and writing."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Created(NamedTuple):
-    """A release, and whether it was made just now; False gives back the one that says the same."""
+    """A release, and whether it is new; if not, it is the newest release with the same content."""
 
     release: Release
     created: bool
@@ -83,20 +82,20 @@ def create_release(
     author_id: int | None = None,
     selection: Selection | None = None,
 ) -> Created:
-    """Freeze the accepted variants of anchors in use, as the newest release.
+    """Freeze the accepted variants of anchors in use as the newest release.
 
-    Where the newest release already holds the very same rows, provenance and taxonomy included,
-    that one is given back unchanged, and the name is not stored. Equal texts with
-    another provenance (say, since then decided by people) make a new release with the same hash.
+    If the newest release already has the same rows, including provenance and taxonomy, it is
+    returned unchanged and the name is not stored. Equal texts with a different provenance (for
+    example, decided by people since then) make a new release with the same hash.
 
     Args:
-        session: a writing session; what it has not flushed yet counts too.
-        name: for people, at most 200 characters; the number and the hash identify a release.
-        selection: which of them it takes, otherwise `default_selection`. The summary keeps it; the
-            hash changes with the contents only.
+        session: a writing session; unflushed changes are included.
+        name: a name of at most 200 characters; the number and the hash identify a release.
+        selection: which of them to include; default: `default_selection`. It is stored in the
+            summary; the hash depends only on the contents.
 
     Raises:
-        HedgerowError: there is no such source, nothing accepted is left, or the name is too
+        HedgerowError: there is no such source, no accepted variant is selected, or the name is too
             long or not plain text.
     """
     clean = canonical(name)
@@ -117,7 +116,7 @@ def create_release(
     newest = session.execute(_newest()).scalar()
     number = newest.number + 1 if newest else 1
     head = {"number": number, "name": clean, "author_id": author_id}
-    # A savepoint: what is written is taken back where it turns out to be the newest release again.
+    # A savepoint: the rows are rolled back if they turn out to be the same as the newest release.
     with connection.begin_nested() as attempt:
         release_id = _write(session, head, selection)
         release = session.get_one(Release, release_id)
@@ -129,7 +128,7 @@ def create_release(
 
 
 def _unmeasured(session: Session) -> list[int]:
-    """Ids of accepted variants whose distance from the anchor nobody has measured yet."""
+    """Ids of accepted variants whose distance from the anchor has not been measured yet."""
     query = (
         select(col(Variant.id))
         .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
@@ -143,7 +142,7 @@ def _unmeasured(session: Session) -> list[int]:
 
 
 def _lock(connection: Connection) -> None:
-    """Let nobody else number a release before this transaction ends (SQLite has one writer)."""
+    """Prevent others from numbering a release in this transaction (SQLite has one writer)."""
     if connection.dialect.name == "postgresql":
         connection.execute(text('LOCK TABLE "release" IN SHARE ROW EXCLUSIVE MODE'))
 
@@ -153,7 +152,7 @@ def _newest() -> Select[Release]:
 
 
 def _same(connection: Connection, one: Release, other: Release) -> bool:
-    """Whether two releases hold equal rows (ids aside) under the same taxonomy."""
+    """Whether two releases have equal rows (except ids) and the same taxonomy."""
     if one.content_hash != other.content_hash or one.taxonomy != other.taxonomy:
         return False
     columns = [column for column in inspect(ReleaseItem).columns if column.name not in _IDS]
@@ -163,7 +162,7 @@ def _same(connection: Connection, one: Release, other: Release) -> bool:
 
 
 def _write(session: Session, head: dict[str, Any], selection: Selection) -> int:
-    """Store the release and its items; its id."""
+    """Store the release and its items; return its id."""
     connection = session.connection()
     release_id = connection.execute(
         insert(Release).values(**head, content_hash="").returning(col(Release.id))
@@ -201,8 +200,7 @@ def _nothing(selection: Selection, accepted: int) -> str:
 
 
 def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """Every accepted variant that a release takes, with all it carries, once for each decision on
-    its present state."""
+    """Every accepted variant of a release, one row per decision on its current state."""
     parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
     return (
         select(
@@ -261,7 +259,7 @@ def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
 def _freeze(
     connection: Connection, release_id: int, takes: ColumnElement[bool]
 ) -> tuple[str, Tally]:
-    """Store the items; the content hash and what was counted on the way."""
+    """Store the items; return the content hash and the counts."""
     rows = connection.execute(_accepted(takes), execution_options={"yield_per": BATCH})
     items = _items(rows, release_id)
     tally = Tally()
@@ -297,7 +295,7 @@ def _items(rows: Iterable[Row[*tuple[Any, ...]]], release_id: int) -> Iterator[d
 
 
 def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
-    """Where the text came from. ``author`` edited or wrote it; None for one as generated."""
+    """The provenance of the text. ``author`` edited or wrote it; None if it is as generated."""
     return {
         "provider": row.provider,
         "model": row.model,
@@ -311,10 +309,11 @@ def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
-    """Who accepted: how many persons and models, whose verdict counted, whether adjudicated.
+    """Who accepted it: number of people and models, whose verdict counted, whether adjudicated.
 
     As in ``curation.review.status``: a person's adjudication outranks persons, a person outranks a
-    model. What persons accepted by a rule only, no person has read: it is the rule's.
+    model. Variants that people accepted only by a rule count as accepted by the rule, since nobody
+    read them.
     """
     standing = live(_vote(row) for row in rows if row.decision_id is not None)
     latest = {vote.reviewer_id: vote for vote in standing if vote.is_person or vote.counts}
@@ -349,7 +348,7 @@ def _vote(row: Row[*tuple[Any, ...]]) -> Vote:
 
 
 def content_line(item: dict[str, Any]) -> str:
-    """What the content hash covers of one item, as one line of JSON."""
+    """The part of an item that the content hash covers, as one line of JSON."""
     cue = item["cue"]
     return _encode(
         [
@@ -371,11 +370,11 @@ def content_hash(lines: Iterable[str]) -> str:
 
 
 class NoSuchRelease(HedgerowError):
-    """There is no release with a number, or none at all."""
+    """There is no release with this number, or no release at all."""
 
 
 def get_release(session: Session, number: int | None = None) -> Release:
-    """The release with this number; without one, the newest.
+    """The release with this number; default: the newest.
 
     Raises:
         NoSuchRelease: as said.

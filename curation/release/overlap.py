@@ -1,8 +1,8 @@
-"""Contamination: how much of a test's text a release has in it, word for word.
+"""Contamination: the verbatim overlap of a benchmark's texts with a release.
 
-As in HedgeTriple (§5.1): whole texts that are the same, and samples of the test that share a run of
-n words with the release, n at least 5. Case and punctuation do not count. Texts are handed in, so
-that any two collections can be compared.
+As in HedgeTriple (§5.1), this finds identical texts, and benchmark samples that share n consecutive
+words with the release, with n at least 5. Case and punctuation are ignored. The texts are
+arguments, so that any two collections can be compared.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from curation.content_uids import words_of
 from db.errors import HedgerowError
 
 SHORTEST = 5
-"""Words of a run: HedgeTriple's samples all have so many. Shorter ones are mere phrases."""
+"""Minimum number of consecutive words, as in HedgeTriple; shorter ones are common phrases."""
 
 EXAMPLES = 20
-"""Overlaps that are shown."""
+"""Maximum number of examples."""
 
 CHUNK = 20_000
-"""Texts whose runs are held in memory as words at a time."""
+"""Number of texts whose word runs are in memory at a time."""
 
 _WORDS = 65_536
 """Whose numbers are kept in memory: the vocabulary of a large corpus, but bounded."""
@@ -55,7 +55,7 @@ class SharedText(NamedTuple):
 
 @dataclass(frozen=True)
 class Overlap:
-    """What a release and a test have in common.
+    """The overlap of a release and a benchmark.
 
     Attributes:
         n: words of a run.
@@ -79,14 +79,14 @@ class Overlap:
 
 
 class Runs:
-    """The texts of a release, ready to be compared with any number of tests.
+    """The texts of a release, indexed for comparison with any number of benchmarks.
 
     Held as sorted 64-bit hashes: 8 bytes for each distinct run and text. That any two of ten
     million different runs have the same one has odds of one in 400,000.
     """
 
     def __init__(self, texts: Iterable[str], *, n: int = SHORTEST) -> None:
-        """Hash the texts; they are gone through once.
+        """Hash the texts in one pass.
 
         Raises:
             HedgerowError: n is below `SHORTEST`.
@@ -125,7 +125,7 @@ class Runs:
 
 
 def overlap(samples: Iterable[Sequence[str]], runs: Runs, *, texts: Iterable[str] = ()) -> Overlap:
-    """Compare a test with a release.
+    """Compare a benchmark with a release.
 
     Args:
         samples: the texts of each sample of the test, such as a query with its documents.

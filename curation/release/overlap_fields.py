@@ -1,4 +1,4 @@
-"""Overlap by field: which texts of a release share words with which texts of a test.
+"""Overlap by field: which texts of a release share words with which texts of a benchmark.
 
 HedgeTriple (§5.1) argues that overlaps occur in the documents of a retrieval test and not in its
 queries. Fields of a release are anchors, positives, negatives and unsupported variants;
@@ -30,7 +30,7 @@ SampleSides = Mapping[str, Sequence[str]]
 
 
 class FieldOverlap(NamedTuple):
-    """What one field of a release and one side of a test have in common.
+    """The overlap of one field of a release and one side of a benchmark.
 
     Attributes:
         field: one of `FIELDS`.
@@ -46,7 +46,8 @@ class FieldOverlap(NamedTuple):
 
 
 def by_field(samples: Iterable[SampleSides], fields: Mapping[str, Runs]) -> list[FieldOverlap]:
-    """Each field of a release against each side of a test; a field without texts is left out.
+    """Compare each field of a release with each side of a benchmark; fields without texts are left
+       out.
 
     Args:
         fields: of the release, all with runs of the same length.

@@ -1,8 +1,8 @@
-"""What releases have in common with tests: found once, and kept in the data folder.
+"""Overlaps of releases with benchmarks, computed once and stored in the data folder.
 
-Neither a release nor the data of a test ever change, so that what was found stays true. Reading
-tests is ``training.benchmarks.contamination``'s part; exports and cards need only what is kept
-here.
+Releases and benchmark data never change, so the results stay valid.
+``training.benchmarks.contamination`` reads the benchmarks; exports and cards only need the stored
+results.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ class OverlapWithTest:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing remains to be compared."""
+        """Whether the comparison is complete."""
         return self.fields is not None or bool(self.problem)
 
     @property
     def shares(self) -> bool:
-        """Whether they have anything in common."""
+        """Whether there is any overlap."""
         return bool(self.overlap.overlapping or self.overlap.exact)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the command line prints and a training keeps: all but the examples."""
+        """The facts that the command line prints and a training stores, without the examples."""
         found = self.overlap
         facts: dict[str, Any] = {
             "benchmark": self.benchmark,
@@ -86,7 +86,7 @@ class OverlapWithTest:
 
 
 def told(facts: Mapping[str, Any]) -> str:
-    """What a comparison found, in one sentence; it holds the name of a file.
+    """The result of a comparison in one sentence; it includes a file name.
 
     Args:
         facts: as ``OverlapWithTest.facts`` gives them.
@@ -198,7 +198,7 @@ def _folder(data_folder: Path, content_hash: str) -> Path:
 
 
 def _read(path: Path) -> OverlapWithTest | None:
-    """None for a file that holds something else: it is found out and written anew."""
+    """None for a file with other content; it is computed and written again."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         examples = tuple(SharedText(*example) for example in values["overlap"].pop("examples"))

@@ -1,4 +1,4 @@
-"""The portions of the data of the paper's Table 2: which of an anchor's variants take part."""
+"""The data portions of the paper's Table 2: which variants of an anchor are used."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -17,7 +17,7 @@ with the original entailment as the positive, or with the paraphrases of an anch
 def portion_of(
     variants: Iterable[FamilyVariant], portion: Portion, *, roles: Mapping[str, str]
 ) -> list[FamilyVariant]:
-    """Those of an anchor's variants that take part, in their order.
+    """The variants of an anchor that are used, in order.
 
     Args:
         roles: of all types, by id.

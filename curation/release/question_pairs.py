@@ -69,7 +69,7 @@ class QuestionPair(NamedTuple):
 
 
 class QuestionCounts(NamedTuple):
-    """How many questions a release gives, and how many of its anchors give none.
+    """The number of questions of a release, and the number of anchors without questions.
 
     Attributes:
         pairs: by split, for splits that have any.
@@ -140,10 +140,10 @@ def count_questions(session: Session, release_id: int, *, arm: Arm = "both") -> 
 
 
 def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> None:
-    """Refuse a release that gives no question pair.
+    """Refuse a release without question pairs.
 
     Raises:
-        HedgerowError: it gives none.
+        HedgerowError: there are none.
     """
     if counts.total:
         return
@@ -155,7 +155,7 @@ def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> Non
 
 
 def told_of(counts: QuestionCounts, arm: Arm) -> str:
-    """How many question pairs an arm gives, and what of the release gives none, in sentences."""
+    """The number of question pairs of an arm, and what is left out, as sentences."""
     answers = f"half of them with the answer {YES}"
     left_out = (
         f" {counted(counts.left_out, 'anchor')} left out, because all questions would have the "
@@ -188,7 +188,7 @@ _NEEDED: Mapping[Arm, tuple[str, str]] = MappingProxyType(
         "hedging": ("an original contradiction", "a hedge of the paper's types"),
     }
 )
-"""What of an anchor is asked about with Yes, and with No."""
+"""The variants of an anchor with the answer Yes, and with No."""
 
 
 def _asked(

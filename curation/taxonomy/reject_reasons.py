@@ -33,20 +33,20 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         digit="1",
         id="wrong_type",
         label="Wrong type",
-        explanation="The sentence is fine, but it is of another type than requested.",
+        explanation="A fair sentence, but of another type than asked.",
     ),
     RejectReason(
         digit="2",
         id="not_contradictory",
         label="Not contradictory",
         roles=("negation",),
-        explanation="The variant should contradict the anchor, but both can be true at once.",
+        explanation="Asked to contradict the anchor, but both can be true together.",
     ),
     RejectReason(
         digit="3",
         id="meaning_changed",
         label="Meaning changed",
-        explanation="The variant changes more of the meaning than its type requires.",
+        explanation="Says something else than the anchor, beyond the change asked for.",
     ),
     RejectReason(
         digit="4",
@@ -60,19 +60,19 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         digit="5",
         id="double_negation",
         label="Double negation",
-        explanation="Two negations cancel out, or several make the sentence unreadable.",
+        explanation="Two negations cancel out, or pile up beyond what can be read.",
     ),
     RejectReason(
         digit="6",
         id="content_dropped",
         label="Content dropped",
-        explanation="Part of the anchor's content is missing.",
+        explanation="Part of what the anchor says is missing.",
     ),
     RejectReason(
         digit="7",
         id="ungrammatical",
         label="Ungrammatical",
-        explanation="A careful writer would not write this sentence.",
+        explanation="Not a sentence a careful writer would write.",
     ),
     RejectReason(
         digit="8",
@@ -80,7 +80,7 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         label="Not a hedge",
         roles=("hedge",),
         explanation=(
-            "The claim is as firm as in the anchor or firmer, or the cue is used in another sense."
+            "The claim stands as firm as before, or firmer; or the cue has another sense."
         ),
     ),
     RejectReason(
@@ -90,7 +90,7 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         explanation="The anchor is not a plain affirmative claim: negated, hedged or disputed.",
     ),
     RejectReason(
-        digit="0", id="other", label="Other", explanation="Another reason; explain it in the note."
+        digit="0", id="other", label="Other", explanation="Something else; say what in the note."
     ),
 )
 

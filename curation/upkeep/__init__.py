@@ -1,1 +1,1 @@
-"""Moving a project to another database, backing it up, and checking that it agrees with itself."""
+"""Copy a project to another database, back it up, and check its consistency."""

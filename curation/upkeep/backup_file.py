@@ -1,7 +1,7 @@
 """A backup: one zip file with the database and the artifacts, for any database that Hedgerow uses.
 
-The database is a SQLite file in it, whatever the project's own is: a snapshot of one moment, taken
-while others go on working. A small manifest says what made it.
+It has the database as a SQLite file, even if the project uses PostgreSQL. The file is a consistent
+snapshot, taken while others keep working. A small manifest records its origin.
 """
 
 import json
@@ -37,7 +37,7 @@ _PACKED = frozenset({".safetensors", ".zip", ".gz", ".parquet", ".png"})
 
 
 class MadeBackup(NamedTuple):
-    """A backup that was made.
+    """A finished backup.
 
     Attributes:
         size: bytes.

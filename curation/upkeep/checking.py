@@ -1,4 +1,4 @@
-"""Whether a project agrees with itself, and putting right what follows from what is stored."""
+"""Check a project's consistency, and recompute derived values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *run_checks.CHECKS,
 )
-"""All checks, in the order in which they are made and told. A check is one entry here."""
+"""All checks in order. Each check is one entry here."""
 
 
 class Finding(NamedTuple):
-    """What one check has found.
+    """The result of one check.
 
     Attributes:
         id: as scripts name the check.
@@ -63,7 +63,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What all checks have found."""
+    """The results of all checks."""
 
     findings: tuple[Finding, ...]
 
@@ -93,7 +93,7 @@ class CheckResult:
 def check_project(
     engine: Engine, settings: Settings, *, repair: bool = False, report: Report
 ) -> CheckResult:
-    """Make every check.
+    """Run all checks.
 
     Args:
         repair: put right what can be derived from what is stored; decisions, texts and files are

@@ -1,7 +1,7 @@
-"""A project's database, copied to another one: SQLite or PostgreSQL, in either direction.
+"""Copy a project's database to another one: SQLite or PostgreSQL, in either direction.
 
-All rows are written in one transaction and compared with the source by a hash before it commits. A
-SQLite copy is a draft beside its place until then. So a copy that breaks off leaves nothing.
+All rows are written in one transaction and compared with the source by a hash before it commits.
+Until then, a SQLite copy is a draft next to its target. A copy that fails leaves nothing behind.
 """
 
 import glob

@@ -1,4 +1,4 @@
-"""What a check is: how to find what is wrong, and how to put it right."""
+"""The definition of a check: how to find problems, and how to repair them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Repair = Callable[[Session, Found], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that is looked at.
+    """One check.
 
     Attributes:
         id: as scripts name it.

@@ -1,4 +1,4 @@
-"""What variants keep for speed, compared with what it is derived from; and hashes of releases."""
+"""Compare the derived columns of variants with their source, and check hashes of releases."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Copying a project to a database that somebody names."""
+"""Copy a project to a given database."""
 
 from typing import Any, NamedTuple
 

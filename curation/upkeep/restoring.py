@@ -1,4 +1,4 @@
-"""A project made again from a backup, in an empty working directory or an empty database."""
+"""Restore a backup into an empty working directory or an empty database."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ _ENDINGS = ("", "-wal", "-shm")
 
 
 class Restored(NamedTuple):
-    """What was restored.
+    """A restored backup.
 
     Attributes:
         schema: that the backup had; an older one was upgraded.
@@ -44,9 +44,9 @@ class Restored(NamedTuple):
 
 
 def restore_backup(settings: Settings, path: Path, *, report: Report) -> Restored:
-    """Put the project of a backup where the settings say that the project lies.
+    """Restore a backup to the project location in the settings.
 
-    The copy that an upgrade has left beside a database (``….bak``) is a backup without artifacts.
+    The copy that an upgrade made next to a database (``….bak``) is a backup without artifacts.
 
     Raises:
         HedgerowError: the file is damaged or no backup, a newer Hedgerow made it, or there is

@@ -1,4 +1,4 @@
-"""What processes leave behind that ended without saying so: runs and leases."""
+"""Find leftovers of processes that ended unexpectedly: runs and leases."""
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session

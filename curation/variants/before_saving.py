@@ -1,4 +1,4 @@
-"""What saving a text would do, for whoever is writing it: nothing is stored, nothing is raised."""
+"""Preview of saving a text for its writer: nothing is stored or raised."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CUE = "cue"
 
 @dataclass(frozen=True)
 class Look:
-    """What saving would do.
+    """The preview of saving.
 
     Attributes:
         refusal: why it would be refused; '' where it would not.

@@ -1,9 +1,9 @@
-"""Which cue a hedge is stored with, and whether that makes it a single word or a phrase.
+"""Choose the cue of a hedge, and whether it makes the hedge a single word or a phrase.
 
-One rule for everything a person writes: editing, retyping, writing a variant of one's own, on the
-page and on the command line. The cue that the person names wins. Else the hedge keeps its cue while
-the text still uses it. Else the text decides: where it uses exactly one cue that the anchor does
-not use, that is the one. Else the person has to name it.
+The same rule applies to everything a person writes (edits, changes of type, new variants), on the
+page and on the command line. The cue that the person names wins. Otherwise the hedge keeps its cue
+if the text still has it. Otherwise, if the text has exactly one cue that the anchor does not have,
+that is the cue. Otherwise the person must name it.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Correcting a variant's cue alone: its text stays, so it stays the same variant.
+"""Correct only the cue of a variant: its text does not change, so it is the same variant.
 
 Every correction comes with a decision of the same action, and an undo of that decision puts the cue
 back. Which cue holds follows from the rows: that of the latest correction whose decision stands, or

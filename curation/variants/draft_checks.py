@@ -1,4 +1,4 @@
-"""What the checks say of a text that a person is writing, before it is stored.
+"""Check a text that a person is writing before it is stored.
 
 The measures are those of ``curation.diagnostics.measures``; here each flag becomes a sentence about
 this text. Whether the anchor is affirmative is left out: no wording of the variant changes that.
@@ -17,7 +17,7 @@ from curation.review.cards import family
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from curation.variants.cue_choice import CueWanted
-from curation.variants.edits import Edit, plan_edit, wording_of
+from curation.variants.edits import Edit, current_text, plan_edit
 from curation.variants.own import Own, plan_own
 from curation.variants.save_questions import Concern
 from db.models import Anchor, Status, Variant
@@ -27,7 +27,7 @@ TWIN = "twin"
 
 
 class Draft(NamedTuple):
-    """What saving would store, and what the checks say of it.
+    """What saving would store, and the results of the checks.
 
     ``remark`` is a sentence on what saving decides by itself; '' for nothing.
     """
@@ -46,7 +46,7 @@ def check_edit(
     type_id: str | None = None,
     cue: str | None = None,
 ) -> Draft:
-    """What ``edits.edit`` would make of the variant, checked; nothing is stored.
+    """Check the result of ``edits.edit`` without storing it.
 
     Raises:
         CueWanted: as ``edits.edit``; with what can be said before the cue is known.
@@ -78,7 +78,7 @@ def check_edit(
 def check_own(
     session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
 ) -> Draft:
-    """What ``own.write_variant`` would store, checked; nothing is stored.
+    """Check the result of ``own.write_variant`` without storing it.
 
     Raises:
         CueWanted: as ``own.write_variant``; with what can be said before the cue is known.
@@ -97,7 +97,7 @@ def check_own(
 def _concerns(
     session: Session, anchor: Anchor, planned: Edit | Own, *, leave_out: Collection[int | None]
 ) -> tuple[Concern, ...]:
-    wording, text, check = wording_of(session, anchor), planned.text, planned.entry.surface_check
+    wording, text, check = current_text(session, anchor), planned.text, planned.entry.surface_check
     siblings = _siblings(session, anchor.id, leave_out=leave_out)
     threshold = int(get_setting(session, THRESHOLD))
     found = measure(

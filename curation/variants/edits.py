@@ -31,7 +31,7 @@ MAX_TEXT = 2000
 
 
 class Edit(NamedTuple):
-    """What an edit comes to, before anything is stored.
+    """The result of an edit before it is stored.
 
     Attributes:
         entry: the type that the outcome is filed under.
@@ -55,7 +55,7 @@ def plan_edit(
     type_id: str | None = None,
     cue: str | None = None,
 ) -> Edit:
-    """Find out what ``edit`` would make of these, and store nothing.
+    """Compute the result of ``edit`` without storing anything.
 
     Raises:
         HedgerowError: as ``edit``.
@@ -73,7 +73,7 @@ def plan_edit(
     hedge = choose_cue(
         entry,
         list_types(session),
-        anchor=wording_of(session, anchor),
+        anchor=current_text(session, anchor),
         text=new_text,
         named=cue,
         current=original.cue,
@@ -112,7 +112,7 @@ def edit(
     reason: str = "",
     note: str = "",
 ) -> ActionOutcome:
-    """Replace the variant by a better wording, or give it its right type or cue: one action.
+    """Replace the variant by a corrected text, or correct its type or cue, as one action.
 
     With another text or type, the original becomes superseded and the child accepted. Where the
     anchor has a variant of this text and type already, that one is the child. With another cue
@@ -213,7 +213,7 @@ def checked_text(text: str) -> str:
     return clean
 
 
-def wording_of(session: Session, anchor: Anchor) -> str:
+def current_text(session: Session, anchor: Anchor) -> str:
     """The anchor's current wording."""
     return session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text
 
@@ -224,7 +224,7 @@ def check_differs(session: Session, anchor: Anchor, text: str) -> None:
     Raises:
         HedgerowError: it is that wording; as a negation it would contradict itself.
     """
-    if text == wording_of(session, anchor):
+    if text == current_text(session, anchor):
         raise HedgerowError(
             "The text is the same as the anchor; make the change that the type requires."
         )

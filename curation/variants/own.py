@@ -15,7 +15,7 @@ from curation.taxonomy.built_in import VariantType, known_type
 from curation.taxonomy.project_types import list_types
 from curation.variants.cue_choice import choose_cue, filed_by_cue
 from curation.variants.cue_corrections import checked_cue
-from curation.variants.edits import check_differs, checked_text, find_text, wording_of
+from curation.variants.edits import check_differs, checked_text, current_text, find_text
 from curation.variants.writers import PERSON
 from db.columns import now
 from db.errors import HedgerowError
@@ -75,7 +75,7 @@ def plan_own(
     entry = known_type(types, type_id)
     clean = checked_text(text)
     _check(session, anchor, entry.id, clean)
-    hedge = choose_cue(entry, types, anchor=wording_of(session, anchor), text=clean, named=cue)
+    hedge = choose_cue(entry, types, anchor=current_text(session, anchor), text=clean, named=cue)
     if hedge.entry.id != entry.id:
         _check(session, anchor, hedge.entry.id, clean)
         return Own(hedge.entry, clean, hedge.cue, filed_by_cue(hedge))

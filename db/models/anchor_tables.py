@@ -1,4 +1,4 @@
-"""Anchors in their wordings, and where they came from."""
+"""Anchors with their revisions, and their sources."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,7 +19,7 @@ class Split(StrEnum):
 
 
 class Source(SQLModel, table=True):
-    """Where anchors came from: a data set or a file, and under what licence."""
+    """The source of anchors: a data set or a file, with its licence."""
 
     id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=200, unique=True)
@@ -31,7 +31,10 @@ class Source(SQLModel, table=True):
 
 
 class Anchor(SQLModel, table=True):
-    """An affirmative sentence. Its text lies in its revisions; ``revision`` is the current one."""
+    """An affirmative sentence.
+
+    Its text is stored in its revisions; ``revision`` is the current one.
+    """
 
     __table_args__ = (Index(None, "source_id", "id"), Index(None, "split", "id"))
 
@@ -47,7 +50,7 @@ class Anchor(SQLModel, table=True):
 
 
 class AnchorRevision(SQLModel, table=True):
-    """One wording of an anchor. ``text_uid`` is the uid of this wording, for finding duplicates."""
+    """One revision of an anchor. ``text_uid`` is the uid of this text, for finding duplicates."""
 
     __tablename__ = "anchor_revision"
 

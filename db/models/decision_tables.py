@@ -11,7 +11,7 @@ from db.models.conventions import FALSE, index_where_set, time_stamp
 
 
 class Verdict(StrEnum):
-    """What a decision says. A retyped variant is an edit whose child has another type."""
+    """The verdict of a decision. A change of type is an edit whose child has another type."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -115,7 +115,7 @@ class Note(SQLModel, table=True):
 
 
 class NoteRetraction(SQLModel, table=True):
-    """A note that its writer has taken back: it counts no longer, and only the history shows it."""
+    """A note that its writer has retracted; only the history shows it."""
 
     __tablename__ = "note_retraction"
 

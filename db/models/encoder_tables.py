@@ -71,7 +71,7 @@ class ProbeCosine(SQLModel, table=True):
 
 
 class BenchmarkResult(SQLModel, table=True):
-    """What one model came to in one benchmark, or in one task of mteb.
+    """The result of one model in one benchmark, or in one task of mteb.
 
     What it depends on: ``model_hash`` is the fingerprint of the model's files ('' for TF-IDF,
     random scores and chat models), ``data_hash`` that of the items (for mteb, its revision of the

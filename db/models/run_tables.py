@@ -12,7 +12,7 @@ from db.models.conventions import FALSE, time_stamp
 
 
 class RunState(StrEnum):
-    """How far a run has come. ``interrupted`` is derived from the heartbeat when it is read."""
+    """The state of a run. ``interrupted`` is derived from the heartbeat when it is read."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -24,7 +24,7 @@ class RunState(StrEnum):
 
 
 class CallState(StrEnum):
-    """How far a call to a language model has come."""
+    """The state of a call to a language model."""
 
     OPEN = "open"
     DONE = "done"
@@ -32,7 +32,7 @@ class CallState(StrEnum):
 
 
 class Run(SQLModel, table=True):
-    """A piece of long work: what was asked, by whom, how far it is, and what came out."""
+    """A long-running job: its request, requester, progress and result."""
 
     __table_args__ = (Index(None, "kind", "id"), Index(None, "state"))
 

@@ -20,7 +20,7 @@ class Polarity(StrEnum):
 
 
 class TypeRow(SQLModel, table=True):
-    """An entry of the taxonomy; its wording lies in its versions."""
+    """An entry of the taxonomy; its texts are stored in its versions."""
 
     __tablename__ = "variant_type"
 
@@ -34,7 +34,7 @@ class TypeRow(SQLModel, table=True):
 
 
 class TypeVersion(SQLModel, table=True):
-    """One wording of a variant type: definition, example, prompt line, check and guideline."""
+    """One version of a variant type: definition, example, prompt line, check and guideline."""
 
     __tablename__ = "variant_type_version"
 

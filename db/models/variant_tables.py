@@ -13,7 +13,7 @@ from db.models.conventions import EMPTY, FALSE, FROM_THE_START, ZERO, time_stamp
 
 
 class Status(StrEnum):
-    """What the decisions on a variant add up to (see ``curation.review.status``)."""
+    """The status of a variant, derived from its decisions (see ``curation.review.status``)."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"

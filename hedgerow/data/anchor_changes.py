@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from curation.anchors.attributes import set_facts as set_attributes
 from curation.anchors.carry_over import carry_over, proposals
 from curation.anchors.changes import (
-    SuspiciousWording,
+    SuspiciousText,
     correct_anchor,
     get_anchor,
     restore_anchors,
@@ -87,7 +87,7 @@ def correct(
                 reviewer_id=who,
                 insist=force,
             )
-        except SuspiciousWording as suspicious:
+        except SuspiciousText as suspicious:
             raise HedgerowError(
                 f"Nothing was changed. {suspicious} Word it differently, or insist with "
                 f"{forced_by}."

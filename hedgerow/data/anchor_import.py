@@ -16,8 +16,8 @@ from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import (
     About,
     Added,
-    Beside,
     Earlier,
+    PairedTexts,
     add_anchors,
     check_source,
     earlier_import,
@@ -131,7 +131,7 @@ def add_file(
             type_id: guessed.get(type_id, "") if given is None else given
             for type_id, given in originals.items()
         }
-        beside = read_originals(
+        paired = read_originals(
             session,
             table,
             looked,
@@ -142,7 +142,7 @@ def add_file(
         )
     rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
     added = Added(0)
-    if (rows or beside.of(rows)) and not dry_run:
+    if (rows or paired.of(rows)) and not dry_run:
         with writing(home.engine) as session:
             added = add_anchors(
                 session,
@@ -150,7 +150,7 @@ def add_file(
                 rows,
                 about=about,
                 file=name,
-                beside=Beside(beside, accept_originals) if beside.columns else None,
+                paired=PairedTexts(paired, accept_originals) if paired.columns else None,
                 parameters={
                     "column": column,
                     "genre_column": genre_column,
@@ -160,7 +160,7 @@ def add_file(
                 },
                 author_id=asked_by(session, home.settings),
             )
-    return AnchorImport(table, looked, rows, added, beside, before, column, about, dry_run)
+    return AnchorImport(table, looked, rows, added, paired, before, column, about, dry_run)
 
 
 def bytes_of(texts: Texts) -> tuple[bytes, str, str]:

@@ -25,7 +25,7 @@ NEXT = {
     "compare": ("Train your own model to compare",),
     "benchmarks": ("Choose at least one benchmark, suite or task.",),
     "generate": ("There are no anchors yet", "Add your own anchors"),
-    "taxonomy": ("Show the type", "Add a type"),
+    "taxonomy": ("Type", "Add a type"),
     "settings": ("No model has reviewed yet.",),
 }
 """What each page says to somebody who has nothing yet, and what leads on."""

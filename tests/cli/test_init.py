@@ -66,7 +66,7 @@ def test_status_counts_what_the_database_holds(loaded_home: Path) -> None:
 def test_status_of_an_empty_project_has_no_table_of_types() -> None:
     ask("init", "--empty")
     shown = said("status")
-    assert "It holds 0 anchors" in shown and "pending" not in shown
+    assert "It contains 0 anchors" in shown and "pending" not in shown
 
 
 def test_texts_from_the_database_cannot_steer_the_terminal() -> None:

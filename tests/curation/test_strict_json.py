@@ -21,7 +21,7 @@ def test_plain_json_is_read() -> None:
     [
         ("", "Expecting value", 1),
         ('{"a": 1,\n"b"}', "Expecting ':' delimiter", 2),
-        ("[" * 100_000, "nested too deep", 1),
+        ("[" * 100_000, "nested too deeply", 1),
         ("9" * 5000, "a number with too many digits", 1),
         ('{"x": {"a": 1, "a": 1}}', "the key 'a' occurs twice in one object", 1),
     ],

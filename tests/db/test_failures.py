@@ -19,5 +19,5 @@ def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:
     with pytest.raises(HedgerowError) as told, reading(engine) as session:
         session.execute(select(Note)).all()
     sentence = str(told.value)
-    assert "lacks a table or column of Hedgerow's" in sentence and "note" in sentence
+    assert "is missing a table or column" in sentence and "note" in sentence
     assert "put a backup in its place" in sentence and "hedgerow init" not in sentence

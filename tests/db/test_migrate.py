@@ -60,7 +60,7 @@ def test_a_second_upgrade_changes_nothing(engine: Engine) -> None:
 def test_a_newer_schema_is_refused(engine: Engine) -> None:
     with writing(engine) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(HedgerowError, match="newer Hedgerow"):
+    with pytest.raises(HedgerowError, match="newer version of Hedgerow"):
         migrate.upgrade(engine)
 
 

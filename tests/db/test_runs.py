@@ -135,7 +135,7 @@ def test_a_silent_run_reads_as_interrupted_and_is_resumed(
     run_id = queued(engine)
     claim(engine, run_id, host="gone", pid=1)
     assert state_of(engine, run_id).state == RunState.RUNNING
-    with pytest.raises(HedgerowError, match="by process 1 on gone"):
+    with pytest.raises(HedgerowError, match="in process 1 on gone"):
         claim(engine, run_id, host="here", pid=2)
     with writing(engine) as session:
         past = now() - timedelta(hours=1)
@@ -157,7 +157,7 @@ def test_a_run_whose_process_is_gone_is_taken_up_at_once_on_the_same_host(engine
     assert state_of(engine, other).state == RunState.RUNNING
     assert claim(engine, run_id, host=here, pid=os.getpid()).attempt == 2
     for taken in (run_id, other):
-        with pytest.raises(HedgerowError, match="being worked on"):
+        with pytest.raises(HedgerowError, match="already running in process"):
             claim(engine, taken, host="elsewhere", pid=2)
 
 
@@ -185,7 +185,7 @@ def test_a_process_that_lost_its_run_to_another_stops(
 def test_a_finished_run_is_not_done_twice(engine: Engine, settings: Settings) -> None:
     run_id = queued(engine)
     execute(engine, settings, run_id, {"count": lambda context: {}})
-    with pytest.raises(HedgerowError, match="has finished already"):
+    with pytest.raises(HedgerowError, match="has already finished"):
         execute(engine, settings, run_id, {"count": lambda context: {}})
 
 

@@ -161,7 +161,7 @@ def test_runs_under_way_and_past_ones_are_shown(with_source: Engine, open_page: 
     assert "**bold**" not in unsafe_texts(app)
     runs = app.dataframe[1].value
     assert runs["State"].tolist() == ["running", "failed"]
-    assert runs["What"].tolist() == ["Measure variants", "Export a release"]
+    assert runs["Task"].tolist() == ["Measure variants", "Export a release"]
     assert runs["Message"].tolist() == ["", HOSTILE]
 
 

@@ -36,7 +36,7 @@ def test_every_kind_has_its_title_on_pages_and_command_line(
     overview = open_page("overview")
     assert followed(overview) == titles
     recent = overview.dataframe[1].value
-    assert recent["What"].tolist() == [kind.title for kind in reversed(WITH_WORK)][: len(recent)]
+    assert recent["Task"].tolist() == [kind.title for kind in reversed(WITH_WORK)][: len(recent)]
     for address, kind in zip(recent["Run"], reversed(WITH_WORK), strict=False):
         assert address.startswith(f"{kind.address(running(kind.id))}#run-")
     assert followed(open_page("settings")) == titles

@@ -170,7 +170,7 @@ def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) ->
     assert f"sqlite:///{home}/hedgerow.db" in said
     assert "SQLite" in said and "write-ahead log" in said and f"schema {head_revision()}" in said
     machine, backups, rows, versions = (table.value for table in app.dataframe)
-    assert set(machine["Changed by"]) >= {
+    assert set(machine["Environment variable"]) >= {
         "HEDGEROW_HOME",
         "HEDGEROW_DATABASE_URL",
         "HEDGEROW_REVIEWER",

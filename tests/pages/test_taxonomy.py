@@ -76,8 +76,8 @@ def test_the_built_in_types_are_shown_and_cannot_be_changed(
     app = open_page("taxonomy")
     assert app.dataframe[0].value["Type"].tolist() == [entry.label for entry in TAXONOMY]
     states = app.dataframe[0].value["State"].tolist()
-    assert states[:6] == ["built in, the paper's"] * 6
-    assert set(states[6:]) == {"built in, Hedgerow's"}
+    assert states[:6] == ["built in (paper)"] * 6
+    assert set(states[6:]) == {"built in (Hedgerow)"}
     for entry in TAXONOMY:
         app.selectbox(key="shown").set_value(entry.id).run()
         assert not app.exception
@@ -173,7 +173,7 @@ def test_a_check_is_told_with_correct_numbers_and_each_word_once() -> None:
     )
     assert in_words(check) == [
         "Must contain its hedge cue: maybe.",
-        "Must not add any longer, any more unless the anchor has this: still.",
+        "Must not add: any longer, any more (unless the anchor has this: still).",
     ]
     several = SurfaceCheck(require_cue=True, require_words=("maybe", "perhaps"))
     assert in_words(several) == ["Must contain one of its 2 hedge cues."]

@@ -16,7 +16,7 @@ from curation.anchors.attributes import checked_genre, checked_language
 from curation.anchors.importing.anchor_rows import NewAnchor, insert_anchors
 from curation.anchors.importing.nli_insert import Imported, add_originals
 from curation.anchors.importing.nli_texts import Original, Originals, newest_variant
-from curation.anchors.importing.preview import Fate, FileRow, Preview, count_wordings
+from curation.anchors.importing.preview import Fate, FileRow, Preview, count_revisions
 from curation.content_uids import canonical, split_of
 from curation.gc_pause import collector_paused
 from db.columns import now
@@ -68,7 +68,7 @@ class About:
         object.__setattr__(self, "language", checked_language(self.language))
 
 
-class Beside(NamedTuple):
+class PairedTexts(NamedTuple):
     """The entailments and contradictions to add with the anchors.
 
     Attributes:
@@ -125,12 +125,12 @@ class Before(NamedTuple):
     """The state of the project before an import, as far as its preview depends on it.
 
     Attributes:
-        wordings: number of anchor revisions.
+        revisions: number of anchor revisions.
         newest_variant: the highest variant id.
         earlier: the import of the same file, if any.
     """
 
-    wordings: int
+    revisions: int
     newest_variant: int
     earlier: Earlier | None
 
@@ -145,7 +145,7 @@ def before_import(session: Session, content_hash: str, about: About | None) -> B
         HedgerowError: the project has a different source with this name.
     """
     before = Before(
-        count_wordings(session), newest_variant(session), earlier_import(session, content_hash)
+        count_revisions(session), newest_variant(session), earlier_import(session, content_hash)
     )
     if about is not None:
         check_source(session, about)
@@ -158,7 +158,7 @@ def add_anchors(
     rows: Sequence[FileRow],
     *,
     about: About,
-    beside: Beside | None = None,
+    paired: PairedTexts | None = None,
     file: str = "",
     parameters: dict[str, Any] | None = None,
     author_id: int | None = None,
@@ -167,7 +167,7 @@ def add_anchors(
 
     Args:
         rows: the result of ``preview.chosen``.
-        beside: texts paired with these anchors or with existing anchors of the same source.
+        paired: texts paired with these anchors or with existing anchors of the same source.
         file: its name, stored with the run.
         parameters: how the rows were chosen, stored with the run.
         author_id: the signed-in person, if any.
@@ -176,10 +176,10 @@ def add_anchors(
         HedgerowError: the source has another licence, or anchors were added since the preview.
     """
     source = check_source(session, about)
-    texts = beside.originals.of(rows) if beside else []
+    texts = paired.originals.of(rows) if paired else []
     if not rows and not texts:
         return Added(0)
-    if count_wordings(session) != preview.wordings:
+    if count_revisions(session) != preview.revisions:
         raise HedgerowError(_OVERTAKEN)
     if source is None:
         licence = about.licence or ""
@@ -196,22 +196,22 @@ def add_anchors(
                 insert_anchors(session, new, author_id=author_id)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
-    if beside is None:
+    if paired is None:
         return Added(len(rows), run.id, source.name)
     with collector_paused():
-        imported = _add_beside(session, texts, beside, run=run, file=file)
+        imported = _add_paired(session, texts, paired, run=run, file=file)
     return Added(len(rows), run.id, source.name, imported)
 
 
-def _add_beside(
-    session: Session, texts: Sequence[Original], beside: Beside, *, run: Run, file: str
+def _add_paired(
+    session: Session, texts: Sequence[Original], paired: PairedTexts, *, run: Run, file: str
 ) -> Imported:
     """Add the texts that the file pairs with its anchors, and store the counts with the run."""
-    imported = add_originals(session, texts, run_id=run.id, file=file, accept=beside.accept)
-    left_out = {fault.value: count for fault, count in beside.originals.left_out.items()}
+    imported = add_originals(session, texts, run_id=run.id, file=file, accept=paired.accept)
+    left_out = {fault.value: count for fault, count in paired.originals.left_out.items()}
     run.parameters = run.parameters | {
-        "columns": dict(beside.originals.columns),
-        "accept_originals": beside.accept,
+        "columns": dict(paired.originals.columns),
+        "accept_originals": paired.accept,
     }
     run.result = run.result | {"originals": dict(imported.types), "originals_left_out": left_out}
     return imported

@@ -63,12 +63,12 @@ class Preview:
     """All checked rows of a file, and the state of the database at that time.
 
     Attributes:
-        wordings: number of anchor revisions in the database; they are never deleted.
+        revisions: number of anchor revisions in the database; they are never deleted.
     """
 
     rows: Sequence[FileRow]
     content_hash: str
-    wordings: int
+    revisions: int
 
     @cached_property
     def fates(self) -> dict[Fate, int]:
@@ -143,10 +143,10 @@ def preview(
         looked = _look(table, column, genre_column, english=is_english(language))
         known, nearly = _known(session, {row[2] for row in looked}, {row[3] for row in looked})
         rows = list(_compared(looked, known, nearly, table.unit))
-    return Preview(rows, table.content_hash, count_wordings(session))
+    return Preview(rows, table.content_hash, count_revisions(session))
 
 
-def count_wordings(session: Session) -> int:
+def count_revisions(session: Session) -> int:
     """Number of anchor revisions in the database."""
     return session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
 

@@ -1,1 +1,1 @@
-"""What calls cost: prices, estimates before a run, the budget, and what was spent."""
+"""Costs of calls: prices, estimates, budgets and spending."""

@@ -1,8 +1,8 @@
-"""What a run will take, before it starts: calls, tokens, money, time.
+"""Estimate of a run before it starts: calls, tokens, cost and time.
 
-Tokens are those that the provider reported for earlier calls to the same model with the same
-prompts, such as a trial on three anchors; counting them here would need tokenizers that are
-downloaded.
+Token counts are those that the provider reported for earlier calls to the same model with the same
+prompts, such as a trial on three anchors. Counting tokens locally would require downloading
+tokenizers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from curation.generation.request import KIND, OPENAI, GenerationRequest, ModelRe
 from db.models import Answer, CallState, ModelCall, Run
 
 TRIAL = 3
-"""Anchors that a trial asks about."""
+"""Number of anchors in a trial."""
 
 MEASURED = 2000
-"""Calls that an estimate rests on at most, spread over all: more take longer and tell no more."""
+"""Maximum number of calls to base an estimate on, spread over all; more would be slower but not better."""
 
 
 class Measured(NamedTuple):
@@ -41,14 +41,14 @@ class Measured(NamedTuple):
 
 
 class RunEstimate(NamedTuple):
-    """What a run will take.
+    """The estimate of a run.
 
     Attributes:
-        anchors: how many are asked about.
+        anchors: number of anchors.
         calls: by role.
-        prompt_tokens, completion_tokens, cost, seconds: None where nothing was measured yet for
-            one of the roles; ``cost`` in US dollars. Nobody knows how long a batch takes.
-        based_on: answered calls that the estimate rests on.
+        prompt_tokens, completion_tokens, cost, seconds: None if one of the roles has no
+            measurements yet; ``cost`` is in US dollars. The time of a batch is unknown.
+        based_on: number of answered calls that the estimate is based on.
     """
 
     anchors: int
@@ -66,7 +66,10 @@ class RunEstimate(NamedTuple):
 
 
 def newest_answer(session: Session) -> int | None:
-    """The id of the newest answer of a model: estimates change with it. None before the first."""
+    """The id of the newest answer of a model, with which estimates change.
+
+    None before the first.
+    """
     return session.execute(select(func.max(col(Answer.id)))).scalar()
 
 
@@ -75,10 +78,10 @@ def estimate(
 ) -> RunEstimate:
     """Estimate a run that has not been requested yet.
 
-    Rules cost nothing. What a plug-in costs nobody knows, unless it says that it is free.
+    Rules cost nothing. The cost of a plug-in is unknown unless it declares that it is free.
 
     Args:
-        wanted: what its selection comes to, where that was counted already.
+        wanted: the counts of its selection, if known.
 
     Raises:
         HedgerowError: there is no such provider.
@@ -107,7 +110,7 @@ def estimate_calls(
     anchors: int,
     prompts: Mapping[str, int],
 ) -> RunEstimate:
-    """Estimate so many calls of each role in a run of this kind.
+    """Estimate a run of this kind with these numbers of calls per role.
 
     Args:
         prompts: by role, the number of its prompt version; a role without one is not measured yet.
@@ -143,7 +146,7 @@ def _estimate(
 
 
 def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
-    """The runs that asked the same model at the same address."""
+    """The runs with the same model at the same address."""
     query = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
     asked = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
     return [

@@ -15,16 +15,15 @@ from db.models import Answer
 
 @dataclass
 class Ledger:
-    """What a run has spent, before and since it was resumed, against its budget.
+    """The spending of a run, including before it was resumed, against its budget.
 
     Attributes:
-        calls: attempts that ended, failed ones included.
-        answers: those that brought an answer.
+        calls: finished attempts, including failed ones.
+        answers: attempts with an answer.
         money: US dollars.
-        largest: US dollars of the dearest answer.
-        is_estimate: whether tokens of an answer were counted here, since the server reports none.
-        under_way: attempts that have begun and not ended; counted as if each cost as much as the
-            dearest answer did.
+        largest: cost of the most expensive answer in US dollars.
+        is_estimate: whether tokens were estimated because the server reports none.
+        under_way: attempts in progress; each counts as much as the most expensive answer.
     """
 
     budget: Budget
@@ -37,12 +36,12 @@ class Ledger:
 
     def allows(self) -> bool:
         """Whether one more call stays within the budget."""
-        # Where nothing is known of the price of a call, one is made, and looked at.
+        # If the cost of a call is unknown, one call is made to find out.
         unknown = not self.answers and self.budget.money is not None
         return self.under_way == 0 and self.room(0.0) > 0 if unknown else self.room() > 0
 
     def room(self, expected: float | None = None) -> float:
-        """How many more calls stay within the budget; infinite without one.
+        """Number of further calls within the budget; infinite without a budget.
 
         Args:
             expected: US dollars for one; None for as much as the dearest so far.
@@ -84,7 +83,7 @@ class Ledger:
 
 
 def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
-    """The ledger of a run as its stored answers give it."""
+    """The ledger of a run, computed from its stored answers."""
     with reading(engine) as session:
         calls, answers, money, largest, estimates = session.execute(
             select(

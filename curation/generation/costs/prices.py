@@ -57,9 +57,9 @@ def own_prices(session: Session) -> dict[str, Price]:
 
 
 def price_of(session: Session, model: str) -> Price | None:
-    """The price of a model's call that is answered at once; None where none is known.
+    """The price of a direct call to a model; None if unknown.
 
-    A dated name ('gpt-4o-mini-2024-07-18') costs what its family costs.
+    A dated name ('gpt-4o-mini-2024-07-18') has the price of its family.
     """
     known = prices(session)
     name = _family(model, known)
@@ -75,13 +75,13 @@ def training_price_of(model: str) -> float | None:
 
 
 def _family(model: str, known: Collection[str]) -> str:
-    """The model, or the family of a dated one; '' where neither is known."""
+    """The model, or the family of a dated model; '' if neither is known."""
     names = [name for name in known if model == name or model.startswith(f"{name}-20")]
     return max(names, key=len, default="")
 
 
 class Quote(NamedTuple):
-    """A model's price; None where none is known.
+    """A model's price; None if unknown.
 
     Attributes:
         own: whether it was set in this project.
@@ -92,7 +92,7 @@ class Quote(NamedTuple):
 
 
 def quote(session: Session, model: str) -> Quote:
-    """The price of a model's call that is answered at once, and where it comes from."""
+    """The price of a direct call to a model, and its origin."""
     return Quote(price_of(session, model), model in own_prices(session))
 
 
@@ -103,7 +103,7 @@ def price_under(session: Session, model: str, cap: float | None) -> Price:
         cap: US dollars; None for none.
 
     Raises:
-        HedgerowError: money is capped, and nobody knows what the model charges.
+        HedgerowError: there is a spending cap, but the price of the model is unknown.
     """
     price = price_of(session, model)
     if price is None and cap is not None:
@@ -124,7 +124,7 @@ def _check_price(price: Price) -> None:
 
 
 def set_price(session: Session, model: str, price: Price | None) -> None:
-    """Store the project's own price of a model; None takes it back.
+    """Store the project's price of a model; None removes it.
 
     Raises:
         HedgerowError: the model's name or the price is none.

@@ -1,6 +1,6 @@
-"""What variants have cost: per variant and per accepted one, by prompt version, model and type.
+"""Costs per variant and per accepted variant, by prompt version, model and type.
 
-The cost of a call is shared evenly by the types it asked for; attempts that failed count as well.
+The cost of a call, including failed attempts, is divided equally among the types it asked for.
 """
 
 from collections import defaultdict
@@ -16,13 +16,13 @@ from db.models import Answer, ModelCall, PromptVersion, Run, Status, Variant
 
 
 class CostRow(NamedTuple):
-    """What one type has cost with one prompt version and model.
+    """The cost of one type with one prompt version and model.
 
     Attributes:
         cost: US dollars, the type's share.
-        variants: stored ones, whatever became of them.
-        accepted: those accepted as they are or in an edited wording.
-        is_estimate: whether some of the cost was counted here, since a server reported no tokens.
+        variants: stored variants, in any state.
+        accepted: variants accepted as written or after an edit.
+        is_estimate: whether some costs are estimates because a server reported no tokens.
     """
 
     prompt: str

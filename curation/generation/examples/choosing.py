@@ -1,8 +1,8 @@
-"""Choosing examples: few, and as different from each other as what people accepted allows.
+"""Choose a few examples that are as diverse as possible.
 
-Taken are variants in use that a person accepted by reading them, of training anchors only: what a
-model is shown of the validation or test split would leak into what is measured there. Edits come
-first, since they say what a model got wrong.
+Candidates are variants in use that a person read and accepted. They only come from training
+anchors, because examples from the validation or test split would leak into its measurements. Edits
+come first, because they show what a model got wrong.
 """
 
 import hashlib
@@ -35,16 +35,16 @@ from db.models import (
 )
 
 MOST = 10
-"""Examples of a type."""
+"""Maximum examples per type."""
 
 POOL = 2_000
-"""Variants of a type that are looked at, edits and others: those that come first at random."""
+"""Maximum candidates per type, edits and others, chosen at random."""
 
 LONGEST = 400
-"""Characters of an anchor or a variant: a prompt is paid for with every call."""
+"""Maximum characters of an anchor or a variant, since every call pays for the prompt."""
 
 WORDS_A_STEP = 5
-"""Sentences whose lengths differ by so many words differ in one more feature."""
+"""Sentences whose lengths differ by this many words differ in one more feature."""
 
 _SALT = "hedgerow/examples/1"
 
@@ -57,12 +57,12 @@ def choose_examples(
     seed: int = 0,
     types: Collection[str] = (),
 ) -> list[Example]:
-    """At most so many examples of each type of a role, in the taxonomy's order.
+    """Choose up to this many examples per type of a role, in taxonomy order.
 
-    Equal decisions, number and seed give equal examples.
+    The same decisions, number and seed give the same examples.
 
     Args:
-        types: ids of the only types that are wanted; none for all of the role.
+        types: ids of the types to include; empty for all types of the role.
 
     Raises:
         HedgerowError: no person has accepted a variant that could be one.

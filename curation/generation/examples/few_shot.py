@@ -1,4 +1,4 @@
-"""Examples in a prompt: kept with its version, and put in for each call without its own anchor."""
+"""Examples in a prompt: stored with its version, and inserted in each call except for its own anchor."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class Example(NamedTuple):
         uid, anchor_uid: of the variant and of its anchor.
         anchor: the anchor's text.
         cue: the hedge cue; '' for none.
-        edited: a person gave it this wording.
+        edited: whether a person edited its text.
     """
 
     uid: str
@@ -40,9 +40,9 @@ def from_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[Example, ...]:
 def in_words(
     examples: Sequence[Example], types: Collection[str], *, anchor_uid: str, text: str
 ) -> str:
-    """The examples as one call's prompt shows them; '' where none is left.
+    """The examples for the prompt of one call; '' if none is left.
 
-    Each anchor is followed by its variants. What they hold is not read as a template.
+    Each anchor is followed by its variants. Their text is not read as a template.
 
     Args:
         types: ids of the types that the call asks for; examples of others are left out.
@@ -61,7 +61,7 @@ def in_words(
 
 
 def with_place(template: str) -> str:
-    """The template with a place for examples: before the line of the anchor, if it has none."""
+    """The template with a placeholder for examples, added before the line of the anchor if missing."""
     clean = checked_template(template)
     if EXAMPLES in clean:
         return clean

@@ -1,1 +1,1 @@
-"""Second opinions: a chat model judges variants as a reviewer of its own."""
+"""Second opinions: a chat model judges variants as a separate reviewer."""

@@ -1,4 +1,4 @@
-"""How far a judge agrees with itself, asked several times about the same variants.
+"""The consistency of a judge that is asked repeatedly about the same variants.
 
 The repeated answers are those of a run with ``JudgeRequest.repeats``; they are no opinions and
 change nothing. An answer that cannot be read has failed and is left out.
@@ -39,11 +39,11 @@ LOOKED_AT = 200
 """Runs among which those are looked for that asked a judge again."""
 
 TEMPERATURE = 0.7
-"""To ask again with, unless another one is named."""
+"""Default temperature for repeated calls."""
 
 
 class Consistency(NamedTuple):
-    """How often a judge gave the same verdict again.
+    """How often a judge repeats its verdict.
 
     Attributes:
         run: the number of the run that asked.

@@ -1,9 +1,9 @@
-"""Which variants a model is asked for an opinion on: planned, stored and read back as calls.
+"""The calls for opinions: planned, stored and read in blocks.
 
-One call a variant: an answer that fails costs one opinion and is asked for anew alone, no variant
-is judged by its place in a list or beside its siblings, and an opinion belongs to its variant by
-the call's key. A call for a whole family would save little: nearly all of the prompt is what is
-said of the type, which differs within a family.
+There is one call per variant. A failed answer costs only one opinion and is retried alone, no
+variant is judged by its position in a list or next to its siblings, and the call's key links an
+opinion to its variant. One call per family would save little, because most of the prompt describes
+the type, which differs within a family.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,14 +113,14 @@ def _insert(
 
 
 class WantedOpinions(NamedTuple):
-    """How many variants a request asks about, and of how many anchors."""
+    """The number of variants and anchors of a request."""
 
     variants: int
     anchors: int
 
 
 def count_wanted(session: Session, request: JudgeRequest) -> WantedOpinions:
-    """Count what a request asks about."""
+    """Count the variants and anchors of a request."""
     wanted = _wanted(session, request).subquery()
     counts = select(func.count(), func.count(wanted.c.anchor_id.distinct()))
     return WantedOpinions(*session.execute(counts.select_from(wanted)).one())
@@ -193,7 +193,7 @@ def _type_in_use() -> ColumnElement[bool]:
 def close_needless(
     session: Session, run_id: int, reviewer_id: int, *, repeated: bool = False
 ) -> int:
-    """Close the open calls of a run that there is nothing to ask about any more.
+    """Close the open calls of a run that are no longer needed.
 
     Their variants were judged by another run since, replaced by an edit, or are out of use. Where
     questions are repeated, those that were judged or replaced are asked about all the same.
@@ -222,7 +222,7 @@ def open_judging(
 ) -> list[Call]:
     """The next block of calls that are still to be made, in the order they were planned.
 
-    The texts are those of now: what is judged is the variant beside its anchor's current wording.
+    Calls use the current texts: the variant and its anchor's current revision.
     """
     query = (
         select(

@@ -1,4 +1,4 @@
-"""What a run that asks a chat model for opinions is asked to do, and who its model is."""
+"""The request of a run for opinions, and the reviewer of its model."""
 
 from typing import Self
 
@@ -19,12 +19,12 @@ MAX_REPEATS = 20
 
 
 class JudgeSelection(BaseModel):
-    """The variants of a run; those that this judge has judged already are never among them.
+    """The variants of a run; variants that this judge has already judged are excluded.
 
     Attributes:
         types: ids of variant types; none for all.
-        status: only variants of this status; None for all but replaced wordings.
-        flagged: only those of which the diagnostics flag something.
+        status: only variants with this status; None for all except superseded variants.
+        flagged: only flagged variants.
         limit: at most so many, those that people come to first in the queue's random order;
             None for all.
         variants: uids; none for all that the rest describes.
@@ -40,7 +40,7 @@ class JudgeSelection(BaseModel):
 
 
 class JudgeRequest(ModelRequest):
-    """All that decides what a run that asks for opinions does, but for the key.
+    """All parameters of a run for opinions, except the API key.
 
     Attributes:
         prompt: number of the prompt version (``PromptVersion.id``); None for the newest.

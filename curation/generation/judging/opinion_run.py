@@ -1,7 +1,7 @@
-"""A second opinion: a chat model judges variants as a reviewer of its own (run kind ``judge``).
+"""Second opinions: a chat model judges variants as a separate reviewer (run kind ``judge``).
 
-Calls, retries, budget, pausing and resuming are those of generation; what differs is the question,
-what an answer must hold, and what is stored of it.
+Calls, retries, budget, pausing and resuming work as in generation. The question, the required
+answer and the stored result differ.
 """
 
 from collections.abc import Sequence
@@ -202,7 +202,7 @@ def broken_off(session: Session, request: JudgeRequest) -> Run | None:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Make the calls of a run that are still open (run kind ``judge``).
+    """Make the open calls of a run (run kind ``judge``).
 
     Returns:
         Counts of calls, calls of this run in all, what they cost, whether none failed, and the

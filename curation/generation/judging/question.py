@@ -1,6 +1,6 @@
-"""A second opinion in words: the question put to a model, and what its answer says.
+"""The question of a second opinion, and parsing of the answer.
 
-Reading never raises: a model may answer anything, and an answer without a verdict is none.
+Parsing never raises: a model may answer anything, and an answer without a verdict is ignored.
 """
 
 import math
@@ -47,7 +47,7 @@ _REASONS = {
 
 
 class Judgement(NamedTuple):
-    """What a model says of a variant.
+    """A model's opinion of a variant.
 
     Attributes:
         verdict: accept, reject or edit; an edit always has a suggestion.

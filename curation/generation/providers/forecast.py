@@ -61,7 +61,7 @@ def can_forecast(name: str) -> bool:
 
 
 def forecast(session: Session, request: GenerationRequest) -> Forecast:
-    """Try the provider on up to ``LOOKED_AT`` anchors of each role; nothing is stored.
+    """Try the provider on up to ``LOOKED_AT`` anchors per role without storing anything.
 
     Raises:
         HedgerowError: there is no such provider, or it fails.

@@ -1,4 +1,4 @@
-"""How far the reviewers of a release agreed, as its card says it."""
+"""The agreement of a release's reviewers, for its card."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from curation.review.agreement.interpretation import as_text
 
 
 def agreement_section(summary: Mapping[str, Any], types: Sequence[str]) -> list[str]:
-    """Its paragraphs; none for a release that was made before this was counted.
+    """The paragraphs of the section; empty for a release without agreement figures.
 
     Args:
         types: of the taxonomy, in order.

@@ -1,4 +1,4 @@
-"""Who wrote and who accepted what is in a release, as its cards say it."""
+"""Who wrote and accepted the variants of a release, for its cards."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def writers_table(release: Release, writers: Sequence[Writer]) -> str:
 
 
 def weak_spots_of(writers: Sequence[Writer]) -> list[str]:
-    """What to expect of texts by such writers."""
+    """Limitations of texts by these writers."""
     spots = [WRITTEN_BY_MODELS] if any(w.is_language_model for w in writers) else []
     return [*spots, WRITTEN_BY_RULES] if any(w.provider == RULES for w in writers) else spots
 
@@ -90,7 +90,7 @@ def ordered_types(release: Release) -> list[str]:
 
 
 def review_statement(summary: Mapping[str, Any]) -> str:
-    """Who accepted what is in the release, said plainly."""
+    """Who accepted the variants of the release."""
     total, decided = summary["variants"], summary["decided_by"]
     people, models = decided.get("person", 0), decided.get("model", 0)
     ruled = ""

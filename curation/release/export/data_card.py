@@ -1,8 +1,8 @@
-"""The data set card: a Markdown page with a YAML header that goes with every export.
+"""The data set card of every export: a Markdown page with a YAML header.
 
-Everything in it comes from the release and from the tests that it was compared with, so that the
-same of both give the same card. Names, notes
-and definitions are hostile: they reach YAML through ``safe_dump`` and Markdown through ``escape``.
+Everything in it comes from the release and its overlap results, so that the same inputs give the
+same card. Names, notes and definitions are untrusted: they are written to YAML with ``safe_dump``
+and to Markdown with ``escape``.
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
-"""Exports: a release as a folder of files.
+"""Export a release as a folder of files.
 
-An export is written beside its place and moved there when it is whole, so that a half one is never
-taken for one. Its manifest, ``hedgerow.json``, names every file with its SHA-256. The same release,
-compared with the same tests, gives the same bytes with the same version of pyarrow, which writes
-its version into Parquet files.
+An export is written to a temporary folder next to the target and moved there when it is complete,
+so that nobody uses an incomplete export. Its manifest, ``hedgerow.json``, names every file with its
+SHA-256. The same release with the same overlap results gives the same bytes with the same version
+of pyarrow, which writes its version into Parquet files.
 """
 
 import hashlib
@@ -97,7 +97,7 @@ def export_release(
 
 
 def export_name(release: Release, format: str) -> str:
-    """What an export is called, where nobody has named it."""
+    """The default name of an export."""
     return f"hedgerow-release-{release.number}-{format}"
 
 
@@ -171,7 +171,7 @@ def _sha256(path: Path) -> str:
 
 
 def _move(draft: Path, target: Path) -> None:
-    """Put the draft in the target's place; on failure the target is as it was."""
+    """Replace the target by the draft; on failure the target is not changed."""
     if not target.exists():
         draft.rename(target)
         return

@@ -1,6 +1,6 @@
-"""A release as bytes that go out while it is read: one of its tables, or a whole export as a zip.
+"""Stream a release while it is read: one of its tables, or an export as a zip file.
 
-A reader may be slow or vanish at any moment. Neither keeps the database waiting, or a file behind.
+A reader may be slow or disconnect at any time. Neither blocks the database or leaves a file behind.
 """
 
 import tempfile

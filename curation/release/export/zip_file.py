@@ -13,9 +13,9 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def zip_export(folder: Path) -> Path:
-    """Pack an export into ``FOLDER.zip`` beside it, in place of an earlier one.
+    """Pack an export into ``FOLDER.zip`` next to it, replacing an earlier one.
 
-    The same export gives the same bytes: names are sorted, and times and rights are fixed.
+    The same export gives the same bytes: names are sorted, and times and permissions are fixed.
 
     Raises:
         HedgerowError: the folder is not an export, a file that is not the zip of one is in the

@@ -1,4 +1,4 @@
-"""How far the reviewers of a release agreed, as a report says it."""
+"""The agreement of a release's reviewers, for a report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

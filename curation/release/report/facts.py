@@ -1,6 +1,6 @@
-"""What a report says beyond the release's own summary: who decided, by what rules, at what cost.
+"""Facts of a report beyond the release's summary: who decided, by which rules, at what cost.
 
-Decisions count that were made before the release and have not been taken back since.
+It counts decisions that were made before the release and have not been undone since.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Va
 
 
 class Written(NamedTuple):
-    """What one model wrote with one prompt version, and what asking it has cost.
+    """The variants written by one model with one prompt version, and their cost.
 
     Attributes:
         prompt: with its version; '' for what no prompt asked for.

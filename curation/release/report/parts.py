@@ -1,4 +1,4 @@
-"""What a report consists of, before it is LaTeX or Markdown."""
+"""The parts of a report, independent of LaTeX or Markdown."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias

@@ -1,1 +1,1 @@
-"""Importing variants that were made elsewhere, with their anchors, types, cues and verdicts."""
+"""Import variants from elsewhere, with their anchors, types, cues and verdicts."""

@@ -1,4 +1,4 @@
-"""What single cells say: a verdict, a split, a type, a reason, a text."""
+"""Parse single cells: a verdict, a split, a type, a reason or a text."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -21,7 +21,7 @@ _POLARITIES = {Role.HEDGE: "positive", Role.NEGATION: "negative"}
 
 @dataclass(frozen=True)
 class Choices:
-    """What somebody chose for an import.
+    """The choices for an import.
 
     Attributes:
         about: the source, licence, genre and language of anchors for which the file names none.

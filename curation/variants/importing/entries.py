@@ -1,4 +1,4 @@
-"""What a row of a table comes to: an anchor, its variants, and a verdict on them."""
+"""Parse a row of a table: an anchor, its variants, and a verdict on them."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -65,7 +65,7 @@ LABELS = {
     LeftOut.EARLIER_WORDING: "variants of an earlier revision of an anchor",
     LeftOut.VERDICT_THERE: "verdicts that already exist",
 }
-"""What each is called in a count."""
+"""The label of each reason in counts."""
 
 
 class FileAnchor(NamedTuple):

@@ -1,8 +1,7 @@
-"""The run that stores a file of variants: some hundred anchors in one transaction.
+"""The run that stores a file of variants, several hundred anchors per transaction.
 
-All of the file has been read and checked by then. Others can write meanwhile, and a run that is
-broken off has stored whole anchors, each with all its variants and verdicts; resumed, it adds the
-rest.
+The whole file has been read and checked before. Others can write meanwhile. A run that stops early
+has stored complete anchors, each with all its variants and verdicts; resuming it adds the rest.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""What an import would bring, in the words of page and terminal."""
+"""Messages about the result of an import, for page and terminal."""
 
 from typing import NamedTuple
 

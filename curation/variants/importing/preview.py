@@ -1,4 +1,4 @@
-"""What an import would bring, before anything is stored."""
+"""Preview of an import before anything is stored."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.importing.nli_texts import newest_variant
-from curation.anchors.importing.preview import count_wordings
+from curation.anchors.importing.preview import count_revisions
 from curation.taxonomy.project_types import all_types
 from curation.variants.importing.choices import Choices, check
 from curation.variants.importing.entries import FileVariant, LeftOut
@@ -134,7 +134,7 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
 def project_state(session: Session) -> tuple[int, int, int]:
     """Something that changes with everything that a preview depends on."""
     newest_decision = session.execute(select(func.max(col(Decision.id)))).scalar() or 0
-    return count_wordings(session), newest_variant(session), newest_decision
+    return count_revisions(session), newest_variant(session), newest_decision
 
 
 def _rank(order: Sequence[str], type_id: str) -> int:

@@ -1,4 +1,4 @@
-"""What the columns of a table of variants hold: each has a role, or is left out.
+"""The roles of the columns of a table of variants.
 
 A role is one of ``Role``, or the id of a variant type: such a column holds variants of that type.
 """

@@ -11,7 +11,7 @@ from curation.anchors.importing.formats import PASTED, read_file, read_pasted
 from curation.anchors.importing.insert import (
     About,
     Added,
-    Beside,
+    PairedTexts,
     add_anchors,
     before_import,
 )
@@ -61,7 +61,7 @@ class ImportPlan(NamedTuple):
     shown: Preview
     rows: list[FileRow]
     about: About
-    beside: Beside | None
+    paired: PairedTexts | None
     file: str
     parameters: dict[str, object]
 
@@ -135,7 +135,7 @@ def _preview(
     column: str,
     genre_column: str | None,
     language: str,
-    wordings: int,
+    revisions: int,
     _table: FileTable,
 ) -> Preview:
     """The plan for each row; recomputed when the anchors in the database change."""
@@ -206,9 +206,9 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     for note in table.notes:
         st.text(note)
     about = file_questions.questions(given.name, key=given.key, has_genres=genre_column is not None)
-    wordings, newest, before = open_project.ask(before_import, table.content_hash, about)
+    revisions, newest, before = open_project.ask(before_import, table.content_hash, about)
     language = "en" if about is None or is_english(about.language) else about.language
-    key = (given.key, format, column, genre_column, language, wordings)
+    key = (given.key, format, column, genre_column, language, revisions)
     shown = _preview(*key, table)
     if before is not None:
         st.text(
@@ -242,8 +242,8 @@ def _look(given: Given, reviewer_id: int | None) -> None:
         "seed": seed,
         "include_suspicious": include,
     }
-    beside = Beside(originals, accept) if columns else None
-    plan = ImportPlan(shown, rows, about, beside, given.name, parameters) if about else None
+    paired = PairedTexts(originals, accept) if columns else None
+    plan = ImportPlan(shown, rows, about, paired, given.name, parameters) if about else None
     _button(plan, len(rows), texts, reviewer_id)
 
 
@@ -276,7 +276,7 @@ def _add(plan: ImportPlan | None, reviewer_id: int | None) -> None:
         plan.shown,
         plan.rows,
         about=plan.about,
-        beside=plan.beside,
+        paired=plan.paired,
         file=plan.file,
         parameters=plan.parameters,
         author_id=reviewer_id,

@@ -182,7 +182,7 @@ def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
             "Source": anchor.source,
             "Split": anchor.split.value,
         }
-        | ({"Wording": anchor.revision} if corrected else {})
+        | ({"Revision": anchor.revision} if corrected else {})
         for anchor in anchors
     ]
 

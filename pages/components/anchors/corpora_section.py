@@ -113,11 +113,11 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
         return
     st.text(f"{_variants(number)} pending without a flag: no check found a problem.")
     if signin.reviewer_id() is None:
-        with st.popover(f"Accept the {number:,}", icon=":material/check:"):
+        with st.popover(f"Accept {number:,} variants", icon=":material/check:"):
             st.write("Decisions are stored under your name so that they can be undone.")
             signin.name_form("Your name", key=f"signin-corpus-{corpus.id}")
     elif st.button(
-        f"Accept the {number:,}",
+        f"Accept {number:,} variants",
         key=f"accept-{corpus.id}",
         icon=":material/check:",
         help=f"Accepts the unflagged variants in your name. {_UNDO}",

@@ -6,7 +6,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.anchors.changes import restore_anchor, retire_anchor
-from curation.anchors.lookup import FoundAnchor, Wording
+from curation.anchors.lookup import FoundAnchor, Revision
 from curation.anchors.whole import measured_card, whole_anchor
 from curation.review.cards import Card
 from curation.review.status import status_label
@@ -29,7 +29,7 @@ def draw(uid: str, reviewer_id: int | None) -> None:
     if found is None:
         st.text(f"There is no anchor '{uid}'.")
         return
-    anchor, variants, wordings = found
+    anchor, variants, revisions = found
     with st.container(border=True, key="anchor-detail"):
         _head(anchor)
         _told(anchor)
@@ -37,8 +37,8 @@ def draw(uid: str, reviewer_id: int | None) -> None:
         if anchor.retired_at is None and anchor.revision > 1:
             carry_over_view.draw(anchor, reviewer_id)
         _variants(anchor, variants)
-        if len(wordings) > 1:
-            _wordings(wordings)
+        if len(revisions) > 1:
+            _revisions(revisions)
 
 
 def _head(anchor: FoundAnchor) -> None:
@@ -150,8 +150,8 @@ def _status(item: Card) -> str:
     return "second look" if item.variant.second_look else status_label(item.variant.status)
 
 
-def _wordings(wordings: Sequence[Wording]) -> None:
-    with st.expander(f"Revisions ({len(wordings)})"):
-        for wording in reversed(wordings):
-            by = f"{wording.author}, " if wording.author else ""
-            st.text(f"{wording.text}\n{by}{local(wording.created_at):%Y-%m-%d %H:%M}")
+def _revisions(revisions: Sequence[Revision]) -> None:
+    with st.expander(f"Revisions ({len(revisions)})"):
+        for revision in reversed(revisions):
+            by = f"{revision.author}, " if revision.author else ""
+            st.text(f"{revision.text}\n{by}{local(revision.created_at):%Y-%m-%d %H:%M}")

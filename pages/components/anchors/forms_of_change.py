@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.anchors.changes import SuspiciousWording, correct_anchor, count_second_looks
+from curation.anchors.changes import SuspiciousText, correct_anchor, count_second_looks
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import FoundAnchor
 from curation.variants.before_saving import Look, look_at_own
@@ -93,7 +93,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
             expected_revision=seen,
             insist=insist and doubted is not None and doubted.text == text,
         )
-    except SuspiciousWording as suspicious:
+    except SuspiciousText as suspicious:
         # Ask inside the form, so that text typed meanwhile is checked again and not lost.
         st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))
         st.rerun()

@@ -11,9 +11,9 @@ from curation.generation.judging.opinion_calls import example_question
 from curation.generation.prompts import (
     JUDGE,
     PromptName,
-    draw_cues,
     example_anchor,
     fill,
+    sample_cues,
     types_of,
     written_with,
 )
@@ -70,7 +70,7 @@ def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> No
         if example is not None:
             types = types_of(cast(Role, role), open_project.types())
             seed = int(st.session_state.get("generate-seed", 0))
-            cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
+            cues = sample_cues(types, seed=seed, anchor_uid=example.uid)
             ids = [entry.id for entry in types]
             shown = in_words(examples, ids, anchor_uid=example.uid, text=example.text)
             filled = fill(checked, text=example.text, types=types, cues=cues, examples=shown)

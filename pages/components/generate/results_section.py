@@ -9,7 +9,7 @@ from curation.generation.acceptance_by_prompt import PromptAcceptance, acceptanc
 from curation.generation.choices import is_trial
 from curation.generation.costs.spent import CostRow, cost_rows
 from curation.generation.duplicates import calls_by_state
-from curation.generation.lacking_calls import has_failures
+from curation.generation.incomplete_calls import has_failures
 from curation.generation.request import Which
 from curation.generation.run_report import CueRow, cue_rows, missing_types
 from curation.review.agreement.interpretation import as_text

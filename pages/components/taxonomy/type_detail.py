@@ -73,10 +73,13 @@ def in_words(check: SurfaceCheck) -> list[str]:
     if check.forbid_reversed_content:
         said.append("Must not replace content words of the anchor with their antonyms.")
     said += [
-        f"Must not add {_each_once(rule.words)} unless the anchor has {_one_of(rule.anchor_has)}."
+        f"Must not add: {_each_once(rule.words)} (unless the anchor has "
+        f"{_one_of(rule.anchor_has)})."
         for rule in check.forbid_words_unless
     ]
-    if check.max_lost_content is not None:
+    if check.max_lost_content == 0:
+        said.append("Must not drop content words of the anchor.")
+    elif check.max_lost_content is not None:
         said.append(f"May drop up to {check.max_lost_content} content words of the anchor.")
     affixes = [f"{word}-" for word in check.negative_prefixes]
     affixes += [f"-{word}" for word in check.negative_suffixes]

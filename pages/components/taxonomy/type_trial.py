@@ -4,9 +4,9 @@ import streamlit as st
 
 from curation.content_uids import canonical
 from curation.generation.prompts import (
-    draw_cues,
     fill,
     newest_template,
+    sample_cues,
     types_of,
 )
 from curation.taxonomy.built_in import VariantType
@@ -63,7 +63,7 @@ def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
     template = open_project.ask(newest_template, entry.role)
     others = [t for t in types_of(entry.role, open_project.types()) if t.id != type_id]
     types = [*others, entry]
-    cues = draw_cues(types, seed=0, anchor_uid="")
+    cues = sample_cues(types, seed=0, anchor_uid="")
     with st.expander("Prompt", icon=":material/chat:"):
         st.code(
             fill(template, text=anchor or "The anchor.", types=types, cues=cues),

@@ -52,7 +52,7 @@ def test_a_correction_tells_how_many_variants_come_back(home_of_bo: Path) -> Non
     assert answer == {"anchor": uid, "revision": 2, "second_looks": 7, "carried_over": []}
     marked = "SELECT count(*) FROM variant WHERE second_look AND status = 'pending'"
     assert one(home_of_bo, marked) == 7
-    assert "unchanged" in complaint("anchors", "correct", uid, "A wording of its own.")
+    assert "found the current one" in complaint("anchors", "correct", uid, "A wording of its own.")
     assert ask("anchors", "list", "--search", "of its own")["anchors"][0]["revision"] == 2
 
 
@@ -62,7 +62,11 @@ def test_retiring_and_restoring_can_be_repeated(home_of_bo: Path) -> None:
         for changed in ([uid], []):
             answer = ask("anchors", command, uid)
             unchanged = [] if changed else [uid]
-            assert answer == {"changed": changed, "unchanged": unchanged, "retired": retired}
+            assert answer == {
+                "changed": changed,
+                "found the current one": unchanged,
+                "retired": retired,
+            }
     assert "There is no anchor" in complaint("anchors", "retire", "nope")
 
 

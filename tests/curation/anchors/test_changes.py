@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.anchors.attributes import set_facts
 from curation.anchors.changes import (
-    SuspiciousWording,
+    SuspiciousText,
     correct_anchor,
     count_second_looks,
     get_anchor,
@@ -96,7 +96,7 @@ def variant(session: Session, type_id: str = "verbal") -> Variant:
 def test_a_suspicious_wording_is_taken_only_on_insistence(
     engine: Engine, ada: int, text: str, said: str
 ) -> None:
-    with pytest.raises(SuspiciousWording, match=said), writing(engine) as session:
+    with pytest.raises(SuspiciousText, match=said), writing(engine) as session:
         correct(session, ada, text)
     with writing(engine) as session:
         assert session.get_one(Anchor, 1).revision == 1
@@ -295,7 +295,7 @@ def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("The  bridge is safe. ", "unchanged"),
+        ("The  bridge is safe. ", "found the current one"),
         (" ", "write one"),
         ("x" * (MAX_ANCHOR + 1), "shorten"),
         ("A bell \x07.", "control character"),

@@ -134,7 +134,7 @@ def test_no_longer_needs_an_anchor_that_says_it_was_so(
     type_id: str, anchor: str, text: str
 ) -> None:
     (problem,) = problems(type_id, anchor, text)
-    assert "still" in problem and problem.endswith(" needs.")
+    assert "still" in problem and problem.endswith(" requires.")
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,9 @@ def test_damaged_weights_give_one_sentence(model_copy):
         ("", "empty"),
         ("/no/such/folder", "no model folder"),
         ("./nowhere", "no model folder"),
-        ("owner/never-downloaded", "can't be reached"),
-        ("not a name?", "neither a folder"),
-        ("x" * 5000, "neither a folder"),
+        ("owner/never-downloaded", "cannot be reached"),
+        ("not a name?", "neither a local folder"),
+        ("x" * 5000, "neither a local folder"),
     ],
 )
 def test_a_missing_encoder_is_told_in_one_sentence(name, sentence):

@@ -13,7 +13,7 @@ from db.errors import HedgerowError
 def test_a_file_is_not_a_model(tmp_path):
     file = tmp_path / "model.safetensors"
     file.write_bytes(b"")
-    with pytest.raises(HedgerowError, match="name its folder"):
+    with pytest.raises(HedgerowError, match="use its folder"):
         resolve_encoder(str(file))
 
 

@@ -54,7 +54,7 @@ def test_examples_need_a_prompt_that_asks_for_variants(engine: Engine) -> None:
     with writing(engine) as session:
         seed_prompts(session)
         parent = prompt_versions(session, JUDGE)[0]
-        with pytest.raises(HedgerowError, match="show no examples"):
+        with pytest.raises(HedgerowError, match="have no examples"):
             save_with_examples(session, parent, SHOWN, author_id=None)
         with pytest.raises(HedgerowError, match="found none"):
             save_with_examples(session, prompt_versions(session, "hedge")[0], [], author_id=None)

@@ -142,7 +142,7 @@ def _is_exported(session: Session, release: Release, folder: Path) -> None:
     assert sides == {(OWN[0], "negative"), (OWN[1], "positive")}
     text = (folder / "jsonl" / "README.md").read_text("utf-8")
     assert NEGATION.definition in text and "Hedge: hearsay" in text
-    assert f"added by this project: `{OWN[0]}`, `{OWN[1]}`." in text
+    assert f"Added by this project, not from the paper: `{OWN[0]}`, `{OWN[1]}`." in text
     export_release(session, release, folder / "pairs", format="pairs")
     with (folder / "pairs" / "pairs.csv").open(encoding="utf-8-sig", newline="") as file:
         labels = {(row["type"], row["label"]) for row in csv.DictReader(file)}

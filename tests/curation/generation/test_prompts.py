@@ -8,12 +8,12 @@ from sqlalchemy import Engine
 from curation.content_uids import anchor_uid
 from curation.generation.prompts import (
     built_in,
-    draw_cues,
     fill,
     needs_prompts,
     newest_template,
     prompt_ids,
     prompt_versions,
+    sample_cues,
     save_copy,
     save_draft,
     seed_prompts,
@@ -60,9 +60,9 @@ def test_places_in_an_anchor_are_text() -> None:
 
 def test_cues_depend_on_seed_and_anchor_alone_and_all_are_used() -> None:
     uids = [anchor_uid(f"Sentence {n}.") for n in range(3000)]
-    draws = [draw_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
-    assert draws == [draw_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
-    assert draws != [draw_cues(HEDGES, seed=2, anchor_uid=uid) for uid in uids]
+    draws = [sample_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
+    assert draws == [sample_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
+    assert draws != [sample_cues(HEDGES, seed=2, anchor_uid=uid) for uid in uids]
     for kind, cues in HEDGE_CUES.items():
         used = Counter(draw[kind] for draw in draws)
         assert set(used) == set(cues)

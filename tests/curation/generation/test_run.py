@@ -116,7 +116,7 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-thing")
     address, _ = serve_chat(key="another")
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", address)
-    with pytest.raises(HedgerowError, match="refuses the key"):
+    with pytest.raises(HedgerowError, match="refuses the API key"):
         carry_out(anchors, home, base_url=address)
     with reading(anchors) as session:
         run = session.execute(select(Run)).scalar_one()
@@ -128,7 +128,7 @@ def test_a_run_of_which_every_call_failed_has_failed(
 ) -> None:
     monkeypatch.setattr("tests.support.servers.chat_server.answer_to", lambda prompt: {})
     address, _ = serve_chat()
-    with pytest.raises(HedgerowError, match="All 4 calls failed, mostly"):
+    with pytest.raises(HedgerowError, match="All 4 calls failed. The most frequent problem"):
         carry_out(anchors, home, base_url=address, attempts=1, selection={"limit": 2})
     with reading(anchors) as session:
         assert session.execute(select(Run)).scalar_one().state is RunState.FAILED

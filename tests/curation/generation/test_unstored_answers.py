@@ -30,7 +30,7 @@ from tests.support.factories import add_anchor, add_family
 
 pytestmark = both_databases
 
-KEPT = re.compile(r"(\d+) answers? that could not be stored (?:are|is) kept in (\S+\.jsonl);")
+KEPT = re.compile(r"(\d+) answers? that could not be stored (?:are|is) saved in (\S+\.jsonl);")
 
 
 @pytest.fixture(autouse=True)
@@ -180,7 +180,7 @@ def test_how_a_run_ended_is_said_though_it_cannot_be_stored(
     monkeypatch.setattr("curation.generation.worker.store_attempts", away)
     monkeypatch.setattr("db.execution.RunContext.finish", away)
     address, _ = serve_chat()
-    with pytest.raises(HedgerowError, match="could not be stored are kept in"):
+    with pytest.raises(HedgerowError, match="could not be stored are saved in"):
         carry_out(anchors, home, base_url=address)
 
 
@@ -195,7 +195,7 @@ def test_a_first_call_before_a_batch_is_put_aside_too(
     address, server = serve_chat()
     with monkeypatch.context() as patched:
         patched.setattr("curation.generation.providers.batch.collecting.store_attempts", away)
-        with pytest.raises(HedgerowError, match="1 answer that could not be stored is kept"):
+        with pytest.raises(HedgerowError, match="1 answer that could not be stored is saved"):
             carry_out(anchors, home, base_url=address, batch=True)
     assert again(anchors, home, 1)["done"] == 80
     assert set(server.asked.values()) == {1}
@@ -217,7 +217,7 @@ def test_opinions_that_were_put_aside_are_stored_as_opinions(
     settings, works = Settings(home=home, database_url=""), {opinion_run.KIND: opinion_run.work}
     with monkeypatch.context() as patched:
         patched.setattr("curation.generation.judging.opinion_run.store_attempts", away)
-        with pytest.raises(HedgerowError, match="7 answers that could not be stored are kept"):
+        with pytest.raises(HedgerowError, match="7 answers that could not be stored are saved"):
             execute(engine, settings, run_id, works)
     assert execute(engine, settings, run_id, works)["done"] == 7
     assert set(server.asked.values()) == {1}

@@ -76,7 +76,7 @@ def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Pa
     assert replace(old, problem="It is gone.").whole
     assert told_by_field(old.facts) == ""
     assert told_by_field(now.facts) == (
-        "Overlapping items by field (release / SemAntoNeg (a.jsonl)): anchor / query 2 (1 with a "
+        "Overlapping items by field (release / SemAntoNeg (a.jsonl)): anchor / query 2 (1 "
         "identical)."
     )
 

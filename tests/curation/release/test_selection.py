@@ -72,7 +72,7 @@ def test_incomplete_families_stay_out_on_request(engine: Engine) -> None:
         add_family(session, "The gate is open.", {**SIX, "phrase": [FAR]})
         assert create_release(session, selection=whole).release.id == release.id
         add_family(session, "The lid is open.", {"verbal": ["The lid isn't open."]}, source="Lids")
-        with pytest.raises(HedgerowError, match=r"\(1 variant\) is in incomplete families"):
+        with pytest.raises(HedgerowError, match=r"\(1\) are in incomplete families"):
             create_release(session, selection=Selection(("Lids",), 60, True))
 
 

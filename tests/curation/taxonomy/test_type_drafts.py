@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.generation.prompts import draw_cues, fill
+from curation.generation.prompts import fill, sample_cues
 from curation.generation.providers.chat.answers import answer_model
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.guideline import ExampleKind, parse_guideline
@@ -79,7 +79,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"label": "negated antonym"}, "is already a type"),
         ({"label": "A\0name"}, "control character"),
         ({"definition": " "}, "a definition of 10 to 1000 characters, found none; complete it"),
-        ({"example": "every bridge is  safe."}, "its anchor unchanged"),
+        ({"example": "every bridge is  safe."}, "the same as its anchor"),
         ({"example": ""}, "an example of 1 to 2000"),
         ({"example": "Perhaps not every bridge is safe."}, "does not pass the surface check"),
         ({"example": "Every bridge is unsafe."}, "No new negator"),
@@ -131,7 +131,7 @@ def test_what_is_left_empty_is_made_of_the_rest_and_told_apart_again() -> None:
 
 def test_the_prompt_asks_for_one_of_its_own_cues() -> None:
     entry = draft(HEDGE, TAXONOMY)
-    cues = {draw_cues([entry], seed=seed, anchor_uid="a")[entry.id] for seed in range(30)}
+    cues = {sample_cues([entry], seed=seed, anchor_uid="a")[entry.id] for seed in range(30)}
     assert cues == set(HEDGE.surface_check.require_words)
     asked = fill("{text}\n{types}", text="It is.", types=[entry], cues={entry.id: "they whisper"})
     assert asked.endswith("The claim is what others say, with a cue such as they whisper")

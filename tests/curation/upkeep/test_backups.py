@@ -256,7 +256,7 @@ def test_an_older_backup_is_upgraded_and_a_newer_one_refused(
     upgrade_to(newer, "head")
     with opened(sqlite(newer)) as engine, writing(engine) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(HedgerowError, match="newer Hedgerow"):
+    with pytest.raises(HedgerowError, match="newer version of Hedgerow"):
         restore_backup(empty, newer, report=quiet)
     assert not files(empty.home)
     assert restore_backup(empty, old, report=quiet).schema == "0010"
@@ -277,7 +277,7 @@ def test_another_programs_database_is_no_backup(tmp_path: Path, empty: Settings)
     path = tmp_path / "theirs.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE theirs (id INTEGER)")
-    with pytest.raises(HedgerowError, match="none of Hedgerow's"):
+    with pytest.raises(HedgerowError, match="not from Hedgerow"):
         restore_backup(empty, path, report=quiet)
     assert not files(empty.home)
 

@@ -238,7 +238,7 @@ def test_lapsed_leases_are_no_fault_and_are_cleared_away(project: Engine) -> Non
             session.add(Lease(variant_id=variant, reviewer_id=ada, window="w/s/1/h", until=until))
     result = check(project)
     assert result.is_clean
-    assert "1 to clear away, which does no harm" in result.findings[-1].sentence()
+    assert "1 harmless leftovers" in result.findings[-1].sentence()
     check(project, repair=True)
     with reading(project) as session:
         assert session.execute(select(col(Lease.variant_id))).scalars().all() == [2]

@@ -216,7 +216,7 @@ def test_a_project_whose_run_is_at_work_is_not_copied(project: Engine, tmp_path:
         run = create_run(session, kind="diagnose", parameters={})
         run.state = RunState.RUNNING
     address = f"sqlite:///{tmp_path / 'copy.db'}"
-    with pytest.raises(HedgerowError, match=f"Run {run.id} is at work"):
+    with pytest.raises(HedgerowError, match=f"Run {run.id} is running"):
         copy_project(project, load_settings(), address, report=quiet)
     with writing(project) as session:
         session.execute(update(Run).values(state=RunState.DONE))

@@ -27,5 +27,5 @@ def test_neither_a_clitic_nor_a_negator_is_proposed(anchor: str, text: str, prop
 
 @pytest.mark.parametrize("cue", ["not", "n't", "never", "no"])
 def test_a_mere_negator_is_refused_as_a_cue(cue: str) -> None:
-    with pytest.raises(HedgerowError, match="negates and does not hedge"):
+    with pytest.raises(HedgerowError, match="is a negator, not a hedge"):
         choose_cue(WORD, TAXONOMY, anchor="It moves.", text="It moves not.", named=cue)

@@ -31,7 +31,12 @@ def ids(engine: Engine) -> dict[str, int]:
         ("verbal", "The bridge is unsafe, they say.", "WRONG_SURFACE", "No new verbal negator"),
         ("verbal", "It is not safe.", "CONTENT_DROPPED", "are missing: 'bridge'"),
         ("verbal", "The bridge is SAFE!", "UNCHANGED", "same words as the anchor"),
-        ("verbal", "The bridge is unsafe!", "SAME_AS_SIBLING", "anchor's 'Affixal negation'"),
+        (
+            "verbal",
+            "The bridge is unsafe!",
+            "SAME_AS_SIBLING",
+            "anchor's variant 'Affixal negation'",
+        ),
         ("phrase", "The footage is not clear, but the bridge is safe.", "FLAT_HEDGE", "concession"),
         ("word", "Critics suspect that the bridge is safe.", "REPORTS_OTHERS", "others"),
     ],

@@ -98,10 +98,10 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
 @pytest.mark.parametrize(
     ("type_id", "cue", "why"),
     [
-        ("word", None, "unchanged"),
-        ("word", "maybe", "unchanged"),
-        ("word", "", "unchanged"),
-        ("verbal", "maybe", "unchanged"),
+        ("word", None, "found the current one"),
+        ("word", "maybe", "found the current one"),
+        ("word", "", "found the current one"),
+        ("verbal", "maybe", "found the current one"),
         ("word", "x" * 201, "at most 200"),
         ("word", "a \x00 byte", "control character"),
     ],
@@ -120,7 +120,7 @@ def test_a_cue_correction_that_is_none_changes_nothing(
 def test_no_variant_becomes_the_anchor_itself(engine: Engine, ada: int, type_id: str) -> None:
     """As a negation it would be trained on as its own opposite."""
     text = " The bridge  is safe. "
-    with pytest.raises(HedgerowError, match="the anchor's own"), writing(engine) as session:
+    with pytest.raises(HedgerowError, match="the same as the anchor"), writing(engine) as session:
         actions.edit(
             session, shown(hedge(session, type_id)), reviewer_id=ada, text=text, cue="maybe"
         )
@@ -260,7 +260,7 @@ def test_the_number_of_words_in_the_cue_decides_between_word_and_phrase(
         outcome = actions.edit(session, shown(hedge(session)), reviewer_id=ada, text=text)
         child = session.get_one(Variant, outcome.child_id)
         assert (child.type_id, child.cue) == ("phrase", "not sure")
-        assert outcome.remark == "Filed under 'Hedge: phrase': the cue 'not sure' has 2 words."
+        assert outcome.remark == "Saved as 'Hedge: phrase', because the cue 'not sure' has 2 words."
         child = edited(session, ada, "verbal", text="Presumably it is safe.", type_id="phrase")
         assert (child.type_id, child.cue) == ("word", "presumably")
         child = edited(session, ada, "lexical", type_id="word", cue="by all accounts")
@@ -275,7 +275,7 @@ def test_retyping_to_the_other_hedge_asks_for_a_cue_that_makes_it_that(
         phrase = add_variant(session, session.get_one(Anchor, 1), "phrase", text)
         phrase.cue = "not sure"
         session.flush()
-        with pytest.raises(CueWanted, match="'not sure' has 2 words, which makes it 'Hedge: phr"):
+        with pytest.raises(CueWanted, match="'not sure' has 2 words, so its type is 'Hedge: phr"):
             actions.edit(session, shown(phrase), reviewer_id=ada, type_id="word")
         actions.edit(session, shown(phrase), reviewer_id=ada, type_id="word", cue="sure")
         query = select(Variant).where(col(Variant.text) == text, col(Variant.type_id) == "word")

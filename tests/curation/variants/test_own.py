@@ -107,7 +107,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         ("", "verbal", "Expected a text"),
         ("x" * 2001, "verbal", "Expected a text"),
         ("a \x00 byte", "verbal", "control character"),
-        ("The bridge is safe.", "verbal", "the anchor's own"),
+        ("The bridge is safe.", "verbal", "the same as the anchor"),
         (OWN, "no_such_type", "Expected a variant type"),
         ("The bridge is safe, one hears.", "word", "no known cue"),
     ],
@@ -166,7 +166,7 @@ def test_an_own_hedge_is_filed_by_the_number_of_words_in_its_cue(engine: Engine,
             reviewer_id=ada,
         )
         assert (own.variant.type_id, own.variant.cue) == ("phrase", "wonder if")
-        assert own.remark == "Filed under 'Hedge: phrase': the cue 'wonder if' has 2 words."
+        assert own.remark == "Saved as 'Hedge: phrase', because the cue 'wonder if' has 2 words."
 
 
 def test_an_own_hedge_with_several_cues_asks_which_one(engine: Engine, ada: int) -> None:

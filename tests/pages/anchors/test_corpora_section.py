@@ -130,7 +130,7 @@ def test_one_click_accepts_what_nothing_is_flagged_on_and_one_takes_it_back(
     assert number
     page.run()
     assert f"{number} variants are pending without a flag" in texts(page)
-    assert buttons(page)["accept-antonyms"] == f"Accept the {number}"
+    assert buttons(page)["accept-antonyms"] == f"Accept {number} variants"
     page.button(key="accept-antonyms").click().run()
     assert not page.exception
     assert accepted(some_loaded) == number

@@ -1,4 +1,4 @@
-"""The provider's Batch API, as far as it is needed: send a file, look, cancel, fetch.
+"""Client for the provider's Batch API: send a file, check, cancel, fetch.
 
 Between the provider's word that a batch exists and ours being stored, a process can be killed: a
 batch therefore carries a label, under which it is found again.

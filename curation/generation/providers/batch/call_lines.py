@@ -1,4 +1,4 @@
-"""The files of the Batch API: one JSON object a line, each naming the call it belongs to."""
+"""The files of the Batch API: one JSON object per line, each with the key of its call."""
 
 import json
 from collections.abc import AsyncIterator, Iterable

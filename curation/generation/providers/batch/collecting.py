@@ -1,4 +1,4 @@
-"""What batches bring, stored with the calls that it belongs to, and where the open calls lie."""
+"""Store the answers of batches with their calls, and track the batch of open calls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where a run's open calls lie: in no batch, under the label of one to come, or in one.
+"""The batch of each open call: none, a label for a future batch, or a batch id.
 
 The functions that write change open calls only.
 """

@@ -1,4 +1,4 @@
-"""Carrying out a run by the provider's Batch API: slow, at half the price.
+"""Carry out a run with the provider's Batch API: slow, at half the price.
 
 Which batch a call lies in is stored with the call (``ModelCall.batch``), so that any process can go
 on waiting for it. Before a batch is made, a label stands there, which the batch carries, too: who
@@ -64,7 +64,7 @@ class BatchWorker:
         self._waiting = Waiting(self.context, lambda said: self._store.report(0, said))
 
     async def run(self) -> None:
-        """Send what is open, wait, store; until no call is open.
+        """Send open calls, wait and store the answers until no call is open.
 
         Raises:
             RunCancelled: somebody asked for it; a cancelled run's batch is cancelled, too.

@@ -1,4 +1,4 @@
-"""Where calls go, and which of them carry the environment's key.
+"""The addresses of calls, and which of them get the API key from the environment.
 
 The key of the environment belongs to the address of the environment, or to OpenAI: anybody can type
 any address into a page, and a key must not follow it there. A key that is typed in for another

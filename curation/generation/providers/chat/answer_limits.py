@@ -1,4 +1,4 @@
-"""How much of an answer is read: a server may send without end, or a byte a minute.
+"""Limits on reading answers: a server may send without end, or one byte per minute.
 
 Both bounds are held while the answer arrives, so that no call holds more memory than that.
 """

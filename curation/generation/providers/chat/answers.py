@@ -1,6 +1,6 @@
-"""Reading a model's answer: JSON where the server knows structured outputs, else a numbered list.
+"""Parse a model's answer: JSON for structured outputs, else a numbered list.
 
-Nothing here raises: a model may answer anything, and what cannot be read is reported as a problem.
+Parsing never raises: a model may answer anything, and unreadable parts are reported as problems.
 """
 
 import json
@@ -45,7 +45,7 @@ class AnswerProblem(StrEnum):
 
 
 class Parsed(NamedTuple):
-    """What an answer holds.
+    """The parsed content of an answer.
 
     Attributes:
         texts: by type id, the canonical text of each variant that can be used.

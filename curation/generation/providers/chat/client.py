@@ -1,4 +1,4 @@
-"""A chat model behind any address that speaks OpenAI's protocol: one question, one answer.
+"""A chat model on a server with OpenAI's protocol: one question, one answer.
 
 Retries, budgets and storage are elsewhere; here a failure becomes one of the problems that can be
 counted, with how long the server asked to wait.

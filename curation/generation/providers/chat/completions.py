@@ -1,4 +1,4 @@
-"""What comes back from a call: a model's answer, or what went wrong in place of one."""
+"""The result of a call: a model's answer, or an error."""
 
 import json
 import math
@@ -38,7 +38,7 @@ class Reply(NamedTuple):
 
 
 class CallError(Exception):
-    """A call that brought no answer.
+    """A call without an answer.
 
     Attributes:
         retry_after: seconds the server asks to wait; None where it says nothing.

@@ -1,4 +1,4 @@
-"""Connections for many calls at once, none of which has to look at the others.
+"""Connections for many concurrent calls that do not affect each other.
 
 httpx keeps all connections in one pool, and the pool looks at each of them whenever a call begins
 or ends: with 64 calls at once that is a quarter of the work of a call. Here a call takes a lane, a

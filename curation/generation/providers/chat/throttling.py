@@ -1,4 +1,4 @@
-"""When calls to a server are held back, and when a run stops asking it: shared by all its calls."""
+"""Throttling shared by all calls of a run: when calls wait, and when the run pauses."""
 
 import asyncio
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ before the run pauses; one that goes on answering some is left to do so."""
 
 @dataclass
 class Gate:
-    """Holds back all calls while the server wants to be left alone.
+    """Delays all calls while the server asks for a delay.
 
     Attributes:
         until: the moment, by the event loop's clock, before which nobody asks.
@@ -90,7 +90,7 @@ class Gate:
         return tries >= most and self.answers > answers
 
     def why_pause(self, *, at_once: int, attempts: int) -> str:
-        """Why a run should pause, as a sentence; '' where it should go on.
+        """Why a run should pause, as a sentence; '' if it should continue.
 
         Args:
             at_once: calls that are under way together.

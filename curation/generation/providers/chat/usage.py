@@ -1,7 +1,7 @@
-"""How many tokens a call took: as the server reports it, where that can be true; else counted.
+"""Token counts of a call: as reported by the server if plausible, else estimated.
 
-A budget rests on these numbers, so that a server that leaves them out, or sends nonsense, must not
-make a call free.
+Budgets depend on these numbers, so a server that omits them or sends nonsense must not make a call
+free.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""The baseline without a model: negations and hedges written by rule.
+"""The baseline without a model: variants written by rule.
 
-Where the rules are not sure, they write nothing: a type that an anchor lacks can still be asked of
-a model. Equal input gives equal output; nothing is drawn at random.
+The rules write nothing if they are not certain; a model can still write the missing types. They are
+deterministic: the same input gives the same output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from curation.content_uids import canonical
 from curation.generation.providers.rules.absolute import negate_absolutely
-from curation.generation.providers.rules.frames import FRAMED, put_in_frame
-from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
-from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
-from curation.generation.providers.rules.hedges import hedge
-from curation.generation.providers.rules.opposite_predicates import (
+from curation.generation.providers.rules.antonym_predicates import (
     affixal,
     lexical,
     negated_antonym,
 )
+from curation.generation.providers.rules.frames import FRAMED, put_in_frame
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
+from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
+from curation.generation.providers.rules.hedges import hedge
 from curation.generation.providers.rules.verbal import negate_verb
 from curation.taxonomy.built_in import VariantType
 
@@ -37,7 +37,7 @@ RULE_TYPES: tuple[str, ...] = tuple(dict.fromkeys((*_NEGATIONS, *_HEDGES, *FRAME
 
 
 class RuleTexts(NamedTuple):
-    """What the rules make of an anchor, each by type id.
+    """The result of the rules for an anchor, by type id.
 
     Attributes:
         texts: canonical; a type that cannot be done soundly is left out.
@@ -52,7 +52,7 @@ class RuleTexts(NamedTuple):
 
 
 def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str, str]) -> RuleTexts:
-    """Write the variants of an anchor that can be written soundly.
+    """Write the variants of an anchor that the rules can write safely.
 
     Args:
         text: the anchor.

@@ -1,6 +1,6 @@
-"""Which word is the opposite of another: by the rules' own lists first, then by WordNet.
+"""Find the antonym of a word: first in the rules' lists, then in WordNet.
 
-The lists were checked by hand. Of WordNet only affixed opposites are taken, of adjectives and
+The lists were checked by hand. Of WordNet only affixed antonyms are taken, of adjectives and
 adverbs in their most frequent sense. Its other antonyms were read and left out: of the adjectives
 most are technical or fit one sense only, of the verbs most are reversals that leave the anchor
 standing (who locked a door may unlock it).
@@ -11,7 +11,7 @@ from curation.language.affixes import negative_affix
 from curation.language.wordnet.files import Part, first_sense
 
 AFFIX_SHARE = 0.6
-"""Of a word's first sense, at least, for its affixed opposite out of WordNet. An affix picks the
+"""Of a word's first sense, at least, for its affixed antonym out of WordNet. An affix picks the
 sense by itself ('unhappy'), so that this may be lower than for another word."""
 
 _UNFIT = frozenset(WORDS["wordnet_unfit"])
@@ -35,12 +35,12 @@ def affixed_adverb(word: str) -> str | None:
     return WORDS["affixed_adverbs"].get(word) or _by_affix(word, "adv")
 
 
-def is_affixed(word: str, opposite: str) -> bool:
-    """Whether an opposite is made of the word and a negative affix, or swaps one for '-ful'."""
+def is_affixed(word: str, antonym: str) -> bool:
+    """Whether an antonym is made of the word and a negative affix, or swaps one for '-ful'."""
     base = word.removesuffix("ful")
-    if opposite == base + "less":
+    if antonym == base + "less":
         return True
-    return opposite.endswith(word) and negative_affix(opposite, anchor_words=(word,)) is not None
+    return antonym.endswith(word) and negative_affix(antonym, anchor_words=(word,)) is not None
 
 
 def _by_affix(word: str, part: Part) -> str | None:

@@ -8,7 +8,7 @@ from curation.language.wordnet.files import folder
 from curation.variants.writers import RULES
 
 WORDNET = "with WordNet"
-"""Stands as the model of variants from a machine where WordNet lies: it knows more opposites."""
+"""Stands as the model of variants from a machine where WordNet lies: it knows more antonyms."""
 
 
 class Rules(Provider):

@@ -1,4 +1,4 @@
-"""The quality that a claim ends in ('is open', 'remained healthy'), and its opposite."""
+"""The quality that a claim ends in ('is open', 'remained healthy'), and its antonym."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from curation.generation.providers.rules.grammar.scope import check_words, deny_
 from curation.generation.providers.rules.grammar.word_lists import WORDS
 
 _LINKING = frozenset("remain stay feel look seem sound prove become smell taste".split())
-# After which words an opposite still takes the same preposition.
+# After which words an antonym still takes the same preposition.
 _SAFE_NEXT = frozenset(
     "for in on at during to by under along throughout near from after before below above against"
     " behind between beneath inside outside".split()
@@ -70,21 +70,21 @@ def _has_been(clause: Clause) -> bool:
 _WHEN = frozenset("usually always generally often normally now currently".split())
 
 
-def with_opposite(clause: Clause, quality: Quality, opposite: str | None) -> str:
-    """The statement with an opposite for its quality.
+def with_antonym(clause: Clause, quality: Quality, antonym: str | None) -> str:
+    """The statement with an antonym for its quality.
 
     Raises:
         Skipped: there is none, or what follows does not go with it.
     """
-    if opposite is None:
-        raise Skipped(SkipReason.NO_OPPOSITE)
-    _check_after(clause, quality, opposite)
+    if antonym is None:
+        raise Skipped(SkipReason.NO_ANTONYM)
+    _check_after(clause, quality, antonym)
     token = clause.tokens[quality.position]
-    return edited(clause.text, [(token.start, token.end, opposite)])
+    return edited(clause.text, [(token.start, token.end, antonym)])
 
 
-def _check_after(clause: Clause, quality: Quality, opposite: str) -> None:
-    """What follows the quality must go with its opposite as well."""
+def _check_after(clause: Clause, quality: Quality, antonym: str) -> None:
+    """What follows the quality must go with its antonym as well."""
     position = quality.position + 1
     letter, word = clause.letter(position), clause.word(position)
     check_words(clause, position, min(position + 2, clause.end))
@@ -93,7 +93,7 @@ def _check_after(clause: Clause, quality: Quality, opposite: str) -> None:
         (not listed and letter == "P" and word not in _WITH_ANY)
         or (not listed and quality.participle and letter)
         or word in _NOT_WITH.get(quality.word, ())
-        or word in _NOT_WITH.get(opposite, ())
+        or word in _NOT_WITH.get(antonym, ())
         or word == "enough"
         or letter in tuple("CNAEGWdDRZF")
         or (letter == "T" and quality.word not in _INFINITIVE)
@@ -101,11 +101,11 @@ def _check_after(clause: Clause, quality: Quality, opposite: str) -> None:
         or (quality.participle and (letter == "V" or _is_event(clause, quality)))
     )
     if unfit:
-        raise Skipped(SkipReason.NO_OPPOSITE)
+        raise Skipped(SkipReason.NO_ANTONYM)
 
 
 def _keeps_preposition(quality: Quality, word: str) -> bool:
-    """Whether the opposite takes the same preposition."""
+    """Whether the antonym takes the same preposition."""
     if quality.participle and word == "by":
         return quality.word in _BY
     if quality.participle and word in _WITH_PARTICIPLE:
@@ -118,7 +118,7 @@ _LISTED = frozenset(
     for group in ("affixed", "affixed_participles", "lexical", "lexical_participles")
     for word in WORDS[group]
 )
-# After these any opposite of a word that is on no list of ours may stand.
+# After these any antonym of a word that is on no list of ours may stand.
 _WITH_ANY = frozenset("in at during throughout under near for from after before".split())
 _WITH_PARTICIPLE = frozenset("with against from as".split())
 _NOT_WITH = {
@@ -187,12 +187,12 @@ _STATE = frozenset(
 
 def negated_quality(clause: Clause, quality: Quality) -> str:
     group = "complementary_participles" if quality.participle else "complementary"
-    opposite = WORDS[group].get(quality.word)
-    if opposite is None or clause.kind != "B" or quality.position != clause.finite + 1:
-        raise Skipped(SkipReason.NO_OPPOSITE)
+    antonym = WORDS[group].get(quality.word)
+    if antonym is None or clause.kind != "B" or quality.position != clause.finite + 1:
+        raise Skipped(SkipReason.NO_ANTONYM)
     if clause.verb.word.startswith("'") and clause.verb.lower not in ("'m", "'re"):
         raise Skipped(SkipReason.UNCLEAR)
-    _check_after(clause, quality, opposite)
+    _check_after(clause, quality, antonym)
     edits = deny_tail(clause)
     token = clause.tokens[quality.position]
-    return edited(clause.text, [*edits, (token.start, token.end, f"not {opposite}")])
+    return edited(clause.text, [*edits, (token.start, token.end, f"not {antonym}")])

@@ -24,7 +24,7 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants.picked_variants import SELECTION
 
-OF_EACH, IN_ALL = "of each type", "in all"
+OF_EACH, IN_ALL = "per type", "in total"
 _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"
 
 
@@ -91,7 +91,7 @@ def _form(counts: CachedCounts) -> None:
         help="A type qualifies if the model accepts at least 72 of its variants without a "
         "mistake, or at least 110 with one mistake.",
     )
-    how = middle.selectbox("Per", [OF_EACH, IN_ALL], key="judges-how")
+    how = middle.selectbox("Size", [OF_EACH, IN_ALL], key="judges-how")
     seed = right.number_input(
         "Seed", 0, MAX_SEED, 0, key="judges-seed", help="Change the seed to get a different sample."
     )

@@ -189,7 +189,7 @@ class TestRefusals:
             (b'{"text":"a"}\n{"text":\n', "a.jsonl", "line 2 of a.jsonl, found something else"),
             (b'{"text":"a"}\n["b"]\n', "a.jsonl", "line 2 of a.jsonl, found a list"),
             (b'[{"text":"a"}]', "a.json", "is a list"),
-            (b'{"a":' * 100_000, "a.jsonl", "nested too deep"),
+            (b'{"a":' * 100_000, "a.jsonl", "nested too deeply"),
             (b'{"a":' + b"1" * 5_000 + b"}", "a.jsonl", "too many digits"),
             (b'{"text":"a","text":"b"}', "a.jsonl", "'text' twice on line 1"),
             (b'{"text":1}', "a.jsonl", "found a number on line 1"),

@@ -259,7 +259,7 @@ class TestAdding:
     def test_anchors_added_since_the_preview_stop_it(self, engine: Engine) -> None:
         shown = looked(engine, "The bridge is safe.\nThe ferry is late.")
         add(engine, "The ferry is late.")
-        with pytest.raises(HedgerowError, match="nothing was changed"), writing(engine) as session:
+        with pytest.raises(HedgerowError, match="Nothing was changed"), writing(engine) as session:
             add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
         with reading(engine) as session:
             assert len(stored(session)) == 1
@@ -267,7 +267,7 @@ class TestAdding:
     def test_a_row_that_is_there_after_all_stops_it(self, engine: Engine) -> None:
         shown = looked(engine, "The bridge is safe.")
         rows = [*shown.chosen(), *shown.chosen()]
-        with pytest.raises(HedgerowError, match="nothing was changed"), writing(engine) as session:
+        with pytest.raises(HedgerowError, match="Nothing was changed"), writing(engine) as session:
             add_anchors(session, shown, rows, about=About(source="mine"))
         with reading(engine) as session:
             assert stored(session) == []

@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.importing.formats import read_file
-from curation.anchors.importing.insert import About, Added, Beside, add_anchors
+from curation.anchors.importing.insert import About, Added, PairedTexts, add_anchors
 from curation.anchors.importing.nli_insert import MEASURED_AT_ONCE
 from curation.anchors.importing.nli_texts import (
     Fault,
@@ -104,7 +104,7 @@ def load(
             shown,
             shown.chosen(include_suspicious=True, sample=sample),
             about=About(source),
-            beside=Beside(originals, accept),
+            paired=PairedTexts(originals, accept),
             file="nli.csv",
         )
 

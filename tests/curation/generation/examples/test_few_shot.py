@@ -54,7 +54,7 @@ def test_the_place_comes_before_the_anchor_and_leaves_no_empty_line() -> None:
     assert with_place("Do this:\nText: {text}\n{types}") == (
         "Do this:\n{examples}\n\nText: {text}\n{types}"
     )
-    with pytest.raises(HedgerowError, match="where the list of types goes"):
+    with pytest.raises(HedgerowError, match="replaced by the list of types"):
         with_place("{text}")
 
 

@@ -55,7 +55,7 @@ def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
 def test_a_copy_of_the_prompt_needs_its_places() -> None:
     template = built_in(JUDGE)
     assert checked_template(template, JUDGE) == template
-    with pytest.raises(HedgerowError, match="where the variant goes"):
+    with pytest.raises(HedgerowError, match="replaced by the variant"):
         checked_template(template.replace("{variant}", ""), JUDGE)
 
 

@@ -42,7 +42,7 @@ def test_the_card_says_what_the_data_are(engine: Engine, tmp_path: Path) -> None
     assert meta["annotations_creators"] == ["machine-generated"]
     assert release.content_hash in text
     assert "**No person has reviewed this data.** 30 of the 30 accepted variants" in text
-    assert "give 20 triples" in text
+    assert "form 20 triples" in text
     row = f"| verbal | {TAXONOMY_VERSION} | negative | Verbal negation | The negation is "
     assert f"{row}grammatically" in text
     for name in ("positive_cue", "adjudicated"):
@@ -56,7 +56,7 @@ def test_the_card_tells_people_from_models(engine: Engine, tmp_path: Path) -> No
         decide(session, add_variant(session, anchor, "phrase", "It seems open."), ada)
         folder = export_release(session, create_release(session).release, tmp_path / "out")
     text = body(folder)
-    assert "Of the 4 accepted variants a person accepted 1 (25.0%); 3 (75.0%) were" in text
+    assert "Of the 4 accepted variants, a person accepted 1 (25.0%). 3 (75.0%) were" in text
     assert header(folder)["annotations_creators"] == ["expert-generated", "machine-generated"]
     assert b"Lovelace" not in b"".join(contents(folder).values())
 

@@ -94,7 +94,7 @@ def test_the_card_says_what_the_questions_are_and_which_arm(engine: Engine, tmp_
     assert "Do the two sentences have opposite meaning? Yes or No." in body(whole)
     assert "| messages | a user's question" in body(whole)
     assert "2 question pairs, half of them with the answer Yes. Only negations" in body(negations)
-    assert "7 anchors gave none" in body(negations)
+    assert "7 anchors left out" in body(negations)
     assert not (tmp_path / "hedges").exists()
 
 

@@ -123,8 +123,8 @@ def test_the_preview_says_what_differs_from_the_project(seeded: Engine, settings
     assert said.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
     assert "1 rejects a variant that is accepted here." in against(said)
     assert said.elsewhere["mine"].variants == 2
-    other = f"variants of anchors that the source 'mine' has here, such as “{bridge}”"
-    add = "(give the file that source to add them)"
+    other = f"variants of anchors that belong to the source 'mine', such as “{bridge}”"
+    add = "(use that source for the file to add them)"
     assert left_out(said) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
     assert {one.variant.text: (one.reason, one.verdicts) for one in said.examples} == {
         "The ferry is early.": (None, ()),

@@ -25,12 +25,15 @@ pytestmark = both_databases
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ({"type": "emphatic"}, "The type 'emphatic' in 'type' on line 2 of mine.jsonl is none of"),
+        (
+            {"type": "emphatic"},
+            "The type 'emphatic' in 'type' on line 2 of mine.jsonl does not exist in this project",
+        ),
         ({"verdict": "perhaps"}, "Expected a verdict (accept or reject) in 'verdict', found 'perh"),
         ({"split": "dev2"}, "Expected a split (train, validation, test) in 'split', found 'dev2' "),
         ({"reviewer": "x" * 90}, "On line 2 of mine.jsonl: Expected a reviewer's name of at most"),
         ({"cue": "x" * 300}, "On line 2 of mine.jsonl: Expected a cue of at most 200 characters"),
-        ({"language": "??"}, "On line 2 of mine.jsonl: Expected a language such as 'en'"),
+        ({"language": "??"}, "On line 2 of mine.jsonl: Expected a language tag such as 'en'"),
     ],
 )
 def test_a_value_that_is_none_is_refused_and_nothing_is_stored(
@@ -94,7 +97,7 @@ def test_verdicts_need_a_name_that_a_person_can_have(seeded: Engine) -> None:
         model(session, "Llama")
     unnamed = [{key: value for key, value in ROWS[0].items() if key != "reviewer"}]
     cases = [
-        (unnamed, "", "has 1 verdict without a reviewer's name"),
+        (unnamed, "", "has 1 verdict without a reviewer name"),
         (unnamed, "Llama", "'Llama' is the name of a model reviewer"),
         ([ROWS[0] | {"reviewer": "llama"}], "Ada", "is the name of a model reviewer"),
         ([ROWS[0] | {"reviewer": LABELS}], "Ada", "is reserved|is the name of a model"),
@@ -111,7 +114,7 @@ def test_types_and_licences_must_fit_the_project(seeded: Engine) -> None:
         add_type(session, HEDGED, type_id="doubt")
         retire_type(session, "doubt")
     with reading(seeded) as session:
-        with pytest.raises(HedgerowError, match="there already with the licence 'MIT'"):
+        with pytest.raises(HedgerowError, match="already exists with the licence 'MIT'"):
             preview(session, staged(seeded, ROWS), choices())
         doubted = staged(seeded, [ROWS[0] | {"type": "doubt"}])
         with pytest.raises(HedgerowError, match="The type 'doubt' is retired"):

@@ -66,7 +66,7 @@ def test_what_is_given_wins_over_what_is_guessed() -> None:
         (["=anchor"], "Expected COLUMN=ROLE, such as sentence=anchor, found '=anchor'."),
         (
             ["d=anchor"],
-            "Expected a column 'd' in mine.csv, found 'a', 'b', 'c'; name one of these.",
+            "Expected a column 'd' in mine.csv, found 'a', 'b', 'c'; choose one of these.",
         ),
         (["a=text", "a=anchor"], "Expected one role for 'a', found two; keep one."),
     ],
@@ -85,9 +85,9 @@ def test_an_unknown_role_is_refused_and_the_known_ones_named() -> None:
 @pytest.mark.parametrize(
     ("roles", "words"),
     [
-        ({"b": "verbal"}, "is known to hold anchors"),
-        ({"a": "anchor"}, "is known to hold variants"),
-        ({"a": "anchor", "b": "text"}, "have no types; say which column names them"),
+        ({"b": "verbal"}, "Expected a column of anchors"),
+        ({"a": "anchor"}, "Expected a column of variants"),
+        ({"a": "anchor", "b": "text"}, "have no types; name the column of types"),
         ({"a": "anchor", "b": "anchor", "c": "verbal"}, "one column of the role anchor"),
     ],
 )

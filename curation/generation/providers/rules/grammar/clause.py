@@ -16,7 +16,7 @@ class SkipReason(StrEnum):
     UNCLEAR = "the main clause is not certain"
     COORDINATED = "it has several joined clauses or verbs"
     SCOPE = "a word or clause would change the scope of the negation"
-    NO_OPPOSITE = "no safe antonym is known"
+    NO_ANTONYM = "no safe antonym is known"
     NO_CONSTRUCTION = "no safe construction is known"
     NO_CUE = "no cue can be placed"
     NO_RULE = "there are no rules for this type"

@@ -292,7 +292,7 @@ def test_a_batch_that_the_provider_has_forgotten_is_told_in_a_sentence(
     address, server = served
     run_id = stop_in_progress(anchors, home, address, server, request_pause)
     server.batches.batches.clear()
-    with pytest.raises(HedgerowError, match="knows no batch 'batch_"):
+    with pytest.raises(HedgerowError, match="does not know the batch 'batch_"):
         again(anchors, home, run_id)
 
 

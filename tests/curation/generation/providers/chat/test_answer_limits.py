@@ -92,7 +92,7 @@ def test_an_answer_that_is_too_long_is_paid_for_cut_and_named(
 ) -> None:
     address, server = serve_chat()
     server.pours = 2_000_000
-    with pytest.raises(HedgerowError, match="mostly because of the problem 'answer too long'"):
+    with pytest.raises(HedgerowError, match="The most frequent problem is 'answer too long'"):
         carry_out(
             anchors,
             home,
@@ -119,7 +119,7 @@ def test_a_server_that_sends_byte_after_byte_keeps_to_the_timeout(
 ) -> None:
     address, server = serve_chat()
     server.drips = 0.02
-    with pytest.raises(HedgerowError, match=r"No whole answer within 0\.5 seconds"):
+    with pytest.raises(HedgerowError, match=r"No complete answer within 0\.5 seconds"):
         carry_out(
             anchors,
             home,

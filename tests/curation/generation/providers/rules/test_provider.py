@@ -49,7 +49,7 @@ def test_a_run_by_rule_stores_answers_and_variants(anchors: Engine, home: Path) 
             assert row.text in answer.raw and answer.anchor_id == row.anchor_id
             assert row.cue == answer.cues.get(row.type_id)
         skipped = [row.error for row in answers.values() if row.raw == "{}"]
-        assert len(skipped) == 2 and all("no plain affirmative statement" in e for e in skipped)
+        assert len(skipped) == 2 and all("not a plain affirmative statement" in e for e in skipped)
         used = cue_use(session, run_id)
         cues = [row.cue for row in rows if row.type_id == "word"]
         assert {cue: used["word"][cue] for cue in set(cues)} == {c: cues.count(c) for c in cues}

@@ -1,4 +1,4 @@
-"""Opposites of the predicate: by an affix, by another word, and negated so that they cancel out."""
+"""Replace the predicate by an antonym: with an affix, another word, or a negated antonym."""
 
 import re
 
@@ -15,7 +15,7 @@ from curation.generation.providers.rules.grammar.word_lists import WORDS
 from curation.generation.providers.rules.qualities import (
     find_quality,
     negated_quality,
-    with_opposite,
+    with_antonym,
 )
 from curation.generation.providers.rules.verbal import (
     check_quantifiers,
@@ -37,19 +37,19 @@ _NO_HAVE = frozenset(WORDS["no_have"])
 
 
 def affixal(clause: Clause) -> str:
-    """The statement with an affixed opposite in its predicate.
+    """The statement with an affixed antonym in its predicate.
 
     Raises:
         Skipped: none is known that fits for sure.
     """
     _check_claim(clause, negated=False)
     if (quality := find_quality(clause)) is not None:
-        opposite = affixed_quality(quality.word, participle=quality.participle)
-        return with_opposite(clause, quality, opposite)
+        antonym = affixed_quality(quality.word, participle=quality.participle)
+        return with_antonym(clause, quality, antonym)
     for attempt in (unable, _affixed_verb, _affixed_adverb):
         if (new := attempt(clause)) is not None:
             return new
-    raise Skipped(SkipReason.NO_OPPOSITE)
+    raise Skipped(SkipReason.NO_ANTONYM)
 
 
 def lexical(clause: Clause) -> str:
@@ -60,16 +60,16 @@ def lexical(clause: Clause) -> str:
     """
     _check_claim(clause, negated=False)
     if (quality := find_quality(clause)) is not None:
-        opposite = other_quality(quality.word, participle=quality.participle)
-        return with_opposite(clause, quality, opposite)
+        antonym = other_quality(quality.word, participle=quality.participle)
+        return with_antonym(clause, quality, antonym)
     for attempt in (_lack, _antonym_verb, _fail_to):
         if (new := attempt(clause, negated=False)) is not None:
             return new
-    raise Skipped(SkipReason.NO_OPPOSITE)
+    raise Skipped(SkipReason.NO_ANTONYM)
 
 
 def negated_antonym(clause: Clause) -> str:
-    """The statement said again by negating an opposite that leaves no middle ground.
+    """The statement said again by negating an antonym that leaves no middle ground.
 
     Raises:
         Skipped: none is known that fits for sure.
@@ -80,11 +80,11 @@ def negated_antonym(clause: Clause) -> str:
     for attempt in (_lack, _antonym_verb, _fail_to):
         if (new := attempt(clause, negated=True)) is not None:
             return new
-    raise Skipped(SkipReason.NO_OPPOSITE)
+    raise Skipped(SkipReason.NO_ANTONYM)
 
 
 def _check_claim(clause: Clause, *, negated: bool) -> None:
-    """Raise ``Skipped`` where an opposite of the first predicate alone would not deny the claim."""
+    """Raise ``Skipped`` where an antonym of the first predicate alone would not deny the claim."""
     check_quantifiers(clause, universal=not negated)
     check_reasons(clause)
     if clause.second_verb is not None:
@@ -102,8 +102,8 @@ def inflected(base: str, tag: str) -> str:
 
 def _affixed_verb(clause: Clause) -> str | None:
     base = lexical_base(clause)
-    opposite = WORDS["affixed_verbs"].get(base)
-    if opposite is None or clause.finite != clause.subject_end or clause.kind != "F":
+    antonym = WORDS["affixed_verbs"].get(base)
+    if antonym is None or clause.finite != clause.subject_end or clause.kind != "F":
         return None
     following = clause.word(clause.finite + 1)
     if base == "behave" and clause.letter(clause.finite + 1) not in ("", "P", "S"):
@@ -114,20 +114,20 @@ def _affixed_verb(clause: Clause) -> str | None:
         return None
     check_words(clause, clause.finite + 1, clause.end)
     verb = clause.verb
-    return edited(clause.text, [(verb.start, verb.end, inflected(opposite, verb.tag))])
+    return edited(clause.text, [(verb.start, verb.end, inflected(antonym, verb.tag))])
 
 
 def _affixed_adverb(clause: Clause) -> str | None:
     """'translated it incorrectly' for 'correctly': the manner is the claim's last word."""
     for i in range(clause.finite - 1, clause.end):
-        opposite = affixed_adverb(clause.word(i))
+        antonym = affixed_adverb(clause.word(i))
         if clause.letter(i) in "SW,":
             return None
-        if opposite is None or clause.letter(i) != "V" or clause.letter(i + 1) in ("A", "C", "V"):
+        if antonym is None or clause.letter(i) != "V" or clause.letter(i + 1) in ("A", "C", "V"):
             continue
         check_words(clause, clause.finite + 1, clause.end)
         token = clause.tokens[i]
-        return edited(clause.text, [(token.start, token.end, opposite)])
+        return edited(clause.text, [(token.start, token.end, antonym)])
     return None
 
 
@@ -178,8 +178,8 @@ def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
     if clause.kind != "F" or clause.finite != clause.subject_end:
         return None
     base = lexical_base(clause)
-    opposite = WORDS["lexical_verbs"].get(base)
-    if opposite is None or (negated and base not in _CANCELLING):
+    antonym = WORDS["lexical_verbs"].get(base)
+    if antonym is None or (negated and base not in _CANCELLING):
         return None
     following = clause.letter(clause.finite + 1)
     if not _takes(clause, base, following):
@@ -189,7 +189,7 @@ def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
         deny_tail(clause, lexical="allow")
     if any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end)):
         return None  # 'rejected it willingly'
-    return _changed_verb(clause, opposite, negated=negated)
+    return _changed_verb(clause, antonym, negated=negated)
 
 
 def _takes(clause: Clause, base: str, following: str) -> bool:

@@ -1,4 +1,4 @@
-"""Known opposites of a word, from the list of English opposites."""
+"""Known antonyms of a word, from the list of English antonyms."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 from curation.language.tokens import load_lexicon, stem
 
-FILE = Path(__file__).with_name("opposites.json")
+FILE = Path(__file__).with_name("antonyms.json")
 
 
-def known_opposites(word: str) -> frozenset[str]:
-    """The stems of the words that the list has as opposites of this one."""
+def known_antonyms(word: str) -> frozenset[str]:
+    """The stems of the words that the list has as antonyms of this one."""
     return _by_stem().get(stem(word), frozenset())
 
 
 @lru_cache(maxsize=1)
 def _by_stem() -> dict[str, frozenset[str]]:
-    """Stem → the stems of its opposites; entries of several words ('a_bargain') are left out."""
+    """Stem → the stems of its antonyms; entries of several words ('a_bargain') are left out."""
     found: dict[str, set[str]] = {}
     for kind in load_lexicon(FILE)["pairs"].values():
         for pair in kind:

@@ -1,4 +1,4 @@
-"""The calls of a run that failed, or whose answers lack a type that was asked for."""
+"""Calls of a run that failed, or whose answers lack a requested type."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from sqlmodel import col
 from db.models import Anchor, AnchorRevision, Answer, CallState, ModelCall
 
 
-class LackingCall(NamedTuple):
-    """A call that failed, or whose answer lacks something.
+class IncompleteCall(NamedTuple):
+    """A call that failed, or whose answer lacks a type.
 
     Attributes:
-        uid, anchor: of the anchor, in the wording that was asked about.
-        types: ids of the types that were asked for.
+        uid, anchor: uid and text of the anchor in the call.
+        types: ids of the requested types.
         state: failed, or incomplete.
         problem: of the last answer.
     """
@@ -27,8 +27,8 @@ class LackingCall(NamedTuple):
     problem: str
 
 
-def lacking_calls(session: Session, run_id: int) -> list[LackingCall]:
-    """The calls of a run that failed or whose answers lack something, in the anchors' order."""
+def incomplete_calls(session: Session, run_id: int) -> list[IncompleteCall]:
+    """The failed or incomplete calls of a run, in the order of the anchors."""
     last = (
         select(col(Answer.error))
         .where(col(Answer.call_id) == col(ModelCall.id))
@@ -55,7 +55,7 @@ def lacking_calls(session: Session, run_id: int) -> list[LackingCall]:
         .order_by(col(ModelCall.anchor_id), col(ModelCall.id))
     )
     return [
-        LackingCall(
+        IncompleteCall(
             uid, anchor, role, types, "failed" if state is CallState.FAILED else "incomplete", said
         )
         for uid, anchor, role, types, state, said in session.execute(query)
