@@ -128,9 +128,7 @@ class HubServer:
                 return answer
         return 404, {"error": f"No such path: {path}"}
 
-    async def _send_file(
-        self, send: Send, name: str, file: str, headers: dict[str, str]
-    ) -> None:
+    async def _send_file(self, send: Send, name: str, file: str, headers: dict[str, str]) -> None:
         """Send a file of a data set; its content goes out on HEAD as well and is dropped there."""
         shown = headers.get("authorization", "").removeprefix("Bearer ")
         repo = self.repos.get(("dataset", name)) if shown in (TOKEN, READ_TOKEN) else None
