@@ -14,9 +14,8 @@ from sqlmodel import col
 from curation.review.agreement.estimates import Estimate
 from curation.review.agreement.overlap import Overlap, on_gold
 from curation.review.browser_window.pace import PAUSE_SECONDS
-from curation.review.bulk import RULE
 from curation.review.calibration.figures import exact_share
-from curation.review.decisions import chunks, counts_still
+from curation.review.decisions import RULE, chunks, counts_still
 from curation.review.gold.items import gold_items
 from curation.review.gold.practice import Score, scores
 from curation.review.history import stands
