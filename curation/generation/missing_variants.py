@@ -25,7 +25,7 @@ from db.models import Anchor, AnchorRevision, CallState, ModelCall, Status, Vari
 _SAMPLE_SALT = "hedgerow/generation-sample/1"
 
 _FILLS = (Status.PENDING, Status.ACCEPTED, Status.CONFLICT)
-"""A rejected variant fills no slot; where only anchors without any are wanted, it does."""
+"""A rejected variant does not fill a slot, but its anchor counts as having variants."""
 
 
 class WantedAnchor(NamedTuple):

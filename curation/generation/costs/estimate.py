@@ -22,7 +22,7 @@ TRIAL = 3
 """Number of anchors in a trial."""
 
 MEASURED = 2000
-"""Maximum number of calls to base an estimate on, spread over all; more would be slower but not better."""
+"""Maximum calls to base an estimate on, spread over all; more would only be slower."""
 
 
 class Measured(NamedTuple):

@@ -1,4 +1,4 @@
-"""Examples in a prompt: stored with its version, and left out of the call for their own anchor."""
+"""Examples in a prompt: stored with its version, and inserted in calls for other anchors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ def in_words(
 
 
 def with_place(template: str) -> str:
-    """The template with a placeholder for examples, which comes before the anchor if missing."""
+    """The template with a placeholder for examples, before the line of the anchor if missing."""
     clean = checked_template(template)
     if EXAMPLES in clean:
         return clean

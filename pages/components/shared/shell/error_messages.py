@@ -40,7 +40,12 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, HedgerowError):
         return str(error)
     logger.error("a page failed", exc_info=error)
-    return f"This page failed ({type(error).__name__}); the terminal it runs in says where."
+    if isinstance(error, ImportError):  # a running app that imports a part of a newer version
+        return (
+            f"This page could not import a part of the program ({error.name}). If Hedgerow has "
+            "just been upgraded, restart it. The log in the app's terminal shows where."
+        )
+    return f"This page failed ({type(error).__name__}). The log in the app's terminal shows where."
 
 
 def show(sentence: str, *, key: str = "told") -> None:

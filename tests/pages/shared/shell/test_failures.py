@@ -18,10 +18,18 @@ PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 HOSTILE = "<img src=x onerror=alert(1)> **bold**"
 FAILURES: list[tuple[Exception, str]] = [
     (HedgerowError(f"Expected a bridge, found {HOSTILE}."), f"found {HOSTILE}."),
-    (RuntimeError(HOSTILE), "This page failed (RuntimeError); the terminal it runs in says where."),
+    (
+        RuntimeError(HOSTILE),
+        "This page failed (RuntimeError). The log in the app's terminal shows where.",
+    ),
+    (
+        ImportError("cannot import name 'x'", name="curation.new"),
+        "This page could not import a part of the program (curation.new). If Hedgerow has just "
+        "been upgraded, restart it.",
+    ),
     (
         DatabaseError("SELECT 1", {}, BaseException("x")),
-        "This page failed (DatabaseError); the terminal it runs in says where.",
+        "This page failed (DatabaseError). The log in the app's terminal shows where.",
     ),
 ]
 
