@@ -13,14 +13,17 @@ second looks are few; those of a type are sorted.
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
+    Integer,
     Select,
     SQLColumnExpression,
     and_,
+    bindparam,
     func,
     literal_column,
     or_,
@@ -79,13 +82,16 @@ def in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
     Written out, not bound, and as the indexes are: a partial index serves only a query that is
     seen to ask for its rows.
     """
+    return _is_in(session.get_bind().dialect.name, queue)
+
+
+def _is_in(dialect: str, queue: Queue) -> ColumnElement[bool]:
     in_use = col(Variant.retired).is_(False)
     if queue in (Queue.PENDING, Queue.CONFLICT):
         there = and_(col(Variant.status) == literal_column(f"'{queue.value}'"), in_use)
         return and_(there, ~unfinished()) if queue is Queue.CONFLICT else there
     marked = col(Variant.model_only if queue is Queue.MODEL_ONLY else Variant.second_look)
-    is_postgresql = session.get_bind().dialect.name == "postgresql"
-    return and_(marked.is_(True) if is_postgresql else marked.is_not(False), in_use)
+    return and_(marked.is_(True) if dialect == "postgresql" else marked.is_not(False), in_use)
 
 
 def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
@@ -119,13 +125,40 @@ def next_variant(
         skipped: ids of variants to pass over.
         reviewer_id: for whom; None for what nobody has decided on alone.
     """
+    for_a_person = queue is Queue.PENDING and reviewer_id is not None
+    query = _first(
+        session.get_bind().dialect.name,
+        queue,
+        order,
+        of_source=source_id is not None,
+        with_begun=for_a_person and any_begun(session),
+    )
+    asked = {
+        "types": list(type_ids),
+        "source": source_id,
+        "skipped": list(skipped) or [0],
+        "reviewer": reviewer_id,
+    }
+    return session.execute(query, asked).scalar()
+
+
+@cache
+def _first(
+    dialect: str, queue: Queue, order: Order, *, of_source: bool, with_begun: bool
+) -> Select[Variant]:
+    """SQL: the first variant of a queue, with the parameters ``types``, ``source``, ``skipped`` and
+    ``reviewer``. Built once, as those of ``leases``.
+
+    Args:
+        of_source: narrow it to one source.
+        with_begun: also what others have decided on and the reviewer is to decide on.
+    """
     kind, source = aliased(TypeRow), aliased(Source)
-    own_source = true() if source_id is None else col(source.id) == source_id
+    own_source = col(source.id) == bindparam("source", type_=Integer) if of_source else true()
 
     def first(ids: Select[int], *of: Any) -> Select[Any]:
         """The first variant of each type and source."""
-        if skipped:
-            ids = ids.where(col(Variant.id).not_in(list(skipped)))
+        ids = ids.where(col(Variant.id).not_in(bindparam("skipped", expanding=True)))
         return (
             select(
                 ids.correlate(kind, source, *of).scalar_subquery().label("id"),
@@ -133,23 +166,23 @@ def next_variant(
             )
             .select_from(kind)
             .join(source, own_source)
-            .where(col(kind.id).in_(type_ids))
+            .where(col(kind.id).in_(bindparam("types", expanding=True)))
         )
 
     its_type, its_source = col(kind.id), col(source.id)
-    undecided = _head(session, queue, order, kind=its_type, source=its_source)
+    undecided = _head(dialect, queue, order, kind=its_type, source=its_source)
     all_heads: Select[Any] | CompoundSelect[Any] = first(undecided)
-    if queue is Queue.PENDING and reviewer_id is not None and any_begun(session):
-        people = groups(reviewer_id)
+    if with_begun:
+        people = groups(bindparam("reviewer", type_=Integer))
         begun = _begun_head(order, kind=its_type, source=its_source, people=people.c.people)
         all_heads = union_all(all_heads, first(begun, people).join(people, true()))
     heads = all_heads.subquery()
     query = select(Variant).join(heads, heads.c.id == Variant.id)
-    return session.execute(query.order_by(heads.c.is_bundled, *_keys(order)).limit(1)).scalar()
+    return query.order_by(heads.c.is_bundled, *_keys(order)).limit(1)
 
 
 def _head(
-    session: Session,
+    dialect: str,
     queue: Queue,
     order: Order,
     *,
@@ -158,7 +191,7 @@ def _head(
 ) -> Select[int]:
     """The id of the first variant of a type and a source."""
     query = select(col(Variant.id)).where(
-        in_queue(session, queue), col(Variant.type_id) == kind, col(Variant.source_id) == source
+        _is_in(dialect, queue), col(Variant.type_id) == kind, col(Variant.source_id) == source
     )
     return query.order_by(*_keys(order)).limit(1)
 

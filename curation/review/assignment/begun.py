@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import (
     CTE,
+    BindParameter,
     ColumnElement,
     SQLColumnExpression,
     String,
@@ -42,13 +43,15 @@ def unfinished() -> ColumnElement[bool]:
     return col(Variant.verdicts_by) != literal_column("''")
 
 
-def lacks(people: SQLColumnExpression[str], reviewer_id: int) -> ColumnElement[bool]:
+def lacks(
+    people: SQLColumnExpression[str], reviewer_id: int | BindParameter[int]
+) -> ColumnElement[bool]:
     """SQL: this person is not among those people, given as ',3,7,'."""
     person = select(whose()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
     return ~people.contains("," + cast(person, String) + ",")
 
 
-def groups(reviewer_id: int) -> CTE:
+def groups(reviewer_id: BindParameter[int]) -> CTE:
     """SQL: the column ``people``, each value of ``verdicts_by`` that lacks this person.
 
     The database goes from one value to the next by index.

@@ -6,7 +6,7 @@ not what they settled, not their own wordings. A verdict that was taken back doe
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
@@ -47,17 +47,22 @@ class Workload:
     Attributes:
         quotas: by type or ``ALL_TYPES``.
         done: the type of each variant that counts, by its id.
+        numbers: how many these are, by type.
     """
 
     reviewer_id: int
     quotas: Mapping[str, int]
     done: dict[int, str]
+    numbers: Counter[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count what is done."""
+        self.numbers = Counter(self.done.values())
 
     def shares(self) -> list[Share]:
         """The quotas and what is done of each, that of all types first."""
-        numbers = Counter(self.done.values())
         return [
-            Share(type_id, quota, numbers[type_id] if type_id else len(self.done))
+            Share(type_id, quota, self.numbers[type_id] if type_id else len(self.done))
             for type_id, quota in sorted(self.quotas.items())
         ]
 
@@ -71,8 +76,9 @@ class Workload:
         for ids in chunks(variant_ids):
             query = _work_of(session, self.reviewer_id).where(col(Variant.id).in_(ids))
             now: dict[int, str] = dict(session.execute(query).all())
-            for variant_id in ids:
-                self.done.pop(variant_id, None)
+            before = [self.done.pop(key) for key in ids if key in self.done]
+            self.numbers.subtract(before)
+            self.numbers.update(now.values())
             self.done |= now
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, literal, text
+from sqlalchemy import Engine, Select, bindparam, literal, select, text
 from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor
@@ -13,11 +13,13 @@ from curation.anchors.sources import sources_in_use
 from curation.corpora.corpus import CORPORA
 from curation.review import actions, leases
 from curation.review.actions import shown
+from curation.review.assignment.begun import groups
 from curation.review.cards import card
 from curation.review.notes import add_note
 from curation.review.queue import (
     Order,
     Queue,
+    _begun_head,
     _head,
     among,
     awaiting_a_person,
@@ -107,20 +109,39 @@ def forget_statistics(engine: Engine) -> None:
 
 
 def check_that_an_index_serves(engine: Engine, queue: Queue, order: Order) -> None:
-    with reading(engine) as session:
-        query = _head(session, queue, order, kind=literal("verbal"), source=literal(1))
-        sql = str(query.compile(session.connection(), compile_kwargs={"literal_binds": True}))
-        if engine.name == "postgresql":  # it would rather read the few rows of a test one by one
-            for way in ("seqscan", "bitmapscan", "sort"):
-                session.execute(text(f"SET LOCAL enable_{way} = off"))
-            plan = " ".join(session.execute(text(f"EXPLAIN {sql}")).scalars())
-        else:
-            plan = " ".join(str(row) for row in session.execute(text(f"EXPLAIN QUERY PLAN {sql}")))
-            assert "type_id=? AND source_id=?" in plan
+    query = _head(engine.name, queue, order, kind=literal("verbal"), source=literal(1))
+    plan = plan_of(engine, query)
+    if engine.name == "sqlite":
+        assert "type_id=? AND source_id=?" in plan
     kept = "queue" if queue is Queue.PENDING else "model_only"
     name = f"ix_variant_{kept}_{order_column(order)}"
     assert name in plan or (order is Order.OLDEST and "ix_variant_status" in plan), name
     assert "TEMP B-TREE" not in plan and "Sort" not in plan, name
+
+
+def plan_of(engine: Engine, query: Select[Any]) -> str:
+    """How the database carries out a query."""
+    with reading(engine) as session:
+        sql = str(query.compile(session.connection(), compile_kwargs={"literal_binds": True}))
+        if engine.name == "sqlite":
+            rows = session.execute(text(f"EXPLAIN QUERY PLAN {sql}"))
+            return " ".join(str(row) for row in rows)
+        # It would rather read the few rows of a test one by one.
+        for way in ("seqscan", "bitmapscan", "sort"):
+            session.execute(text(f"SET LOCAL enable_{way} = off"))
+        return " ".join(session.execute(text(f"EXPLAIN {sql}")).scalars())
+
+
+@pytest.mark.parametrize("order", Order)
+def test_an_index_serves_what_others_have_begun(engine: Engine, order: Order) -> None:
+    forget_statistics(engine)
+    kind, source, people = literal("verbal"), literal(1), literal(",3,")
+    plan = plan_of(engine, _begun_head(order, kind=kind, source=source, people=people))
+    name = f"ix_variant_begun_{order_column(order)}"
+    assert name in plan, plan
+    assert "TEMP B-TREE" not in plan and "Sort" not in plan, plan
+    groups_of_people = plan_of(engine, select(groups(bindparam("who", 1))))
+    assert "ix_variant_begun" in groups_of_people and "Seq Scan on variant" not in groups_of_people
 
 
 @pytest.fixture
