@@ -14,6 +14,8 @@ from tests.browser.conftest import Share
 from tests.browser.support.reviewing import card, eventually, rows, settle, shown, visit
 from tests.support.factories import person
 
+DECISIONS = "SELECT count(*) FROM decision WHERE NOT adjudicates"
+
 
 def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
     project: Engine, home: Path, share: Share, page: Page
@@ -50,7 +52,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
     expect(page.get_by_text("You had 1 of 2 right")).to_be_visible()
     expect(page.get_by_text("It should be rejected.")).to_be_visible()
     assert rows(home, "SELECT count(*) FROM practice_answer") == [(2,)]
-    assert rows(home, "SELECT count(*) FROM decision WHERE NOT adjudicates") == [(0,)]
+    assert rows(home, DECISIONS) == [(0,)]
     page.get_by_role("link", name="Go to the queue").click()
     seen = []
     for number in range(1, 6):
@@ -59,8 +61,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
         seen.append(shown(page))
         expect(card(page)).not_to_contain_text("status:")
         page.keyboard.press("a")
-        query = "SELECT count(*) FROM decision WHERE NOT adjudicates"
-        eventually(page, lambda number=number: rows(home, query) == [(number,)])
+        eventually(page, lambda number=number: rows(home, DECISIONS) == [(number,)])
         expect(page.get_by_text("Accepted. Z takes it back.")).to_be_visible()
         expect(card(page)).not_to_have_attribute("data-variant", seen[-1])
     assert gold in seen
