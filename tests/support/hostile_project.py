@@ -18,6 +18,7 @@ from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.review import actions
 from curation.review.actions import MAX_NOTE
+from curation.review.gold.items import mark
 from curation.review.notes import add_note
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.project_types import seed_taxonomy
@@ -28,6 +29,7 @@ from db.models import (
     Answer,
     CallState,
     Encoder,
+    GoldUse,
     ModelCall,
     Run,
     RunState,
@@ -35,6 +37,7 @@ from db.models import (
     Split,
     Status,
     Variant,
+    Verdict,
 )
 from db.runs import create_run
 from tests.support.factories import person
@@ -59,8 +62,8 @@ def fill(session: Session) -> None:
 
     Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
     anchor such a source, licence and genre. On a few a second such person disagrees. One variant is
-    longer than any that a person may write. There are a release, failed runs, generation runs and a
-    finished training with such messages, models, answers, prompts and probes.
+    longer than any that a person may write. A few are gold items. There are a release, failed runs,
+    generation runs and a finished training with such messages, models, answers, prompts and probes.
     """
     seed_taxonomy(session)
     texts = list(stored().values())
@@ -76,9 +79,25 @@ def fill(session: Session) -> None:
     measure_variants(session, [huge.id])
     create_release(session, name=texts[0][:200], author_id=person(session), selection=Selection())
     _disagree(session, texts)
+    _gold(session, texts)
     _runs(session, texts)
     _generation(session, anchors, texts)
     _training(session, texts)
+
+
+def _gold(session: Session, texts: list[str]) -> None:
+    """Gold items for either use, with such explanations, by such a person."""
+    undisputed = select(col(Variant.uid)).where(col(Variant.status) == Status.ACCEPTED)
+    uids = session.execute(undisputed.order_by(col(Variant.id).desc()).limit(6)).scalars()
+    for number, uid in enumerate(uids):
+        mark(
+            session,
+            uid,
+            Verdict.ACCEPT if number % 3 else Verdict.REJECT,
+            reviewer_id=person(session, texts[number][:80]),
+            explanation=texts[number][:MAX_NOTE],
+            use=GoldUse.TRAINING if number % 2 else GoldUse.MIXED,
+        )
 
 
 def _anchor(session: Session, text: str) -> Anchor:
