@@ -103,7 +103,7 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     assert ask("runs", "cancel", "1") == {
         "run": 1,
         "state": "done",
-        "message": "Run 1 has ended already: it is done.",
+        "message": "Run 1 has already ended: it is done.",
     }
     assert "has ended already: it is done" in said("runs", "cancel", "1")
     assert ask("runs", "delete", "1")["deleted"] == [str(folder)]
