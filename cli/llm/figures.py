@@ -43,8 +43,8 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
         where = f"The adapter is in {result['model']}."
         show(result, as_json, *sentences(KIND, result, more=False), *figures_table(looks), where)
         return
-    measured = "these are its results so far" if looks else "nothing was measured yet"
-    so_far = f"Run {run_id} is {run.state}; {measured}."
+    said = "these are its results so far" if looks else "nothing was measured yet"
+    so_far = f"Run {run_id} is {run.state}; {said}."
     show(result, as_json, so_far, *figures_table(looks))
 
 

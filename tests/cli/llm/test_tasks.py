@@ -60,7 +60,7 @@ def test_names_and_data_that_do_not_fit(small_llama: Path, tasks: str) -> None:
     model = ("--model", str(small_llama))
     told = complaint("benchmark", "lm_eval:arc", *model)
     assert "Expected a task of lm_eval (mmlu, hellaswag, gsm8k) or the suite table3" in told
-    assert "brings its own" in complaint("benchmark", "lm_eval:mmlu", *model, "--data", tasks)
+    assert "uses its own" in complaint("benchmark", "lm_eval:mmlu", *model, "--data", tasks)
     told = complaint("benchmark", "lm_eval:none", *model, "--data", tasks)
     assert "found opposites, sums" in told
     told = complaint("benchmark", "lm_eval:mmlu", "--architecture", "tf-idf")

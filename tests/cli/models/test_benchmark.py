@@ -226,7 +226,7 @@ def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path
     ask("benchmarks", "suite", str(again), "--forms", str(forms))
     assert again.read_bytes() == out.read_bytes()
     told = complaint("benchmarks", "suite", str(tmp_path / "x"), *suite[3:], "--forms", str(forms))
-    assert told == "Expected --forms or --sentences, found both; leave one out."
+    assert told == "Expected --forms or --sentences, found both; remove one."
     sentences.write_text("The sea is blue.\n")
     assert "none in 1 sentence; the first, 'The sea is blue.'" in complaint(
         "benchmarks", "suite", str(tmp_path / "x"), *suite[3:]

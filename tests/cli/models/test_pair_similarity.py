@@ -38,7 +38,7 @@ def test_every_two_sentences_of_a_stored_set_are_compared() -> None:
 
 def test_a_file_and_a_set_at_once_are_refused(tmp_path: Path) -> None:
     both = ("--probes", str(tmp_path / "p.csv"), "--probe-set", "Sixty groups")
-    assert "leave one out" in complaint("similarity", "--model", MINILM, *both)
+    assert "remove one" in complaint("similarity", "--model", MINILM, *both)
 
 
 def test_a_model_in_a_relative_folder_is_printed_with_its_full_path(

@@ -50,7 +50,7 @@ def test_several_models_are_measured_and_those_that_cannot_be_are_passed_over(
     assert answer["state"] == "failed", "'hedgerow run' measures what is missing"
     assert [row["model"] for row in ask("benchmarks")["results"]] == measured[::-1]
     shown = said(*arguments)
-    assert "Passed over: " in shown and missing in shown and TRAINED_ENCODER in shown
+    assert "Skipped: " in shown and missing in shown and TRAINED_ENCODER in shown
 
 
 def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
@@ -96,7 +96,7 @@ def test_semantoneg_by_training_objective(sample: str) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("\n# nothing\n", "Expected a model a line in"),
+        ("\n# nothing\n", "Expected one model per line in"),
         ("one\ntwo\n", "Expected models that can be measured, found none of 2. First: one: "),
     ],
 )

@@ -107,7 +107,7 @@ def test_the_preset_that_fits_is_taken_unless_another_one_is_named(
     small: list[str],
 ) -> None:
     found = CliRunner().invoke(cli.app, ["train", "--queue"])
-    assert found.stderr == "Preset: quick, since the first release has 9 families.\n"
+    assert found.stderr == "Preset: quick, because the first release has 9 families.\n"
     assert ask("train", "--queue", "--preset", "standard")["preset"] == "standard"
     found = CliRunner().invoke(cli.app, ["train", "--queue", "--preset", "thorough"])
     assert found.stderr == f"Preset: thorough. {PRESETS['thorough'].purpose}\n"
@@ -133,7 +133,7 @@ def test_a_preset_s_name_is_in_what_a_training_brought(
 def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path: Path) -> None:
     (recipe := tmp_path / "recipe.yaml").write_text("epochs: 1\n")
     both = complaint("train", "--preset", "quick", "--recipe", str(recipe), "--queue")
-    assert "Expected --preset or --recipe, found both; leave one of them out." in both
+    assert "Expected --preset or --recipe, found both; remove one of them." in both
     unknown = complaint("train", "--preset", "fast", "--queue")
     assert "Expected a preset (quick, standard, thorough, paper), found 'fast'." in unknown
     assert ask("status")["runs"] == []

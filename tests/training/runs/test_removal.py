@@ -74,7 +74,7 @@ def test_a_run_under_way_stays(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:
         number = create_run(session, kind="diagnose", parameters={}).id
     claim(engine, number, host=socket.gethostname(), pid=os.getpid())
-    refuse(engine, settings, number, f"'hedgerow runs cancel {number}' first")
+    refuse(engine, settings, number, f"first with 'hedgerow runs cancel {number}'")
 
 
 @one_database
@@ -98,7 +98,7 @@ def test_a_run_that_others_rest_on_stays(training: int, engine: Engine, settings
     delete_run(engine, settings, later.id)
     with writing(engine) as session:
         curve = create_run(session, kind="tradeoff", parameters={"training": training}).id
-    refuse(engine, settings, training, "rests on run 1; delete that one first")
+    refuse(engine, settings, training, "depends on run 1; delete that one first")
     delete_run(engine, settings, curve)
     with writing(engine) as session:
         waiting = create_run(session, kind="compare", parameters={"models": ["trained"]}).id
@@ -120,7 +120,7 @@ def test_a_study_goes_with_its_trainings(engine: Engine, settings: Settings) -> 
     with writing(engine) as session:
         study = create_run(session, kind=STUDY, parameters={})
         member = create_run(session, kind="train", parameters={}, group=f"{STUDY}-{study.id}")
-    refuse(engine, settings, member.id, f"is part of run {study.id}, a study")
+    refuse(engine, settings, member.id, f"is part of the study run {study.id}")
     assert len(delete_run(engine, settings, study.id)) == 2
     with reading(engine) as session:
         assert session.execute(select(Run)).all() == []

@@ -99,7 +99,7 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
     ("change", "sentence"),
     [
         ({"base_encoder": "./nowhere"}, "no model folder"),
-        ({"batch_size": 64}, r"as a batch has families \(64\), found 9; lower batch_size"),
+        ({"batch_size": 64}, "at least 64 anchors .* for a batch, found 9; lower batch_size"),
         ({"types": {"verbal": 0.0, "lexical": 0.0}}, "a recipe that leaves anchors .* leaves none"),
         ({"max_triples": 3}, "A batch of 4 needs as many anchors"),
     ],

@@ -122,7 +122,7 @@ def test_each_arm_of_a_study_is_one_training(engine: Engine) -> None:
 def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
     found, data = a_design(engine, Study.DATA, originals=5)
     assert data.originals == {ENTAILMENT: 5, CONTRADICTION: 5}
-    assert "Of the 29 training anchors" in found.caution and "5 came with" in found.caution
+    assert "Of the 29 training anchors" in found.caution and "5 have an original" in found.caution
 
 
 @one_database

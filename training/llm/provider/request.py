@@ -126,7 +126,7 @@ def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan
     if train < LEAST:
         raise HedgerowError(
             f"Expected at least {LEAST} question pairs to train on, found {train} in release "
-            f"{release.number}. Accept more variants and create a new release."
+            f"{release.number}; accept more variants and create a new release."
         )
     letters = sum(
         len(pair.prompt) + len(pair.answer)
@@ -163,7 +163,7 @@ def request_finetuning(
     for other in under_way(session, KIND):
         if other.parameters == parameters:
             raise HedgerowError(
-                f"Run {other.id} is already finetuning with the same settings. Change the model, "
+                f"Run {other.id} is already finetuning with the same settings; change the model, "
                 "the release or a setting."
             )
     release = get_release(session, found.release)

@@ -82,7 +82,7 @@ def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Pa
     (tmp_path / "mine.json").write_bytes(EXCLUIR_FILES["manual.json"])
     with pytest.raises(HedgerowError, match=r"has no corpus.json; use a folder with both"):
         keep_file_here(tmp_path, "excluir", tmp_path / "mine.json")
-    with pytest.raises(HedgerowError, match=r"no test_manual_final.json and no corpus.json; name"):
+    with pytest.raises(HedgerowError, match=r"no test_manual_final.json and no corpus.json; use"):
         keep_file_here(tmp_path, "excluir", tmp_path)
 
 
@@ -116,7 +116,7 @@ def test_data_that_are_not_there(tmp_path: Path, data: str) -> None:
 def test_data_that_have_to_be_fetched_first(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="SemAntoNeg is not on the model hub; download it"):
         require_data(None, tmp_path, DataChoice(benchmark="semantoneg"))  # type: ignore[arg-type]
-    with pytest.raises(HedgerowError, match="Expected a benchmark, found 'glue'"):
+    with pytest.raises(HedgerowError, match="Expected a benchmark .*, found 'glue'"):
         keep_data(tmp_path, "glue", {"x": b""})
     with pytest.raises(HedgerowError, match="Expected a release"):
         keep_data(tmp_path, "hedgerow", {"x": b""})

@@ -352,7 +352,7 @@ def test_cancelling_a_paused_run_cancels_its_job_too(
     address, server = served
     settings = settings_of(home, address)
     run_id = stopped(released, settings, server, request_pause)
-    with pytest.raises(HedgerowError, match=f"'hedgerow runs cancel {run_id}' first"):
+    with pytest.raises(HedgerowError, match=f"first with 'hedgerow runs cancel {run_id}'"):
         delete_run(released, settings, run_id)
     assert cancel_run(released, settings, run_id) is RunState.CANCELLED
     assert status(server) == "cancelled"
@@ -409,7 +409,7 @@ def test_the_same_finetuning_is_not_asked_for_twice(
 ) -> None:
     settings = settings_of(home, served[0])
     first = requested(released, settings)
-    with pytest.raises(HedgerowError, match=f"Run {first} is finetuning just that"):
+    with pytest.raises(HedgerowError, match=f"Run {first} is already finetuning with the same"):
         requested(released, settings)
     requested(released, settings, seed=1)
 
