@@ -84,7 +84,7 @@ def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
 
     def taken(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
         if record.info["file"] != identity():
-            raise InvalidatePoolError  # all connections are opened anew
+            raise InvalidatePoolError  # all connections are reopened
 
     event.listen(engine, "do_connect", refuse_a_new_file)
     event.listen(engine, "connect", opened)

@@ -109,7 +109,7 @@ class RunContext:
         try:
             row = self._stored(progress, figures)
         except HedgerowError:
-            with self._lock:  # for the next time, beside what has come in meanwhile
+            with self._lock:  # for the next time, with what has been added meanwhile
                 self._progress = progress | self._progress
                 self._metrics = figures | self._metrics
             raise

@@ -17,7 +17,7 @@ _BY_SQLITE_NAME = {
     "SQLITE_READONLY": "unwritable",
     "SQLITE_CANTOPEN": "unwritable",
     "SQLITE_PERM": "unwritable",
-    "SQLITE_IOERR_SHMSIZE": "full",  # its first file beside the database finds no room
+    "SQLITE_IOERR_SHMSIZE": "full",  # there is no room for its first side file
     "SQLITE_IOERR": "broken",
     "SQLITE_CORRUPT": "damaged",
     "SQLITE_NOTADB": "no database",

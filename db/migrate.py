@@ -101,7 +101,7 @@ def _where(engine: Engine) -> str:
 
 
 def _back_up(engine: Engine) -> Path | None:
-    """Copy a SQLite database beside itself. PostgreSQL's administrators have their own backups."""
+    """Copy a SQLite database in its folder. PostgreSQL's administrators have their own backups."""
     if engine.name != "sqlite" or not engine.url.database:
         return None
     source = Path(engine.url.database)
@@ -126,7 +126,7 @@ def _free_name(source: Path) -> Path:
 
 
 def backups(engine: Engine) -> list[Path]:
-    """The copies that upgrades have left beside a SQLite database, the newest last."""
+    """The copies that upgrades made next to a SQLite database, the newest last."""
     if engine.name != "sqlite" or not engine.url.database:
         return []
     source = Path(engine.url.database)

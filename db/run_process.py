@@ -26,8 +26,8 @@ def start_process(
     """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it.
 
     Args:
-        environment: what the process finds in its environment beside the settings, such as a key
-            that is stored nowhere.
+        environment: additional environment variables of the process, such as a key that is stored
+            nowhere.
     """
     run_folder(settings, run)
     command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]

@@ -14,7 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 TABLES = {"anchor_revision": "rowid", "variant": "id", "note": "id"}
 """The tables whose texts are indexed, and the number of a row in SQLite's index.
 
-Wordings have no number of their own. SQLite's never changes either, as none is ever deleted.
+Revisions have no id of their own. SQLite's row id never changes, because none is ever deleted.
 """
 
 TRIGRAM = 3

@@ -46,8 +46,8 @@ def prices_set(
     show(
         result,
         as_json,
-        f"{model} costs ${prompt:g} per million input tokens and ${completion:g} per million "
-        "output tokens.",
+        f"The price of {model} is ${prompt:g} per million input tokens and ${completion:g} per "
+        "million output tokens.",
     )
 
 

@@ -42,7 +42,7 @@ LABELS = {
     Reason.NOT_TEXT: "contains control characters",
     Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",
     Reason.KNOWN: "already an anchor",
-    Reason.EARLIER_WORDING: "earlier wording of an anchor",
+    Reason.EARLIER_WORDING: "earlier revision of an anchor",
     Reason.RETIRED: "a retired anchor",
     Reason.REPEATED: "repeats another row",
     Reason.NEARLY_KNOWN: "differs only in case or punctuation",

@@ -4,10 +4,8 @@ It counts the variants that are in use or superseded and that no reviewer wrote,
 own texts say nothing about the quality of generated ones. Each is counted once, under one outcome:
 
     accepted    good as written
-    edited      replaced by a reviewer's wording or given its right type (status superseded)
-    rejected
-    conflict    reviewers disagree
-    pending     not decided
+    edited      replaced by a reviewer's text or given another type (status superseded) rejected
+    conflict    reviewers disagree pending     not decided
 
 acceptance = (accepted + edited) / (accepted + edited + rejected + conflict), the share of decided
 variants that led to a usable sentence. Over all types it equals the acceptance on the overview,

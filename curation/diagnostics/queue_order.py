@@ -105,7 +105,7 @@ def reorder_block(engine: Engine) -> int | None:
     """Compute the numbers of the next variants; how many, None where nothing is to do.
 
     Settings and variants are read, and the numbers written, in one transaction: what is changed
-    meanwhile is either seen here or makes a later reorder begin anew.
+    meanwhile is either included here or restarts a later reorder.
     """
     with writing(engine) as session:
         mark = session.execute(

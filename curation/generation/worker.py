@@ -23,10 +23,10 @@ from db.execution import RunContext
 from db.models import CallState
 
 LOOK_SECONDS = 0.2
-"""How often the run looks whether it shall stop."""
+"""How often the run checks whether it should stop."""
 
 DRAIN_SECONDS = 15.0
-"""How long a run that shall stop waits for the answers under way."""
+"""How long a stopping run waits for answers in progress."""
 
 WAITING = 4
 """Answers that may wait to be stored, in multiples of the calls at once; then nobody asks on."""
@@ -98,7 +98,7 @@ class Worker:
     # -- making calls ---------------------------------------------------------------------
 
     async def _make_calls(self, at_once: int) -> None:
-        """Until all are made; a run that shall stop waits only so long for those under way."""
+        """Make all calls; a stopping run waits a limited time for calls in progress."""
         if not at_once:
             return
         tasks = [asyncio.create_task(self._work()) for _ in range(at_once)]
@@ -122,7 +122,7 @@ class Worker:
             self._halt(error)
 
     async def _next(self) -> Call | None:
-        """The next call to make; None where there is none, or the run shall stop."""
+        """The next call to make; None if there is none or the run should stop."""
         async with self._reading:
             if not self._held and self._last is not None and not self._stop.is_set():
                 self._held.extend(await self._read_on(self._last))
@@ -144,7 +144,7 @@ class Worker:
             return open_calls(session, self.context.run.id, after=after, limit=HELD)
 
     async def _make(self, call: Call) -> None:
-        """Make a call until it is done, has failed for good, or the run shall stop."""
+        """Make a call until it is done, has finally failed, or the run should stop."""
         number, answers = call.attempts, self.asker.gate.answers
         if not self.asker.asked_types(call):  # retired, all of them
             return
@@ -165,7 +165,7 @@ class Worker:
         """Wait until the server and the budget allow an attempt, and count it as begun.
 
         Returns:
-            False where the run shall stop instead.
+            False if the run should stop instead.
         """
         while not self._stop.is_set():
             if (closed_for := self.asker.gate.left()) > 0:
@@ -191,7 +191,7 @@ class Worker:
         self._booked = asyncio.Event()
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep, but wake when the run shall stop."""
+        """Sleep, but wake up when the run should stop."""
         if seconds > 0:
             try:
                 await asyncio.wait_for(self._stop.wait(), timeout=seconds)

@@ -263,7 +263,7 @@ def source_notes(connection: Connection, names: Collection[str]) -> dict[str, di
 
 
 def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
-    """Every variant type in use in its wording of this moment; one's own with an ``origin``."""
+    """Every variant type in use in its current version; own types have an ``origin``."""
     query = select(
         col(TypeRow.id),
         col(TypeRow.version),

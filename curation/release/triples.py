@@ -60,7 +60,7 @@ class FamilyVariant(NamedTuple):
 
 
 class Family(NamedTuple):
-    """An anchor, in its wording of that moment, with its accepted variants, by uid.
+    """An anchor at the time of the release, with its accepted variants, by uid.
 
     Attributes:
         source: the name of the anchor's source.

@@ -23,7 +23,7 @@ class Changed(NamedTuple):
     """What a change did.
 
     Attributes:
-        entry: the type in its new wording.
+        entry: the type in its new version.
         to_measure: variants whose flags the next diagnostics run measures by the new check.
     """
 
@@ -43,7 +43,7 @@ def find_type(session: Session, type_id: str) -> VariantType:
 def add_type(
     session: Session, wanted: OwnType, *, type_id: str = "", origin: str = OWN
 ) -> VariantType:
-    """Add a type; from now on it is asked for, offered to reviewers and counted as any other.
+    """Add a type, which is then generated, reviewed and counted like any other.
 
     Args:
         type_id: one that no type has; '' makes it of the name.
@@ -71,9 +71,9 @@ def add_type(
 
 
 def change_type(session: Session, type_id: str, wanted: OwnType) -> Changed:
-    """Give a type of one's own another wording or check, as its next version.
+    """Change one of the project's own types, as its next version.
 
-    Where the check is another one, what was measured on the type's variants is forgotten.
+    If the check changes, the measurements of the type's variants are deleted.
 
     Raises:
         HedgerowError: it is built in, nothing would change, the role is another one, or what is
@@ -99,9 +99,9 @@ def change_type(session: Session, type_id: str, wanted: OwnType) -> Changed:
 
 
 def retire_type(session: Session, type_id: str) -> bool:
-    """Take a type and its variants out of use, queues and releases; whether it was in use.
+    """Retire a type and its variants from queues and releases; return whether it was in use.
 
-    Decisions stay, and earlier releases are as they were.
+    Decisions are kept, and existing releases do not change.
 
     Raises:
         HedgerowError: it is built in, or there is none.
@@ -116,7 +116,7 @@ def retire_type(session: Session, type_id: str) -> bool:
 
 
 def restore_type(session: Session, type_id: str) -> bool:
-    """Take a retired type into use again, with its variants; whether it was retired.
+    """Restore a retired type with its variants; return whether it was retired.
 
     Raises:
         HedgerowError: it is built in, or there is none.
@@ -134,13 +134,13 @@ def restore_type(session: Session, type_id: str) -> bool:
 
 
 def type_versions(session: Session, type_id: str) -> list[TypeVersion]:
-    """All wordings of a type, the newest first."""
+    """All versions of a type, the newest first."""
     query = select(TypeVersion).where(col(TypeVersion.type_id) == type_id)
     return list(session.execute(query.order_by(col(TypeVersion.version).desc())).scalars())
 
 
 def _lock(session: Session) -> None:
-    """Let nobody else change the taxonomy before this transaction ends."""
+    """Prevent others from changing the taxonomy until this transaction ends."""
     rows = select(col(TypeRow.id)).order_by(col(TypeRow.id))
     session.execute(rows.with_for_update(key_share=True)).all()
 
@@ -155,7 +155,7 @@ def _own(session: Session, type_id: str, done: str) -> tuple[TypeRow, VariantTyp
 
 
 def _forget_measures(session: Session, type_id: str) -> int:
-    """Have the type's variants measured again; how many there are."""
+    """Mark the type's variants for measuring again; return their number."""
     of_type = col(Variant.type_id) == type_id
     ids = select(col(Variant.id)).where(of_type)
     session.connection().execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))

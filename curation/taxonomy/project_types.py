@@ -1,4 +1,4 @@
-"""The project's variant types: the built-in taxonomy and a user's own, as the database has them."""
+"""The project's variant types in the database: built-in types and the project's own."""
 
 from datetime import datetime
 
@@ -10,10 +10,10 @@ from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck,
 from db.models import Polarity, TypeRow, TypeVersion
 
 OWN = "own"
-"""The origin of a type that a user of the project has added."""
+"""The origin of a type that somebody added to the project."""
 
 IMPORTED = "imported"
-"""The origin of a type that came with imported anchors; it is the project's own, too."""
+"""The origin of a type that came with imported anchors; also an own type."""
 
 
 _OF_PAPER = {entry.id for entry in TAXONOMY if entry.of_paper}
@@ -21,13 +21,13 @@ _ON_REQUEST = {entry.id for entry in TAXONOMY if entry.on_request}
 
 
 def needs_seeding(session: Session) -> bool:
-    """Whether a built-in type is missing, or stored in an older wording than the code has."""
+    """Whether a built-in type is missing, or stored in an older version than in the code."""
     stored = dict(session.execute(select(col(TypeRow.id), col(TypeRow.version))).all())
     return any(stored.get(entry.id, 0) < TAXONOMY_VERSION for entry in TAXONOMY)
 
 
 def seed_taxonomy(session: Session) -> None:
-    """Store the built-in types; a newer wording of a stored one becomes a further version."""
+    """Store the built-in types; a changed type becomes a new version."""
     for entry in TAXONOMY:
         row = session.get(TypeRow, entry.id, with_for_update=True)
         if row is None:
@@ -47,7 +47,7 @@ def seed_taxonomy(session: Session) -> None:
 
 
 def wording(entry: VariantType, *, version: int) -> TypeVersion:
-    """A type's wording as a row, not yet stored."""
+    """A type version as a row, not yet stored."""
     return TypeVersion(
         type_id=entry.id,
         version=version,
@@ -62,7 +62,7 @@ def wording(entry: VariantType, *, version: int) -> TypeVersion:
 
 
 def list_types(session: Session, *, retired: bool = False) -> list[VariantType]:
-    """The types in use, in the taxonomy's order, each in its newest wording.
+    """The types in use, in taxonomy order, each in its newest version.
 
     Args:
         retired: the retired ones, too, after those in use: whatever reads variants that are there,
@@ -86,7 +86,7 @@ def all_types(session: Session) -> dict[str, VariantType]:
 
 
 def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
-    """A type in one of its wordings."""
+    """A type in one of its versions."""
     return VariantType(
         id=row.id,
         order=row.ordinal,

@@ -1,4 +1,4 @@
-"""Roles of variant types: how far a variant still makes the claim of its anchor."""
+"""Roles of variant types: how much of the anchor's claim a variant still makes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Scope = Literal["sentence", "main_clause"]
 
 
 class ConditionalWords(BaseModel):
-    """Words that may be new only beside others in the anchor: 'no longer' beside 'still'."""
+    """Words that need certain words in the anchor: 'no longer' needs 'still'."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,7 +24,7 @@ class ConditionalWords(BaseModel):
 
 
 class SurfaceCheck(BaseModel):
-    """What the surface of a variant must and must not show, compared with its anchor.
+    """Requirements on the form of a variant, compared with its anchor.
 
     'New' means: more of them in the variant than in the anchor. 'main_clause' leaves out the frame
     that a hedge puts around the claim ("I'm not sure, but", "It isn't clear whether").

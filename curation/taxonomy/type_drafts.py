@@ -1,6 +1,6 @@
-"""A variant type of one's own as a person writes it down, checked before it is stored.
+"""A variant type written by a person, checked before it is stored.
 
-Everything is tried out here: what is refused changes nothing, and says in one sentence why.
+All checks are made here. A refusal changes nothing and gives the reason in one sentence.
 """
 
 import re
@@ -33,7 +33,7 @@ _AFFIX_LISTS = ("negative_prefixes", "negative_suffixes")
 
 
 class OwnType(BaseModel):
-    """What a person says of a type.
+    """The fields of a type that a person fills in.
 
     Attributes:
         label: its name; the id follows from it when the type is added, and stays.
@@ -56,7 +56,7 @@ class OwnType(BaseModel):
 
 
 class Tried(NamedTuple):
-    """What the surface check says of a sentence.
+    """The result of a surface check on a sentence.
 
     Attributes:
         cue: the type's cue that the sentence uses, for a type that asks for one.
@@ -250,7 +250,7 @@ def sketch(wanted: OwnType) -> VariantType:
 
 
 def as_written(entry: VariantType) -> OwnType:
-    """What a person said of a type; what was made of the rest is left empty, to be made anew."""
+    """The fields that a person filled in; generated ones are left empty."""
     wanted = OwnType(**entry.model_dump(include={*OwnType.model_fields}))
     made = _as_type(wanted.model_copy(update={"prompt_line": "", "guideline": ""}), entry.id)
     same = {

@@ -146,7 +146,7 @@ def _snapshot(engine: Engine, target: Path, report: Report) -> str:
         ):
             # In one step: one of several begins again whenever somebody writes in between.
             old.backup(new)
-            new.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+            new.execute("PRAGMA journal_mode=DELETE")  # one file, without a separate log
     else:
         copy_to = create_engine(URL.create("sqlite", database=str(target)))
         try:

@@ -66,7 +66,7 @@ def choose_cue(
     Args:
         entry: the type asked for. The built-in hedges are one or the other by their cue.
         types: those in use.
-        anchor: the anchor's current wording.
+        anchor: the anchor's current text.
         named: the cue that the person names; None or blank for none.
         current: the cue that the variant has now.
 

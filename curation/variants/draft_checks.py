@@ -1,7 +1,7 @@
 """Check a text that a person is writing before it is stored.
 
 The measures are those of ``curation.diagnostics.measures``; here each flag becomes a sentence about
-this text. Whether the anchor is affirmative is left out: no wording of the variant changes that.
+this text. The flag for unsuitable anchors is left out, because no text of the variant changes it.
 """
 
 from collections.abc import Collection

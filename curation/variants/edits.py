@@ -1,4 +1,4 @@
-"""Replacing a variant by a better wording, giving it its right type, correcting its cue."""
+"""Edit a variant: replace its text, change its type, or correct its cue."""
 
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ class Edit(NamedTuple):
 
     Attributes:
         entry: the type that the outcome is filed under.
-        text: the new wording, canonical.
+        text: the new text, canonical.
         known: the anchor's variant of this text and type, if it has one.
         remark: a sentence on what the edit decides by itself; '' for nothing.
     """
@@ -121,7 +121,7 @@ def edit(
     child's cosine follows with the next diagnostics run.
 
     Args:
-        text: the new wording; None keeps the text (retype).
+        text: the new text; None keeps the text (change of type).
         type_id: the new type; None keeps the type.
         cue: the hedge cue; None leaves it to ``choose_cue``, where the type takes one.
 
@@ -214,15 +214,15 @@ def checked_text(text: str) -> str:
 
 
 def current_text(session: Session, anchor: Anchor) -> str:
-    """The anchor's current wording."""
+    """The anchor's current text."""
     return session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text
 
 
 def check_differs(session: Session, anchor: Anchor, text: str) -> None:
-    """Whether a canonical text says anything but the anchor's present wording.
+    """Refuse a canonical text that is equal to the anchor's current text.
 
     Raises:
-        HedgerowError: it is that wording; as a negation it would contradict itself.
+        HedgerowError: it is equal; as a negation it would contradict itself.
     """
     if text == current_text(session, anchor):
         raise HedgerowError(

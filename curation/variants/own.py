@@ -101,7 +101,7 @@ def write_variant(
     Args:
         text: at most ``edits.MAX_TEXT`` characters.
         cue: what hedges it, where the type needs one; None leaves it to ``choose_cue``.
-        action_id: made anew for every form; a second action with it does nothing.
+        action_id: unique per form; a second action with the same id does nothing.
 
     Raises:
         AlreadyThere: the anchor has it as a variant of this type already.

@@ -1,4 +1,4 @@
-"""What writes variants beside language models, as the variants name it."""
+"""Names of writers of variants other than language models."""
 
 PERSON = "person"
 """A reviewer."""

@@ -85,7 +85,7 @@ class BenchmarkResult(SQLModel, table=True):
 
     ``model`` is the name that was chosen, ``data`` says for people where the items came from.
     ``kind`` is 'negation' or 'general', ``score`` in points. ``file`` (relative to the data folder)
-    has a row an item; '' for mteb's tasks. ``summary`` is all that is known beside the rows.
+    has a row an item; '' for mteb's tasks. ``summary`` has everything except the rows.
     """
 
     __tablename__ = "benchmark_result"

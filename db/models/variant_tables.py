@@ -93,10 +93,10 @@ class Variant(SQLModel, table=True):
     known, ``doubt`` until a model has given its opinion; ``random_key`` is in [0, 1).
     ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
 
-    ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
-    measured and released beside the anchor's current wording. When the anchor is corrected,
-    ``since_version`` becomes the version from which on decisions count again, and ``second_look``
-    is true while it is pending for that reason alone.
+    ``anchor_revision`` is the anchor revision it was made for; it is always shown, measured and
+    released with the anchor's current text. When the anchor is corrected, ``since_version`` becomes
+    the version from which on decisions count again, and ``second_look`` is true while it is pending
+    for that reason alone.
     """
 
     __table_args__ = (

@@ -20,4 +20,4 @@ def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:
         session.execute(select(Note)).all()
     sentence = str(told.value)
     assert "is missing a table or column" in sentence and "note" in sentence
-    assert "put a backup in its place" in sentence and "hedgerow init" not in sentence
+    assert "restore a backup" in sentence and "hedgerow init" not in sentence

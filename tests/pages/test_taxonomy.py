@@ -115,7 +115,7 @@ def test_a_refused_type_says_why_and_stays_as_it_was_written(
     assert "Expected an example anchor" in texts(form)
     write(form, "new-0", anchor="It is safe.", example="It is unsafe.")
     press(form, "type-save")
-    assert "'Verbal negation' is a type already" in texts(form)
+    assert "'Verbal negation' is already a type" in texts(form)
     assert form.text_input(key="own-type-label-new-0").value == "Verbal negation"
     with reading(app_engine) as session:
         assert len(list_types(session)) == len(TAXONOMY)
@@ -194,7 +194,7 @@ def test_the_form_keeps_every_part_of_the_check(
         add_type(session, NEGATION.model_copy(update={"surface_check": check}))
     app = open_page("taxonomy")
     app.selectbox(key="shown").set_value("quantifier_negation").run()
-    assert "no longer unless the anchor has one of: still, remain." in texts(app)
+    assert "no longer (unless the anchor has one of: still, remain)." in texts(app)
     assert "with their antonyms" in texts(app)
     press(app, "type-change")
     write(app, "quantifier_negation-1", label="Negated quantifier")

@@ -138,7 +138,7 @@ def _read_and_accepted() -> ColumnElement[bool]:
 
 
 def _edited_by_a_person() -> ColumnElement[bool]:
-    """SQL: the variant is the wording that a person's edit, which stands, has put in place."""
+    """SQL: the variant is the result of a person's edit that has not been undone."""
     original = aliased(Variant)
     return (
         _by_a_person(select(col(Decision.id)))

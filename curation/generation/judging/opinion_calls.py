@@ -186,7 +186,7 @@ def is_asked_about() -> ColumnElement[bool]:
 
 
 def _type_in_use() -> ColumnElement[bool]:
-    """SQL, for a join: nobody can say what a variant of a retired type shall be."""
+    """SQL, for a join: the type is in use, since a retired type has no valid definition."""
     return and_(col(TypeRow.id) == col(Variant.type_id), col(TypeRow.retired_at).is_(None))
 
 

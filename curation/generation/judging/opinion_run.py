@@ -54,7 +54,7 @@ class JudgeAsker(Asker):
     """Asks for an opinion on one variant."""
 
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
-        """The prompt of a call, and what its answer shall be made of."""
+        """The prompt of a call, and the schema of its answer."""
         judged = _judged(call)
         entry = self._type(call)
         prompt = question(
@@ -188,7 +188,7 @@ def request_opinions(
 def broken_off(session: Session, request: JudgeRequest) -> Run | None:
     """The last run of just this request, if it was cut off or failed with calls left to make.
 
-    A sample that is asked for anew would be drawn from what is not judged yet, and be another one.
+    A new request for a sample would choose from unjudged variants and differ from the old one.
 
     Args:
         request: with its prompt named.

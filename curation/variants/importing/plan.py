@@ -36,7 +36,7 @@ class NewVariant(NamedTuple):
 
     Attributes:
         here: its anchor; None for one that is new, too.
-        anchor: uid of the anchor's wording in the file.
+        anchor: uid of the anchor text in the file.
     """
 
     uid: str
@@ -221,7 +221,7 @@ def _plan_verdicts(
 
 
 def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
-    """The wordings among these that are no current ones of anchors in use, but were."""
+    """The uids among these that are only former texts of anchors in use."""
     found: dict[str, LeftOut] = {}
     for some in chunks(uids):
         query = (

@@ -104,9 +104,9 @@ def parsed_meanings(typed: str) -> Meanings:
 
 _FIELDS = {
     Field.ONE_COLUMN: f"choose “{MEANINGS[Role.IGNORE]}” for all but one of them",
-    Field.ANCHORS: f"choose “{MEANINGS[Role.ANCHOR]}” for the one that does",
+    Field.ANCHORS: f"choose “{MEANINGS[Role.ANCHOR]}” for the right column",
     Field.VARIANTS: f"choose “{MEANINGS[Role.TEXT]}”, one type, “{MEANINGS[Role.HEDGE]}” or "
-    f"“{MEANINGS[Role.NEGATION]}” for each one that does",
+    f"“{MEANINGS[Role.NEGATION]}” for each column of variants",
     Field.TYPES: f"choose “{MEANINGS[Role.TYPE]}” for the column that names them, or, for "
     "'{about}', the type that all of them are",
     Field.SAME_VALUE: "make them the same in the file, or choose "

@@ -98,10 +98,10 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
 @pytest.mark.parametrize(
     ("type_id", "cue", "why"),
     [
-        ("word", None, "found the current one"),
-        ("word", "maybe", "found the current one"),
-        ("word", "", "found the current one"),
-        ("verbal", "maybe", "found the current one"),
+        ("word", None, "unchanged"),
+        ("word", "maybe", "unchanged"),
+        ("word", "", "unchanged"),
+        ("verbal", "maybe", "unchanged"),
         ("word", "x" * 201, "at most 200"),
         ("word", "a \x00 byte", "control character"),
     ],

@@ -169,7 +169,7 @@ def test_a_variant_is_written_beside_its_guideline_and_measured(
     area = next(a for a in app.text_area if a.label == "Your variant")
     area.set_value("The bridge is probably safe.")
     app = press(app, "Add and accept")
-    assert "has this text already" in texts(app)
+    assert "already has this text" in texts(app)
     area = next(a for a in app.text_area if a.label == "Your variant")
     area.set_value("The bridge is safe, one hears.")
     next(i for i in app.text_input if i.label == "Hedge cue").set_value("one hears")

@@ -85,9 +85,7 @@ def test_a_file_is_shown_before_anything_is_stored(page: AppTest, app_engine: En
         "Hedge: single word": 1,
         "Hedge: phrase": 1,
     }
-    left = (
-        "Left out:\n• variants whose words don't show their type: 1 (first: line 2 of mine.jsonl)"
-    )
+    left = "Left out:\n• variants of unknown type: 1 (first: line 2 of mine.jsonl)"
     assert left in texts(app)
     fates = {row["Variant"]: row["Result"] for row in table(app, "Result")}
     assert fates["The bridge is hardly safe."] == "Left out: no type"
@@ -106,7 +104,7 @@ def test_undecided_ones_take_a_type_that_somebody_chooses(page: AppTest) -> None
 
 def test_a_column_can_be_given_another_role(page: AppTest) -> None:
     app = upload(page, [{"s": "It rains.", "v": "It does not rain."}])
-    assert "No column of mine.jsonl is known to hold anchors, found 's', 'v'; choose “Anchors”" in (
+    assert "Expected a column of anchors in mine.jsonl, found 's', 'v'; choose “Anchors”" in (
         texts(app)
     )
     columns = {b.label: b for b in app.selectbox if (b.key or "").startswith("variants-column")}
@@ -211,7 +209,7 @@ def test_what_differs_from_the_project_is_said_before_it_is_imported(
     sign_in(page, app_engine)
     app = upload(page, [rejecting, added])
     assert "Of these verdicts, 1 rejects a variant that is accepted here." in texts(app)
-    other = f"variants of anchors that the source 'test' has here, such as “{ANCHOR}” (give"
+    other = f"variants of anchors that belong to the source 'test', such as “{ANCHOR}” (use"
     assert other in texts(app)
     fates = {row["Variant"]: row["Result"] for row in table(app, "Result")}
     assert fates == {

@@ -102,6 +102,6 @@ def test_the_prompt_can_be_read_filled_in_and_edited(
     assert "Text: The bridge is safe.\nVariant: The bridge is not safe." in filled
     template = app.text_area[0].value
     app.text_area[0].set_value(template.replace("{variant}", "")).run()
-    assert "where the variant goes" in "\n".join(
+    assert "replaced by the variant" in "\n".join(
         str(element.value) for kind in ("error", "text", "html") for element in app.get(kind)
     )

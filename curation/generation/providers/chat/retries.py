@@ -59,7 +59,7 @@ class Asker:
         self.types = [entry for entry in self.types if entry.id in in_use]
 
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
-        """The prompt of a call, and what its answer shall be made of."""
+        """The prompt of a call, and the schema of its answer."""
         types = self.asked_types(call)
         ids = tuple(entry.id for entry in types)
         shown = in_words(call.examples, ids, anchor_uid=call.anchor_uid, text=call.text)
