@@ -1,6 +1,7 @@
 """What the keys do in a review session, without a browser."""
 
 import pytest
+from sqlalchemy import event
 
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
@@ -9,6 +10,7 @@ from curation.review.browser_window.queue_position import Panel
 from curation.review.history import history
 from curation.review.notes import notes
 from db.engine import reading
+from db.errors import HedgerowError
 from db.models import Status, Variant
 from tests.support.reviewing import colleague, draw, status
 
@@ -338,3 +340,29 @@ def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState)
     reloaded.undo()
     assert reloaded.message == "You took back your acceptance."
     assert draw(reloaded).variant_id == card.variant_id
+
+
+def test_a_decision_and_the_lease_on_the_next_card_are_stored_together(
+    state: ReviewState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = draw(state)
+    begun: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
+        if statement.startswith("BEGIN IMMEDIATE"):
+            begun.append(statement)
+
+    event.listen(state.engine, "before_cursor_execute", note)
+    state.accept(first)
+    event.remove(state.engine, "before_cursor_execute", note)
+    assert len(begun) == 1
+    second = draw(state)
+    assert state.screen.held == {second.variant_id}
+
+    def fail(*_: object) -> None:
+        raise HedgerowError("The disk is full.")
+
+    monkeypatch.setattr(state, "_following", fail)
+    state.accept(second)
+    assert state.message == "The disk is full."
+    assert status(state, second.variant_id) == Status.PENDING
