@@ -1,5 +1,6 @@
 """Signing in at an OpenID Connect provider, in Chromium: who may read, who may change what."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,22 +12,25 @@ from sqlalchemy import Engine
 from tests.browser.support.app import served
 from tests.browser.support.chromium import Chromium
 from tests.browser.support.reviewing import card, press, rows, settle, shown
+from tests.support.checkout import ROOT
 from tests.support.page_session import first_page
 
 # The fake provider's own.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:authlib")
 
 LEAD, VIEWER = "subject-of-ana", "subject-of-vic"
-SECRET = "never-in-a-log-or-a-page"
+SECRET = "never-in-a-log-or-a-page-and-long-enough-to-sign"
 
-_SECRETS = """
-[auth]
-redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
-cookie_secret = "{secret}-and-long-enough-for-a-signature"
-client_id = "hedgerow"
-client_secret = "{secret}"
-server_metadata_url = "http://localhost:{port}/.well-known/openid-configuration"
-"""
+GUIDE = ROOT / "docs" / "sign_in.md"
+
+
+def _secrets(provider: int) -> str:
+    """The guide's example, with the fake provider in place of the one it names."""
+    example = re.search(r"```toml\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    assert example
+    text = example[1].replace("https://hedgerow.uni.example", "http://127.0.0.1:{port}")
+    text = text.replace("https://id.uni.example/realms/linguistics", f"http://localhost:{provider}")
+    return text.replace("…", SECRET)
 
 
 def _user(subject: str, name: str, email: str) -> User:
@@ -48,8 +52,7 @@ def provider() -> Iterator[int]:
 def address(provider: int, project: Engine, home: Path) -> Iterator[str]:
     """Of an app that asks people to sign in."""
     (home / ".streamlit").mkdir()
-    secrets = _SECRETS.format(port=provider, secret=SECRET)
-    (home / ".streamlit" / "secrets.toml").write_text(secrets)
+    (home / ".streamlit" / "secrets.toml").write_text(_secrets(provider), "utf-8")
     with served(home, {"HEDGEROW_SIGN_IN_LEADS": "ana@uni.example"}) as address:
         yield address
 

@@ -20,6 +20,7 @@ from curation.review.drafts import DraftKind
 from curation.review.history import history
 from curation.review.notes import add_note
 from curation.review.opinions.stored import GivenOpinion
+from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from curation.variants.before_saving import CUE, Look, look_at_edit
@@ -80,6 +81,8 @@ class ReviewState(Undoing, Resuming, Viewer):
                 following = None
                 if outcome.recorded:
                     self._decided(session, shown.variant_id)
+                    if self.queue is Queue.CONFLICT and not shown.settles:  # it stays there
+                        self.skipped.add(shown.variant_id)
                     following = self._following(session, shown)
         except HedgerowError as error:
             self.screen.held = frozenset()  # what was leased along with it is not

@@ -1,7 +1,9 @@
 """Roles in the team: who may change what. The one place where that is checked.
 
 A *lead* may change everything. A *reviewer* decides on variants and writes what belongs to that:
-the tables in ``REVIEWER_TABLES``. A *viewer* reads everything and changes nothing.
+the tables in ``REVIEWER_TABLES``. A *viewer* reads everything and changes nothing. Everybody is a
+lead until a lead gives them another role; where people sign in, the settings decide (see
+``curation.review.people.signing_in``).
 
 The command line, Python and runs in the background belong to whoever has the machine, who is a
 lead. The browser app says who acts in it (``set_who_acts``). ``guard`` then has the database refuse

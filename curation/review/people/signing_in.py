@@ -60,7 +60,10 @@ def claims_of(said: Mapping[str, Any]) -> Claims:
     """
     issuer, subject = str(said.get("iss") or ""), str(said.get("sub") or "")
     if not (issuer and subject):
-        raise HedgerowError("The provider did not say who you are (claims iss and sub); sign out.")
+        raise HedgerowError(
+            "Expected the claims iss and sub from the provider, which did not say who you are; ask "
+            "whoever set up the sign-in."
+        )
     email = str(said.get("email") or "") if said.get("email_verified") is True else ""
     return Claims(issuer, subject, str(said.get("name") or ""), email)
 

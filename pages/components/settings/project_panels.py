@@ -52,11 +52,8 @@ def draw() -> None:
         _threshold()
         _encoder()
     else:
-        now = (
-            open_project.ask(get_setting, THRESHOLD),
-            open_project.ask(get_setting, ACTIVE_ENCODER),
-        )
-        st.text(f"Levenshtein threshold: {now[0]} characters. Active encoder: {now[1]}")
+        st.text(f"Levenshtein threshold: {open_project.ask(get_setting, THRESHOLD)} characters")
+        st.text(f"Active encoder: {open_project.ask(get_setting, ACTIVE_ENCODER)}")
     people_panel.draw()
     _models(counts)
     counts.follow()

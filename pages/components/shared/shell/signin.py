@@ -5,6 +5,7 @@ who it is. Otherwise it is a name in the session, or from the settings; never in
 """
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from urllib.parse import parse_qs, unquote, urlencode
 
 import streamlit as st
@@ -136,7 +137,7 @@ def _signed_in(token: str) -> None:
         st.session_state[_NAME] = row.name
         follow_people()
     st.sidebar.text(f"Signed in as {st.session_state[_NAME]}")
-    st.sidebar.caption(f"Your role: {open_project.ask(acting_role)}")
+    _say_role(but=None)
     if st.sidebar.button("Sign out", icon=":material/logout:", width="stretch"):
         st.logout()
 
@@ -180,10 +181,16 @@ def _by_name() -> None:
     if _ID in st.session_state:
         markup.remember(_COOKIE, st.session_state[_NAME])
         st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}")
-        if (role := open_project.ask(acting_role)) is not Role.LEAD:
-            st.sidebar.caption(f"Your role: {role}")
+        _say_role(but=Role.LEAD)
         with st.sidebar.popover("Change", icon=":material/person:", width="stretch"):
             name_form("Review under another name", key="signin-change")
+
+
+def _say_role(*, but: Role | None) -> None:
+    """Say in the sidebar what the role is, unless it is this one."""
+    with suppress(Exception):  # where the database fails, the page says so
+        if (role := open_project.ask(acting_role)) is not but:
+            st.sidebar.caption(f"Your role: {role}")
 
 
 def reviewer_id() -> int | None:

@@ -37,6 +37,7 @@ from curation.review.people.roles import (
     set_role,
     set_who_acts,
 )
+from curation.review.queue import Queue
 from curation.review.undo import undo
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.restoring import restore_backup
@@ -358,13 +359,14 @@ def test_a_reviewer_decides_on_conflicts_without_settling_them(engine: Engine, p
     _act_as(engine, people[Role.REVIEWER])
     state = ReviewState(engine=engine, reviewer_id=people[Role.REVIEWER], types=_types(engine))
     state.recount()
-    state.pin(people["verbal"])
+    state.queue = Queue.CONFLICT
     view = state.view()
     assert view.focus is not None and view.focus.variant.status is Status.CONFLICT
     shown = state.showings[people["verbal"]]
     assert not shown.settles
     state.drawn[shown.action_id] = 0.0
     state.accept(shown)
+    assert state.view().focus is None  # it is in conflict still, and does not come again
     with reading(engine) as session:
         mine = select(Decision).where(col(Decision.reviewer_id) == people[Role.REVIEWER])
         last = session.execute(mine.order_by(col(Decision.id).desc())).scalars().first()

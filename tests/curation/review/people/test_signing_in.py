@@ -68,7 +68,7 @@ def test_an_address_that_is_not_verified_is_nobodys(verified: object) -> None:
 @one_database
 @pytest.mark.parametrize("said", [{}, {"iss": ISSUER}, {"sub": "1", "email": "a@b"}])
 def test_somebody_the_provider_does_not_name_is_refused(said: dict[str, object]) -> None:
-    with pytest.raises(HedgerowError, match="did not say who you are"):
+    with pytest.raises(HedgerowError, match="claims iss and sub"):
         claims_of(said)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.runtime.runtime import Runtime, RuntimeState
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
@@ -18,8 +19,13 @@ from tests.support.checkout import ROOT
 FOUND_IN = "1.67.0"
 CHANGED = f"Streamlit {st.__version__} does not do as {FOUND_IN} did: "
 PACKAGES = ("app.py", "http_app.py", "pages", "cli", "training", "curation", "db")
-PRIVATE = {"streamlit.runtime.state.session_state": ["WStates"]}
-"""What error_messages.py imports; its ``guard_callbacks`` says why."""
+PRIVATE = {
+    "streamlit.runtime.state.session_state": ["WStates"],
+    "streamlit.runtime.scriptrunner": ["get_script_run_ctx"],
+    "streamlit.errors": ["StreamlitAuthError"],
+}
+"""What error_messages.py imports, whose ``guard_callbacks`` says why; and signin.py: whether a page
+is at work in this thread, and that a sign-in is set up wrongly."""
 FOR_TYPES = {"streamlit.delta_generator": ["DeltaGenerator"]}
 
 
@@ -58,6 +64,36 @@ def test_the_callback_of_a_widget_is_called_through_its_states(
     AppTest.from_function(page).run().button(key="press").click().run()
     assert len(called) == 1, f"{CHANGED}callbacks are not called by WStates.call_callback"
     assert called[0].endswith("-press")
+
+
+def test_a_thread_without_a_page_is_known() -> None:
+    """``signin.acting`` takes such a thread for the owner of the machine."""
+
+    def page() -> None:
+        import streamlit as st
+        from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+        st.text(str(get_script_run_ctx(suppress_warning=True) is None))
+        st.button("Press", on_click=lambda: st.session_state.update(at=get_script_run_ctx()))
+        st.text(str(st.session_state.get("at") is None))
+
+    assert get_script_run_ctx(suppress_warning=True) is None
+    app = AppTest.from_function(page).run()
+    assert [text.value for text in app.text] == ["False", "True"]
+    app.button[0].click().run()
+    assert [text.value for text in app.text] == ["False", "False"]
+
+
+def test_nobody_is_signed_in_where_nothing_is_set_up() -> None:
+    """``signin`` reads both; what the user is after a sign-in is tried in tests/browser."""
+
+    def page() -> None:
+        import streamlit as st
+
+        st.text(str(st.secrets.load_if_toml_exists()))
+        st.text(str(bool(st.user.to_dict().get("is_logged_in"))))
+
+    assert [text.value for text in AppTest.from_function(page).run().text] == ["False", "False"]
 
 
 def test_the_server_says_in_which_state_it_is() -> None:
