@@ -1,9 +1,9 @@
-"""Compare the derived columns of variants with their source, and check hashes of releases."""
+"""Compare derived columns of variants with their source; check hashes of releases and gold items."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -11,7 +11,7 @@ from curation.release.freezing import content_hash, content_line
 from curation.review.decisions import CHUNK, compute_standing, kept_columns, refresh_status
 from curation.review.status import Standing
 from curation.upkeep.found import Check, Found
-from db.models import Anchor, Release, ReleaseItem, TypeRow, Variant
+from db.models import Anchor, Decision, GoldItem, Release, ReleaseItem, TypeRow, Variant
 from db.settings import Settings
 
 
@@ -82,6 +82,20 @@ def _releases(session: Session, settings: Settings) -> Found:
     return Found(len(wrong), f"release {wrong[0]}" if wrong else "")
 
 
+def _gold(session: Session, settings: Settings) -> Found:
+    """Gold items whose settlement is another variant's, or none."""
+    is_its = and_(col(Decision.variant_id) == GoldItem.variant_id, col(Decision.adjudicates))
+    query = (
+        select(func.count(), func.min(col(Variant.uid)))
+        .select_from(GoldItem)
+        .join(Decision, col(Decision.id) == GoldItem.decision_id)
+        .join(Variant, col(Variant.id) == GoldItem.variant_id)
+        .where(~is_its, col(GoldItem.removed_at).is_(None))
+    )
+    count, example = session.execute(query).one()
+    return Found(count, example or "")
+
+
 def _hash_of(session: Session, release: Release) -> str:
     names = ("anchor", "text", "type_id", "cue", "split")
     query = select(*(col(getattr(ReleaseItem, name)) for name in names)).where(
@@ -103,5 +117,11 @@ CHECKS = (
         title="Hashes of releases",
         find=_releases,
         advice="The release was changed after it was frozen; restore an earlier backup.",
+    ),
+    Check(
+        id="gold",
+        title="Gold items",
+        find=_gold,
+        advice="Remove it ('hedgerow review gold remove UID'), and make it a gold item again.",
     ),
 )

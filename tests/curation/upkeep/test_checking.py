@@ -14,10 +14,21 @@ from sqlmodel import col
 from curation.project.search import SearchKind, find
 from curation.release.freezing import create_release
 from curation.release.selection import Selection
+from curation.review.gold.items import mark, remove
 from curation.upkeep.checking import CHECKS, CheckResult, Finding, check_project
 from db.columns import now
 from db.engine import reading, writing
-from db.models import Encoder, Lease, Reviewer, ReviewerKind, Run, RunState, Status, Variant
+from db.models import (
+    Encoder,
+    Lease,
+    Reviewer,
+    ReviewerKind,
+    Run,
+    RunState,
+    Status,
+    Variant,
+    Verdict,
+)
 from db.runs import create_run, get_run
 from db.settings import load_settings
 from tests.curation.support.deciding import accept, edit, reject
@@ -169,6 +180,22 @@ def test_a_changed_release_is_found(project: Engine) -> None:
     found = only(project)
     assert (found.id, found.example) == ("releases", "release 1")
     assert not check(project, repair=True).is_clean
+
+
+def test_a_gold_item_without_a_settlement_of_its_own_is_found(project: Engine) -> None:
+    with writing(project) as session:
+        uids = [session.get_one(Variant, number).uid for number in (1, 3)]
+        for uid in uids:
+            mark(session, uid, Verdict.ACCEPT, reviewer_id=person(session, "Lena"))
+    assert wrong(project) == {}
+    with writing(project) as session:
+        session.execute(text("UPDATE gold_item SET variant_id = 3 WHERE variant_id = 1"))
+    found = only(project)
+    assert (found.id, found.number, found.example) == ("gold", 1, uids[1])
+    with writing(project) as session:  # as the advice has it
+        remove(session, uids[1])
+        mark(session, uids[1], Verdict.ACCEPT, reviewer_id=person(session, "Lena"))
+    assert wrong(project) == {}
 
 
 def test_files_without_rows_and_rows_without_files(project: Engine, home: Path) -> None:
