@@ -17,7 +17,7 @@ from db.models import RunState
 from db.runs import get_run
 from hedgerow.runs.running import located
 from training.llm.card import shown
-from training.llm.figures import NAMES, looks_of
+from training.llm.figures import NAMES, evaluations_of
 from training.llm.request import KIND
 
 
@@ -31,33 +31,42 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
                 f"Run {run_id} did not finetune a language model; 'hedgerow runs list --kind "
                 f"{KIND}' lists the runs that did."
             )
-        found = looks_of(session, run)
-    looks = [{"epoch": look.epoch, "step": look.step, **look.figures} for look in found]
+        found = evaluations_of(session, run)
+    evaluations = [
+        {"epoch": evaluation.epoch, "step": evaluation.step, **evaluation.figures}
+        for evaluation in found
+    ]
     result = located(settings, run.result) | {
         "run": run.id,
         "state": run.state.value,
         "recipe": run.parameters["recipe"],
-        "looks": looks,
+        "looks": evaluations,
     }
     if run.state == RunState.DONE:
         where = f"The adapter is in {result['model']}."
-        show(result, as_json, *sentences(KIND, result, more=False), *figures_table(looks), where)
+        show(
+            result,
+            as_json,
+            *sentences(KIND, result, more=False),
+            *figures_table(evaluations),
+            where,
+        )
         return
-    said = "these are its results so far" if looks else "nothing was measured yet"
+    said = "these are its results so far" if evaluations else "nothing was measured yet"
     so_far = f"Run {run_id} is {run.state}; {said}."
-    show(result, as_json, so_far, *figures_table(looks))
+    show(result, as_json, so_far, *figures_table(evaluations))
 
 
-def figures_table(looks: Sequence[Mapping[str, Any]]) -> list[Table]:
+def figures_table(evaluations: Sequence[Mapping[str, Any]]) -> list[Table]:
     """One row per evaluation; none if there was no evaluation."""
-    if not looks:
+    if not evaluations:
         return []
     rows = (
         (
-            f"{look['epoch']:g}",
-            look["step"],
-            *(shown(name, look[name]) if name in look else "" for name in NAMES),
+            f"{evaluation['epoch']:g}",
+            evaluation["step"],
+            *(shown(name, evaluation[name]) if name in evaluation else "" for name in NAMES),
         )
-        for look in looks
+        for evaluation in evaluations
     )
     return [table_of("epoch", "step", *NAMES.values(), rows=rows)]

@@ -47,7 +47,7 @@ COSINE = {
 SPREAD = ":sd"
 
 MOST_FAMILIES = 300
-"""Measured at every look, which takes eight seconds then with the built-in encoder on two cores;
+"""Used in every evaluation, which then takes eight seconds with the built-in encoder on two cores;
 drawn evenly from those held out."""
 
 MOST_UNRELATED = 200
@@ -58,7 +58,7 @@ Rows = Mapping[str, np.ndarray]
 
 
 class HeldOut:
-    """The sentences that are measured at every look."""
+    """The sentences that are measured at every evaluation."""
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ def request_one_push(
     private: bool = True,
     requested_by: int | None = None,
 ) -> Run | None:
-    """As ``request_push``; None where somebody else's push of the same is under way."""
+    """As ``request_push``; None where somebody else's push of the same is in progress."""
     if any(run.state in UNFINISHED for run in pushes(session, subject)):
         return None
     return request_push(session, subject, repo=repo, private=private, requested_by=requested_by)

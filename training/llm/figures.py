@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from curation.release.question_pairs import NO, YES
 from db.models import Run
 from training.finetune.curve_names import LOSS
-from training.runs.curves import read_looks
+from training.runs.curves import read_evaluations
 from training.runs.figures import LossPoint, loss_curve
 
 RIGHT = "right"
@@ -35,7 +35,7 @@ NAMES: Mapping[str, str] = {
 """What they are called, in the order of tables."""
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """What was measured at one time.
 
     Attributes:
@@ -50,10 +50,10 @@ class Look(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How a finetuning went, as far as it has come: the training loss by step, and the looks."""
+    """The course of a run so far: the training loss by step, and the evaluations."""
 
     losses: list[LossPoint]
-    looks: list[Look]
+    evaluations: list[Evaluation]
 
 
 SHORT: Mapping[str, str] = {
@@ -68,13 +68,13 @@ SHARES = (RIGHT, *RIGHT_OF.values())
 """The figures that people read as percentages."""
 
 
-def looks_of(session: Session, run: Run) -> list[Look]:
-    """All looks of a run, in order."""
-    found = read_looks(session, run.id)
+def evaluations_of(session: Session, run: Run) -> list[Evaluation]:
+    """All evaluations of a run, in order."""
+    found = read_evaluations(session, run.id)
     if found is None:
         return []
     return [
-        Look(
+        Evaluation(
             epoch,
             step,
             {
@@ -89,4 +89,4 @@ def looks_of(session: Session, run: Run) -> list[Look]:
 
 def course_of(session: Session, run: Run) -> Course:
     """The curves of a run."""
-    return Course(loss_curve(session, run), looks_of(session, run))
+    return Course(loss_curve(session, run), evaluations_of(session, run))

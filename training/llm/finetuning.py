@@ -38,7 +38,7 @@ from training.hub.model_card import write_card
 from training.llm.base import LanguageModel, base_folder, load_base, require_chat_template
 from training.llm.card import language_card
 from training.llm.examples import Asker
-from training.llm.figures import looks_of
+from training.llm.figures import evaluations_of
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import LanguageRequest, Questions, questions_of, request_of
 
@@ -87,7 +87,7 @@ def work(context: RunContext) -> dict[str, Any]:
         and measured, and how many were too long; ``steps``, ``seconds``, ``trainable`` (parameters
         of the adapter), ``device``, ``bf16``; ``pace``, ``measuring_pace``: pairs that were trained
         on and measured in a second, unless it was carried out again; ``looks``: what was measured
-        after each epoch; ``before``, ``after``: the figures of the first look and the last, {}
+        after each epoch; ``before``, ``after``: the first and last figures, {}
         where nothing was measured.
 
     Raises:
@@ -145,11 +145,14 @@ def _work(context: RunContext) -> dict[str, Any]:
         free_memory()
     context.beat()  # what was measured last is stored now
     with reading(context.engine) as session:
-        looks = looks_of(session, context.run)
+        evaluations = evaluations_of(session, context.run)
         result |= {
-            "looks": [{"epoch": look.epoch, "step": look.step, **look.figures} for look in looks],
-            "before": looks[0].figures if looks else {},
-            "after": looks[-1].figures if looks else {},
+            "looks": [
+                {"epoch": evaluation.epoch, "step": evaluation.step, **evaluation.figures}
+                for evaluation in evaluations
+            ],
+            "before": evaluations[0].figures if evaluations else {},
+            "after": evaluations[-1].figures if evaluations else {},
         }
         card = language_card(session, context.run, task.release, result)
     for name in (MODEL_FOLDER, MERGED_FOLDER):

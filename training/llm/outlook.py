@@ -63,8 +63,8 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
         paces = teller.result
         seconds = recipe.epochs * drawn / paces["pace"]
         if found.measured and paces["measuring_pace"]:
-            looks = math.ceil(recipe.epochs) + 1
-            seconds += looks * found.measured / paces["measuring_pace"]
+            evaluations = math.ceil(recipe.epochs) + 1
+            seconds += evaluations * found.measured / paces["measuring_pace"]
         return found._replace(seconds=seconds, by_run=teller.id)
     return found
 

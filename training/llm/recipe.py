@@ -53,65 +53,67 @@ class LanguageRecipe(BaseModel):
     )
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
-    """Of the recipe's format. Hedgerow reads this version only."""
+    """Version of the recipe format. Hedgerow reads only this version."""
 
     arm: Arm = "both"
-    """Which variants the questions are about. 'both': negations and hedges of any type. 'paper':
-    those of the paper's six types. 'negation', 'hedging': only the one or the other of these, as in
-    the paper's Table 3."""
+    """Variants for the questions. 'both': negations and hedges of any type. 'paper': the paper's
+    six types. 'negation' or 'hedging': only one kind of these, as in the paper's Table 3.
+    """
 
     epochs: float = Field(default=20.0, gt=0, le=1000)
-    """Passes over the question pairs; may be a fraction."""
+    """Passes over the question pairs. Can be a fraction."""
 
     max_pairs: int | None = Field(default=None, ge=2)
-    """Trains on that many pairs, drawn by the seed. None: on all."""
+    """Trains on a random sample of this many pairs. None: all pairs."""
 
     rank: int = Field(default=16, ge=1, le=1024)
-    """Of the two matrices that stand for the change of a layer."""
+    """LoRA rank: the inner size of the two matrices that change a layer."""
 
     alpha: int = Field(default=16, ge=1, le=4096)
-    """What a change is multiplied by is alpha / rank."""
+    """LoRA alpha: changes are multiplied by alpha / rank."""
 
     dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Probability with which an input of the adapter is left out while it trains."""
+    """Dropout probability of the adapter's inputs in training."""
 
     targets: tuple[str, ...] = LAYERS
-    """Names of the layers that are changed, separated by commas; 'all-linear' means all linear
-    layers but the head, for models that call theirs otherwise than Llama."""
+    """Names of the layers that LoRA changes, separated by commas. 'all-linear' means all linear
+    layers except the head, for models whose layers have other names than Llama's.
+    """
 
     modules_to_save: tuple[str, ...] = ()
-    """Names of modules that are trained as a whole and saved with the adapter, such as
-    embed_tokens,lm_head for a model whose words mean nothing yet."""
+    """Names of modules that are fully trained and saved with the adapter, such as
+    embed_tokens,lm_head for a model with untrained embeddings.
+    """
 
     learning_rate: float = Field(default=2e-4, gt=0, lt=1)
-    """Its peak; after the warm-up it falls as `schedule` says."""
+    """The peak value; after the warm-up, `schedule` determines how it falls."""
 
     schedule: Schedule = "linear"
-    """How the learning rate falls: to 0 in a line, along a cosine, or not at all."""
+    """How the learning rate falls: linearly to 0, along a cosine, or not at all."""
 
     warmup: float = Field(default=0.0, ge=0, lt=1)
     """Share of the steps in which the learning rate rises from 0."""
 
     batch_size: int = Field(default=8, ge=1, le=4096)
-    """Question pairs that are computed at once."""
+    """Question pairs per batch."""
 
     gradient_accumulation: int = Field(default=1, ge=1, le=4096)
-    """Batches a step, for a device whose memory takes only small batches."""
+    """Batches per step, for a device with memory for small batches only."""
 
     max_length: int = Field(default=1024, ge=8, le=131_072)
-    """Tokens of a question with its answer; longer ones are left out."""
+    """Maximum number of tokens of a question with its answer; longer ones are left out."""
 
     gradient_checkpointing: bool = True
-    """Computes what lies between the layers a second time rather than keep it: less memory, more
-    time."""
+    """Recomputes activations instead of storing them: less memory, more time."""
 
     four_bit: bool = False
     """Keeps the base model's weights in 4 bits (QLoRA), for a GPU with little memory. Needs the
     package bitsandbytes and a GPU."""
 
     chat_template: bool = True
-    """Asks as in a chat, by the tokenizer's own template. False: the bare question, for a base
-    model that knows no chat."""
+    """Uses the tokenizer's chat template. False: the plain question, for a base model without a
+    chat template.
+    """
 
     @field_validator("targets", "modules_to_save", mode="before")
     @classmethod

@@ -80,12 +80,12 @@ def request_language_finetuning(
     on those of the newest release.
 
     Args:
-        group: of the study that the run is part of; such a run may repeat one that is under way.
+        group: of the study that the run is part of; such a run may repeat one in progress.
 
     Raises:
         HedgerowError: no such release, none of its train split's anchors gives a question in the
             recipe's arm, no causal language model here or on the Hub, no chat template, no way to
-            compute in four bits, a seed out of range, or just this is under way. Roll the session
+            compute in four bits, a seed out of range, or just this is in progress. Roll the session
             back then.
     """
     if not 0 <= seed <= LARGEST_SEED:

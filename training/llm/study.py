@@ -62,8 +62,8 @@ def request_language_study(
         recipe: of all trainings but for the arm.
 
     Raises:
-        HedgerowError: another such study is under way, there are pairs for fewer than two arms, or
-            as in `request_language_finetuning`. Roll the session back then.
+        HedgerowError: another such study is in progress, there are pairs for fewer than two arms,
+            or as in `request_language_finetuning`. Roll the session back then.
     """
     for other in under_way(session, KIND):
         raise HedgerowError(f"Run {other.id} is already such a study; wait until it has ended.")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from db.models import Run
 from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, QUANTILES, quantile
 from training.ranking.reranking import RERANKING
-from training.runs.curves import read_looks
+from training.runs.curves import read_evaluations
 
 SPREAD = f"{DOCUMENTS}:sd"
 
@@ -45,12 +45,12 @@ class EpochFigures(NamedTuple):
 
 def epochs_of(session: Session, run: Run) -> list[EpochFigures]:
     """The epochs of a run as far as it has come."""
-    looks = read_looks(session, run.id)
-    if looks is None:
+    evaluations = read_evaluations(session, run.id)
+    if evaluations is None:
         return []
     return [
-        EpochFigures(round(epoch), step, _at(looks.figures, step))
-        for step, epoch in sorted(looks.epochs.items())
+        EpochFigures(round(epoch), step, _at(evaluations.figures, step))
+        for step, epoch in sorted(evaluations.epochs.items())
     ]
 
 

@@ -83,7 +83,7 @@ def request_finetuning(
 
     Raises:
         HedgerowError: no such file, pairs of a passage that a test has, too few passages, no such
-            model, a model that can't be given the architecture, or just this run is under way.
+            model, a model that can't be given the architecture, or just this run is in progress.
             Roll the session back then.
     """
     request = request.model_copy(update={"base": clean_name(session, request.base)})

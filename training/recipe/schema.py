@@ -58,109 +58,124 @@ class Recipe(BaseModel):
     )
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
-    """Of the recipe's format. Hedgerow reads this version only."""
+    """Version of the recipe format. Hedgerow reads only this version."""
 
     base_encoder: str = Field(default=DEFAULT_ENCODER, min_length=1)
-    """What training starts from: the built-in encoder, a folder, or a model on the Hub."""
+    """The encoder to start from: the built-in one, a folder, or a model on the Hub."""
 
     pooling: Pooling = "as_base"
-    """How a text's embedding comes from its tokens': as in the base encoder, or otherwise. The
-    paper says 'cls' (§3.2), while its base model is published with 'mean'."""
+    """How token embeddings are pooled. 'as_base' keeps the base encoder's pooling. The paper uses
+    'cls' (§3.2); its base model was published with 'mean'.
+    """
 
     data: Portion = "all"
-    """'all': every type. The others are the portions of the paper's Table 2. 'paper': its four
-    negations and two hedges. 'negation': its negations, with the original entailment as the
-    positive, or with the paraphrases of an anchor that has none. 'hedging': its hedges, with the
-    original contradiction as the negative, or with the hedges of other anchors where an anchor has
-    none."""
+    """'all': every type. The other values are the portions of the paper's Table 2. 'paper': its
+    four negations and two hedges. 'negation': its negations, with the original entailment as the
+    positive, or else the anchor's paraphrases. 'hedging': its hedges, with the original
+    contradiction as the negative, or else the hedges of other anchors.
+    """
 
     sources: Weights = Field(default_factory=lambda: dict(SOURCE_SHARES))
-    """Of a source of the release, by its name, the share of its families that an epoch goes
-    through, 0 to 1; the next epoch goes on with others. 0: none of them. Of a source that is not
-    named: all. With the loss 'triples', each family comes with all its triples."""
+    """Share of a source's families in each epoch, from 0 to 1, by the source's name. The next epoch
+    continues with other families. 0 excludes a source; sources without a share are used
+    completely.
+    """
 
     types: Weights = Field(default_factory=dict)
-    """Of a variant type, by its id, how often a variant takes part when its family does, 0 to 1.
-    0: never. A type that is not named: always. With the loss 'triples', 0 or 1."""
+    """Probability with which a variant of a type is used together with its family, from 0 to 1, by
+    the type's id. 0 excludes a type; types without a value are always used. Only 0 or 1 with the
+    loss 'triples'.
+    """
 
     max_triples: int | None = Field(default=None, ge=2)
-    """Trains on about that many triples, drawn by the seed; whole families with the losses over
-    families. None: on all."""
+    """Trains on a random sample of about this many triples (whole families, except with the loss
+    'triples'). None: all triples.
+    """
 
     loss: Loss = "symmetric"
     """'triples': sentence-transformers' MultipleNegativesRankingLoss on flat (anchor, positive,
     negative), the paper's Equation 1 (§3.2), with the other triples of a batch as further
-    negatives. 'family': an anchor with all its variants at a time, each text encoded once, and
-    only its own negations as negatives. 'symmetric': as 'family', and the positives and negations
-    are also compared with each other (`hedgerow.losses`)."""
+    negatives. 'family': each anchor with all its variants, with only its own negations as
+    negatives. 'symmetric': like 'family', but positives and negations also serve as anchors."""
 
     scale: float = Field(default=SCALE, gt=0, le=1000)
-    """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
+    """Factor for the cosines before the softmax; the inverse of the temperature."""
 
     negation_margin: float = Field(default=NEGATION_MARGIN, ge=0, le=1)
-    """How much farther than positives negations should be, as a difference of cosines, beyond what
-    the softmax asks for. This makes room for hedges. Not in 'triples'."""
+    """Additive margin on the cosines of negations, which leaves space for hedges between
+    paraphrases and negations. Not used by the loss 'triples'.
+    """
 
     order_weight: float = Field(default=ORDER_WEIGHT, ge=0, le=100)
-    """Weight of the order of an anchor's variants: paraphrases nearest, then hedges, then what
-    leaves the claim open, then negations. Not in 'triples'."""
+    """Weight of the order of an anchor's variants: paraphrases closest, then hedges, then
+    unsupported variants, then negations. Not used by the loss 'triples'.
+    """
 
     epochs: float = Field(default=3.0, gt=0, le=1000)
-    """Passes over the families, or over the triples; may be a fraction."""
+    """Passes over the families or triples. Can be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
-    """Ends the training earlier than `epochs` would; None: it does not."""
+    """Maximum number of steps; ends training before all epochs are done. None: no maximum."""
 
     batch_size: int = Field(default=8, ge=2, le=8192)
-    """Families a step, or triples, of which no two share a text."""
+    """Families per step, or triples without shared texts."""
 
     learning_rate: float = Field(default=1e-3, gt=0, lt=1)
-    """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
+    """The peak value. The rate rises from 0 during the warm-up, then falls linearly to 0."""
 
     query_prompt: str | None = Field(default=None, min_length=1, max_length=2000)
-    """Instruction in front of every anchor, for encoders that expect one ("query:"); a space
-    follows it. The trained encoder puts it in front of queries."""
+    """Instruction before every anchor, for encoders that expect one ("query:"), followed by a
+    space. The trained encoder uses it for queries.
+    """
 
     document_prompt: str | None = Field(default=None, min_length=1, max_length=2000)
-    """Instruction in front of every variant, and of documents ("passage:")."""
+    """Instruction before every variant ("passage:"). The trained encoder uses it for documents."""
 
     max_seq_length: int | None = Field(default=128, ge=8)
-    """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
-    the trained encoder keeps; None: that limit."""
+    """Maximum length of training texts in tokens; longer texts are cut off. The trained encoder
+    keeps its own limit. None: that limit.
+    """
 
     dropout: float | None = Field(default=0.0, ge=0, lt=1)
-    """Probability with which a value inside the encoder is left out while it trains. Its noise in
-    the cosine of a text with itself is as large as the difference between paraphrases and hedges.
-    None: as the encoder was published (MiniLM: 0.1)."""
+    """Dropout probability in training. Dropout noise is as large as the difference between
+    paraphrases and hedges, so the default is 0. None: the encoder's original value (MiniLM:
+    0.1).
+    """
 
     retention: float = Field(default=10.0, ge=0, le=1000)
-    """Against forgetting: weight of holding embeddings and cosines of text that is not trained on
-    where the base encoder has them; 0: not at all."""
+    """Against forgetting: weight of keeping the embeddings and cosines of unrelated texts close to
+    the base encoder's. 0 switches it off.
+    """
 
     retention_file: str | None = Field(default=None, min_length=1)
-    """More text to hold, one sentence a line, in addition to the anchors that are trained on."""
+    """File with additional retention text, one sentence per line."""
 
     interpolation: float = Field(default=0.75, gt=0, le=1)
-    """Against forgetting: the share of the finetuned weights in the mean of them and the base
-    encoder's (Wortsman et al. 2022, WiSE-FT). In the upper third of the layers, where training
-    costs most retrieval, it is a third of that. 1: all weights stay as they are."""
+    """Against forgetting: share of the finetuned weights when they are averaged with the base
+    encoder's (Wortsman et al. 2022, WiSE-FT). The upper third of the layers, where training costs
+    most retrieval, gets a third of this share. 1: no averaging.
+    """
 
     soup: int = Field(default=1, ge=1, le=100)
-    """Trainings, each with an order of its own, the mean of whose weights is saved (Wortsman et al.
-    2022, *Model soups*): on negation a little better than each of them, for as many times the time.
-    With early_stopping or max_steps there is one."""
+    """Number of runs, each in another order, whose weights are averaged (Wortsman et al. 2022,
+    *Model soups*). A little better on negation, for as many times the time. Always 1 with
+    early_stopping or max_steps.
+    """
 
     lora_rank: int | None = Field(default=64, ge=1, le=1024)
-    """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
-    holds their sum. None: all weights."""
+    """Trains low-rank changes of the linear layers (LoRA) instead of all weights; they are merged
+    into the saved model. None: trains all weights.
+    """
 
     early_stopping: Watched | None = None
-    """The figure of the held-out part by which the best state is kept, and which ends the training
-    once it has not risen in two evaluations. None: the last state is kept."""
+    """Metric on the validation split for early stopping: keeps the best checkpoint, and stops after
+    two evaluations without improvement. None: keeps the final weights.
+    """
 
     sts_file: str | None = Field(default=None, min_length=1)
-    """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
-    general ability is measured on the way, in addition to the drift of cosines."""
+    """File of sentence pairs with scores (tab-separated: score and two sentences). Evaluations then
+    also measure general ability with it.
+    """
 
     @field_validator("*", mode="before")
     @classmethod
@@ -243,8 +258,9 @@ class Recipe(BaseModel):
 
     @property
     def trainings(self) -> int:
-        """How many trainings' weights are averaged: the best state is one training's, and a number
-        of steps is one of all steps."""
+        """Number of runs whose weights are averaged; 1 with early stopping or a maximum number of
+        steps.
+        """
         return 1 if self.early_stopping or self.max_steps is not None else self.soup
 
     @property

@@ -44,7 +44,7 @@ GENERAL = {
 
 
 class CurvePoint(NamedTuple):
-    """A figure at one look."""
+    """A figure at one evaluation."""
 
     epoch: float
     step: int
@@ -73,11 +73,11 @@ class PairShare(NamedTuple):
     share: float
 
 
-class Looks(NamedTuple):
-    """Every look at the held-out part.
+class Evaluations(NamedTuple):
+    """Every evaluation on the held-out part.
 
     Attributes:
-        epochs: done at each look, by its step; the first is at step 0.
+        epochs: done at each evaluation, by its step; the first is at step 0.
         figures: step → value, by the figure's name.
     """
 
@@ -86,12 +86,12 @@ class Looks(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The step of the newest look."""
+        """The step of the latest evaluation."""
         return max(self.epochs)
 
 
-def read_looks(session: Session, run_id: int) -> Looks | None:
-    """All looks of a run; None before the first."""
+def read_evaluations(session: Session, run_id: int) -> Evaluations | None:
+    """All evaluations of a run; None before the first."""
     query = (
         select(col(RunMetric.name), col(RunMetric.step), col(RunMetric.value))
         .where(col(RunMetric.run_id) == run_id, col(RunMetric.name).not_in([LOSS, PACE, RATE]))
@@ -101,42 +101,44 @@ def read_looks(session: Session, run_id: int) -> Looks | None:
     for name, step, value in session.execute(query):
         figures.setdefault(name, {})[step] = value
     epochs = figures.pop(EPOCH, {})
-    return Looks(epochs, figures) if epochs and figures else None
+    return Evaluations(epochs, figures) if epochs and figures else None
 
 
 class RunCurves(NamedTuple):
-    """The training loss by step, and the looks at the held-out part; None before the first."""
+    """The training loss by step, and the evaluations; None before the first one."""
 
     losses: list[LossPoint]
-    looks: Looks | None
+    evaluations: Evaluations | None
 
 
 def read_curves(session: Session, run: Run) -> RunCurves:
     """The curves of a run, as far as it has come."""
-    return RunCurves(loss_curve(session, run), read_looks(session, run.id))
+    return RunCurves(loss_curve(session, run), read_evaluations(session, run.id))
 
 
-def shares(looks: Looks) -> list[CurvePoint]:
-    """What was got right at each look."""
-    return [point for name, series in SHARES.items() for point in _points(looks, name, series)]
-
-
-def general(looks: Looks, name: str) -> list[CurvePoint]:
-    """A figure of general ability at each look."""
-    return _points(looks, name, GENERAL[name])
-
-
-def _points(looks: Looks, name: str, series: str) -> list[CurvePoint]:
-    found = looks.figures.get(name, {})
+def shares(evaluations: Evaluations) -> list[CurvePoint]:
+    """What was got right at each evaluation."""
     return [
-        CurvePoint(looks.epochs[step], step, series, value)
-        for step, value in found.items()
-        if step in looks.epochs
+        point for name, series in SHARES.items() for point in _points(evaluations, name, series)
     ]
 
 
-def cosines(looks: Looks) -> list[Band]:
-    """Anchors with their variants by role at each look (NevIR's Figure 8)."""
+def general(evaluations: Evaluations, name: str) -> list[CurvePoint]:
+    """A figure of general ability at each evaluation."""
+    return _points(evaluations, name, GENERAL[name])
+
+
+def _points(evaluations: Evaluations, name: str, series: str) -> list[CurvePoint]:
+    found = evaluations.figures.get(name, {})
+    return [
+        CurvePoint(evaluations.epochs[step], step, series, value)
+        for step, value in found.items()
+        if step in evaluations.epochs
+    ]
+
+
+def cosines(evaluations: Evaluations) -> list[Band]:
+    """Anchors with their variants by role at each evaluation (NevIR's Figure 8)."""
     return [
         Band(
             point.epoch,
@@ -147,18 +149,18 @@ def cosines(looks: Looks) -> list[Band]:
             upper=min(1.0, point.value + sd),
         )
         for role, series in ROLES.items()
-        for point in _points(looks, COSINE[role], series)
-        for sd in [looks.figures.get(COSINE[role] + SPREAD, {}).get(point.step, 0.0)]
+        for point in _points(evaluations, COSINE[role], series)
+        for sd in [evaluations.figures.get(COSINE[role] + SPREAD, {}).get(point.step, 0.0)]
     ]
 
 
-def pair_shares(looks: Looks) -> list[PairShare]:
-    """The share of triples ranked correctly at the newest look, by the types of the two."""
+def pair_shares(evaluations: Evaluations) -> list[PairShare]:
+    """The share of triples ranked correctly at the latest evaluation, by the types of the two."""
     found = []
-    for name, values in looks.figures.items():
+    for name, values in evaluations.figures.items():
         figure, _, types = name.partition(":")
         positive, _, negative = types.partition(">")
-        if figure == RANKED and negative and looks.last in values:
-            before = values.get(0, values[looks.last])
-            found.append(PairShare(positive, negative, before, values[looks.last]))
+        if figure == RANKED and negative and evaluations.last in values:
+            before = values.get(0, values[evaluations.last])
+            found.append(PairShare(positive, negative, before, values[evaluations.last]))
     return found

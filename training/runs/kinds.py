@@ -32,7 +32,7 @@ class RunKind:
         address: where a run is shown, relative to the app's address.
         summary: a sentence on what a finished run has brought, by its result.
         step: what it does of the steps that Overview proposes, if it does one of them; while a run
-            is under way, Overview does not propose the step.
+            is in progress, Overview does not propose the step.
         cancel_abandoned: ``module:function`` that ends what goes on elsewhere for a run that is
             cancelled while no process is at work on it; '' where nothing does.
         command: the command that shows what it has brought, where one does; it may name values of
@@ -85,7 +85,7 @@ def _generation(run: Run) -> str:
 
 
 def _training(run: Run) -> str:
-    """A training's results; while it is under way, the section that shows its progress."""
+    """A training's results; while it is in progress, the section that shows its progress."""
     return "train" if run.state in UNFINISHED else _results(run.id)
 
 

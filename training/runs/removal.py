@@ -45,8 +45,8 @@ def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
         The folders that are gone with it.
 
     Raises:
-        HedgerowError: it is under way, part of a study, or something of it is used elsewhere; then
-            nothing is deleted. Or a folder cannot be removed, once the rows are gone.
+        HedgerowError: it is in progress, part of a study, or something of it is used elsewhere;
+            then nothing is deleted. Or a folder cannot be removed, once the rows are gone.
     """
     with writing(engine) as session:
         run = get_run(session, run_id)
@@ -69,7 +69,7 @@ def _parts(session: Session, run: Run) -> list[Run]:
 
 
 def _check(session: Session, run: Run, together: set[int]) -> None:
-    """Refuse to delete what is under way or needed.
+    """Refuse to delete what is in progress or needed.
 
     Args:
         together: the numbers of the runs that are deleted with it.

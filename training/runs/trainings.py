@@ -61,13 +61,13 @@ def request_training(
     Args:
         providers: whose variants alone are trained on; none means all. Studies that compare
             writers ask for that.
-        group: of the study that the training is part of; such a training may repeat one that is
-            under way, since the study compares it with others of its own.
+        group: of the study that the training is part of; such a training may repeat one in
+            progress, since the study compares it with others of its own.
 
     Raises:
         HedgerowError: no such release, nothing to make one of, too little in its train split
             for this recipe, a seed out of range, a base that is no text encoder, an
-            unknown type, a file that cannot be used, or just this training is under way. Roll
+            unknown type, a file that cannot be used, or just this training is in progress. Roll
             the session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:

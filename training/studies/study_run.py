@@ -105,7 +105,7 @@ def request_study(
     """Store a study with all of its trainings.
 
     Raises:
-        HedgerowError: another study is under way, the release is too small for this one, the seed
+        HedgerowError: another study is in progress, the release is too small for this one, the seed
             is out of range, or a benchmark's data are missing. Roll the session back then.
     """
     for other in under_way(session, KIND):

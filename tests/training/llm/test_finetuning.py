@@ -28,7 +28,7 @@ from tests.training.llm.support.finetunings import (
     train_pairs,
 )
 from training.llm import trainer
-from training.llm.figures import course_of, looks_of
+from training.llm.figures import course_of, evaluations_of
 from training.runs.kinds import kind_of
 from training.runs.removal import delete_run
 
@@ -57,10 +57,10 @@ def test_the_pairs_that_a_model_is_shown_are_answered_right_after_it(
     assert result["after"]["right"] > result["before"]["right"]
 
     with reading(released) as session:
-        losses, looks = course_of(session, run)
-    assert [look.epoch for look in looks] == list(range(16))
-    assert (looks[0].figures, looks[-1].figures) == (result["before"], result["after"])
-    assert set(looks[-1].figures) == {"right", "right:Yes", "right:No", "eval_loss"}
+        losses, evaluations = course_of(session, run)
+    assert [evaluation.epoch for evaluation in evaluations] == list(range(16))
+    assert (evaluations[0].figures, evaluations[-1].figures) == (result["before"], result["after"])
+    assert set(evaluations[-1].figures) == {"right", "right:Yes", "right:No", "eval_loss"}
     assert losses[-1].loss < losses[0].loss
     assert "question pairs of release 1" in kind_of(run.kind).sum_up(result)
     assert not list((settings.data_folder / run.folder).glob("checkpoint*"))
@@ -113,7 +113,7 @@ def test_a_resumed_training_ends_with_the_weights_of_an_unbroken_one(
     for name, weights in expected.items():
         assert torch.equal(weights, found[name]), name
     with reading(released) as session:
-        assert looks_of(session, resumed) == looks_of(session, whole)
+        assert evaluations_of(session, resumed) == evaluations_of(session, whole)
 
 
 def test_a_cancelled_training_leaves_no_model(

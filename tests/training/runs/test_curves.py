@@ -1,4 +1,4 @@
-"""Looks at the held-out part as rows for charts."""
+"""Evaluations on the held-out part as rows for charts."""
 
 import pytest
 from sqlalchemy import Engine
@@ -10,12 +10,12 @@ from tests.support.databases import both_databases
 from training.runs.curves import (
     Band,
     CurvePoint,
-    Looks,
+    Evaluations,
     PairShare,
     cosines,
     general,
     pair_shares,
-    read_looks,
+    read_evaluations,
     shares,
 )
 
@@ -48,21 +48,21 @@ def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
             session.add(RunMetric(run_id=run_id, name=name, step=step, value=value))
         session.add(RunMetric(run_id=other, name="loss", step=1, value=1.0))
     with reading(engine) as session:
-        looks = read_looks(session, run_id)
-        assert read_looks(session, other) is None
-    assert looks is not None and looks.last == 6
-    assert shares(looks) == [
+        evaluations = read_evaluations(session, run_id)
+        assert read_evaluations(session, other) is None
+    assert evaluations is not None and evaluations.last == 6
+    assert shares(evaluations) == [
         CurvePoint(0.0, 0, "triples ranked correctly", 0.5),
         CurvePoint(0.5, 6, "triples ranked correctly", 0.75),
     ]
-    assert [point.value for point in general(looks, "sts")] == [0.8, 0.79]
-    assert general(looks, "drift") == []
-    assert cosines(looks)[1] == Band(0.5, 6, "hedges", 0.8, 0.8 - 0.1, 0.8 + 0.1)
-    assert pair_shares(looks) == [PairShare("word", "verbal", 0.25, 0.5)]
+    assert [point.value for point in general(evaluations, "sts")] == [0.8, 0.79]
+    assert general(evaluations, "drift") == []
+    assert cosines(evaluations)[1] == Band(0.5, 6, "hedges", 0.8, 0.8 - 0.1, 0.8 + 0.1)
+    assert pair_shares(evaluations) == [PairShare("word", "verbal", 0.25, 0.5)]
 
 
 def test_no_band_goes_beyond_what_a_cosine_can_be() -> None:
     figures = {"cosine:hedge": {0: 0.97, 6: -0.98}, "cosine:hedge:sd": {0: 0.032, 6: 0.05}}
-    looks = Looks(epochs={0: 0.0, 6: 1.0}, figures=figures)
-    assert [band.upper for band in cosines(looks)] == [1.0, pytest.approx(-0.93)]
-    assert [band.lower for band in cosines(looks)] == [pytest.approx(0.938), -1.0]
+    evaluations = Evaluations(epochs={0: 0.0, 6: 1.0}, figures=figures)
+    assert [band.upper for band in cosines(evaluations)] == [1.0, pytest.approx(-0.93)]
+    assert [band.lower for band in cosines(evaluations)] == [pytest.approx(0.938), -1.0]

@@ -97,8 +97,8 @@ def keep_data(
 ) -> KeptData:
     """Store the file of a benchmark, or both of ExcluIR's; the same content is stored once.
 
-    One's own sentences in four forms a line are stored as the suite of SemAntoNeg's kind that they
-    make.
+    One's own sentences in four forms one line perre stored as the suite of SemAntoNeg's kind that
+    they make.
 
     Args:
         data_folder: of the project.

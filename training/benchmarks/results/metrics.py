@@ -21,7 +21,7 @@ class PartScore(NamedTuple):
 
 
 class JudgedRow(Protocol):
-    """What of a row a metric looks at."""
+    """What of one row per metric looks at."""
 
     @property
     def right(self) -> bool | None: ...

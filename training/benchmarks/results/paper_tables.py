@@ -1,4 +1,4 @@
-"""A table like the papers': a line a model, a column a benchmark, best and second best marked."""
+"""A table like the papers': one row per model, one column per benchmark, the two best marked."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def request_benchmarks(
         group: of the run that it is a part of.
 
     Raises:
-        HedgerowError: as `checked_request`, or just this run is under way. Roll the session back
+        HedgerowError: as `checked_request`, or just this run is in progress. Roll the session back
             then.
     """
     request = checked_request(session, settings, request)

@@ -90,7 +90,7 @@ class LateInteraction(Scorer):
     def _vectors(
         self, texts: Sequence[str], encode: Any, prompt: str | None, before: int, done: Any
     ) -> list[np.ndarray]:
-        """A matrix a text, a row a token."""
+        """A matrix a text, one row per token."""
         order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
         found: dict[int, np.ndarray] = {}
         for start in range(0, len(order), BATCH):

@@ -70,7 +70,7 @@ def read_forms(path: Path) -> list[Forms]:
     """Four forms a line.
 
     Raises:
-        HedgerowError: the file can't be read, a form is missing, or two of a line are the same.
+        HedgerowError: the file can't be read, a form is missing, or two of one line perre the same.
     """
     found = [_forms(record) for record in records(path, expects=EXPECTS)]
     return at_least_one(found, path, expects=EXPECTS)

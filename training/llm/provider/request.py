@@ -155,7 +155,7 @@ def request_finetuning(
     """Store a run that finetunes a model at a provider.
 
     Raises:
-        HedgerowError: as `plan`, or just this finetuning is under way.
+        HedgerowError: as `plan`, or just this finetuning is in progress.
     """
     found = plan(session, settings, request)
     request = request.model_copy(update={"release": found.release, "price": found.price})

@@ -12,7 +12,7 @@ from pages.components.shared.charts import plot, save
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.train.results import curve_charts
-from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT, Look, course_of
+from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT, Evaluation, course_of
 from training.runs.curves import CurvePoint
 from training.runs.figures import LossPoint
 
@@ -50,37 +50,44 @@ def show(run: Run) -> None:
 
 
 def _draw(run: Run, panel: Callable[..., None]) -> None:
-    losses, looks = open_project.ask(course_of, run)
+    losses, evaluations = open_project.ask(course_of, run)
     with st.container(horizontal=True, key=f"llm-curves-{run.id}"):
-        if len(looks) >= FEW:
+        if len(evaluations) >= FEW:
             with st.container():
                 st.markdown("**Accuracy**")
-                panel(partial(right, looks), "right", "Questions answered correctly by epoch")
+                panel(partial(right, evaluations), "right", "Questions answered correctly by epoch")
                 st.caption(_RIGHT_SAID)
         if len(losses) >= FEW:
             with st.container():
                 st.markdown("**Loss**")
-                steps = _steps_an_epoch(looks)
-                panel(partial(loss, losses, looks, steps), "loss", "Loss by epoch")
+                steps = _steps_an_epoch(evaluations)
+                panel(partial(loss, losses, evaluations, steps), "loss", "Loss by epoch")
                 st.caption(_LOSS_SAID)
-    if len(looks) < FEW:
+    if len(evaluations) < FEW:
         st.caption("The validation questions are evaluated before training and after each epoch.")
 
 
-def _steps_an_epoch(looks: Sequence[Look]) -> float:
+def _steps_an_epoch(evaluations: Sequence[Evaluation]) -> float:
     """Steps per epoch; 0 before the first evaluation after the initial one."""
-    return next((look.step / look.epoch for look in reversed(looks) if look.epoch), 0.0)
+    return next(
+        (
+            evaluation.step / evaluation.epoch
+            for evaluation in reversed(evaluations)
+            if evaluation.epoch
+        ),
+        0.0,
+    )
 
 
-def right(looks: Sequence[Look], *, dark: bool) -> alt.LayerChart:
+def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
     """Shares of correct answers by epoch."""
     colours = palette(dark=dark)
     series = {name: SHORT[name] for name in SHARES}
     points = [
-        CurvePoint(look.epoch, look.step, said, look.figures[name])
-        for look in looks
+        CurvePoint(evaluation.epoch, evaluation.step, said, evaluation.figures[name])
+        for evaluation in evaluations
         for name, said in series.items()
-        if name in look.figures
+        if name in evaluation.figures
     ]
     return curve_charts.lines(
         points,
@@ -92,7 +99,7 @@ def right(looks: Sequence[Look], *, dark: bool) -> alt.LayerChart:
 
 
 def loss(
-    losses: Sequence[LossPoint], looks: Sequence[Look], steps: float, *, dark: bool
+    losses: Sequence[LossPoint], evaluations: Sequence[Evaluation], steps: float, *, dark: bool
 ) -> alt.Chart | alt.LayerChart:
     """Training and validation loss.
 
@@ -104,9 +111,9 @@ def loss(
     colours = palette(dark=dark)
     points = [CurvePoint(one.step / steps, one.step, TRAINING, one.loss) for one in losses]
     points += [
-        CurvePoint(look.epoch, look.step, VALIDATION, look.figures[HELD_OUT_LOSS])
-        for look in looks
-        if HELD_OUT_LOSS in look.figures
+        CurvePoint(evaluation.epoch, evaluation.step, VALIDATION, evaluation.figures[HELD_OUT_LOSS])
+        for evaluation in evaluations
+        if HELD_OUT_LOSS in evaluation.figures
     ]
     return curve_charts.lines(
         points,

@@ -12,7 +12,7 @@ from pages.components.shared.shell import open_project
 from pages.components.train.results import curve_charts
 from training.evaluation.held_out import DRIFT, STS
 from training.runs import curves
-from training.runs.curves import Looks
+from training.runs.curves import Evaluations
 
 FEW = 2
 """Fewest points of a curve."""
@@ -41,22 +41,22 @@ def show(run: Run) -> None:
 
 
 def _draw(run: Run, *, saved: bool) -> None:
-    losses, looks = open_project.ask(curves.read_curves, run)
+    losses, evaluations = open_project.ask(curves.read_curves, run)
     panel = partial(_panel, run_id=run.id, saved=saved)
     with st.container(horizontal=True, key=f"train-curves-{run.id}"):
         if len(losses) >= FEW:
             panel("Loss", partial(curve_charts.loss, losses), "loss", "Training loss by step")
-        if looks is not None and looks.last:
-            _held_out(looks, panel)
-    if saved and len(losses) < FEW and looks is None:
+        if evaluations is not None and evaluations.last:
+            _held_out(evaluations, panel)
+    if saved and len(losses) < FEW and evaluations is None:
         st.caption("The run ended before its first evaluation.")
-    if not saved and run.step and (looks is None or not looks.last):
+    if not saved and run.step and (evaluations is None or not evaluations.last):
         st.caption("The first evaluation comes after one epoch, or after a tenth of a long run.")
 
 
-def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
+def _held_out(evaluations: Evaluations, panel: Callable[..., None]) -> None:
     labels = open_project.type_names()
-    if points := curves.shares(looks):
+    if points := curves.shares(evaluations):
         panel(
             "Accuracy",
             partial(curve_charts.shares, points),
@@ -64,7 +64,7 @@ def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
             "Shares of held-out triples, anchors and questions that are correct, by epoch",
             SAID["shares"],
         )
-    if bands := curves.cosines(looks):
+    if bands := curves.cosines(evaluations):
         panel(
             "Anchor and variant",
             partial(curve_charts.cosines, bands),
@@ -72,7 +72,7 @@ def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
             "Mean cosine of anchors with negations, hedges and paraphrases by epoch",
             SAID["cosines"],
         )
-    if rows := curves.pair_shares(looks):
+    if rows := curves.pair_shares(evaluations):
         panel(
             "Accuracy by type",
             partial(curve_charts.pairs, rows, labels=labels),
@@ -81,7 +81,7 @@ def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
             SAID["pairs"],
         )
     for name, title in ((DRIFT, "Drift"), (STS, "General ability (STS)")):
-        if points := curves.general(looks, name):
+        if points := curves.general(evaluations, name):
             drawn = partial(curve_charts.figure, points, zero=name == DRIFT)
             panel(title, drawn, name, f"{title} by epoch", SAID[name])
 

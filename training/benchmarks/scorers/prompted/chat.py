@@ -52,7 +52,7 @@ class Chat(Prompted):
 
     Attributes:
         model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
-        at_once: prompts under way.
+        at_once: prompts in progress.
         memory: a file to which every usable answer is added, and out of which those are taken that
             an earlier attempt has paid for; None for none. It is of one model.
         account: of what the answers cost; None where nobody counts.
@@ -170,7 +170,7 @@ class Chat(Prompted):
         return [lines for lines in files if lines is not None]
 
     def _should_stop(self) -> bool:
-        """Whether no more is asked; what is under way is still waited for, and kept."""
+        """Whether no more is asked; what is in progress is still waited for, and kept."""
         return self._stopped is not None or any(lines.problem for lines in self._files)
 
     def _rescue(self) -> None:

@@ -21,8 +21,8 @@ class Account:
     """The account of a run, kept in a file, so that a budget holds over all of its attempts.
 
     Attributes:
-        file: a line an attempt that ended: 1 or 0 for whether it was answered, US dollars, 1 or 0
-            for whether its tokens were counted here, and what was measured; the last two are
+        file: one line pern attempt that ended: 1 or 0 for whether it was answered, US dollars, 1 or
+            0 for whether its tokens were counted here, and what was measured; the last two are
             missing in older files. A line that begins with `TIME` has seconds in place of dollars.
         price: of the model that is asked now.
         tokens_in, tokens_out: of the answers since this account was opened.
@@ -58,7 +58,7 @@ class Account:
             self.ledger.book(number, answered=kind == "1", is_estimate=is_estimate)
 
     def begin(self) -> None:
-        """Nothing is under way, and this event loop is the one that waits."""
+        """Nothing is in progress, and this event loop is the one that waits."""
         self.ledger.under_way = 0
         self._booked = asyncio.Event()
 
@@ -66,7 +66,7 @@ class Account:
         """Wait until the budget allows an attempt, and count it as begun.
 
         Raises:
-            RunPaused: it allows none, and nothing is under way that could make room.
+            RunPaused: it allows none, and nothing is in progress that could make room.
         """
         while not self.ledger.allows():
             if not self.ledger.under_way:
