@@ -221,7 +221,7 @@ def _plan_verdicts(
 
 
 def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
-    """The uids among these that are only former texts of anchors in use."""
+    """Uid → why it gets no variants: its anchor is retired, or it is only a former text."""
     found: dict[str, LeftOut] = {}
     for some in chunks(uids):
         query = (
