@@ -1,4 +1,4 @@
-"""Compare derived columns of variants with their source; check hashes of releases and gold items."""
+"""Compare derived columns of variants with their source; check releases and gold items."""
 
 from collections.abc import Iterator
 from typing import Any
