@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, event, text
@@ -29,10 +28,8 @@ from db.trigrams import index_new_texts
 BUSY_TIMEOUT_MS = 60_000
 """How long a writer waits for another, in milliseconds; a large release takes half of it."""
 
-ROWS_AT_ONCE = 5_000
 
-_TURN = "hedgerow_turn"
-"""Option of a SQLite engine: the lock that its writers take."""
+ROWS_AT_ONCE = 5_000
 
 _Row = TypeVar("_Row")
 
@@ -48,7 +45,6 @@ def create_engine(url: URL, *, create: bool = True) -> Engine:
     if url.get_backend_name() == "postgresql":
         return _create_engine(url, pool_pre_ping=True)
     engine = _create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
-    engine.update_execution_options(**{_TURN: Lock()})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     if url.database:
@@ -133,33 +129,12 @@ def writing(engine: Engine) -> Iterator[Session]:
     for check in _before_writing:
         check()
     writer = engine.execution_options(writes=True)
-    with (
-        explained(engine),
-        _in_turn(engine),
-        Session(writer, expire_on_commit=False) as session,
-    ):
+    with explained(engine), Session(writer, expire_on_commit=False) as session:
         yield session
         if engine.name == "sqlite" and session.in_transaction():
             session.flush()
             index_new_texts(session)
         session.commit()
-
-
-@contextmanager
-def _in_turn(engine: Engine) -> Iterator[None]:
-    """Let the threads of this process write to SQLite one after the other.
-
-    SQLite has a waiting writer look again after ever longer pauses, so that of twenty reviewers at
-    once some waited for ten seconds. Other processes wait for each other as SQLite has it, and so
-    does a thread here that has waited for as long as SQLite would.
-    """
-    turn: Lock | None = engine.get_execution_options().get(_TURN)
-    is_taken = turn is not None and turn.acquire(timeout=BUSY_TIMEOUT_MS / 1000)
-    try:
-        yield
-    finally:
-        if turn is not None and is_taken:
-            turn.release()
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Setting
-from tests.support.databases import both_databases, one_database
+from tests.support.databases import both_databases
 
 pytestmark = both_databases
 
@@ -59,42 +59,3 @@ def test_writers_that_read_first_all_succeed(engine: Engine) -> None:
         thread.join()
     with reading(engine) as session:
         assert session.get_one(Setting, "n").value == 40
-
-
-@one_database
-def test_writers_wait_for_each_other_and_one_that_fails_holds_nobody_up(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("db.engine.BUSY_TIMEOUT_MS", 3_600_000)  # who is not let in fails the test
-    begun, go_on = threading.Event(), threading.Event()
-    order: list[str] = []
-
-    def fail() -> None:
-        with writing(engine) as session:
-            session.add(Setting(key="first", value=1))
-            begun.set()
-            assert go_on.wait(60)
-            order.append("first")
-            raise RuntimeError
-
-    def first() -> None:
-        with pytest.raises(RuntimeError):
-            fail()
-
-    def second() -> None:
-        with writing(engine) as session:
-            order.append("second")
-            session.add(Setting(key="second", value=1))
-
-    threads = [threading.Thread(target=work, daemon=True) for work in (first, second)]
-    threads[0].start()
-    assert begun.wait(60)
-    threads[1].start()
-    threads[1].join(0.2)
-    go_on.set()
-    for thread in threads:
-        thread.join(60)
-    assert order == ["first", "second"]
-    with reading(engine) as session:
-        assert session.get_one(Setting, "second").value == 1
-        assert session.get(Setting, "first") is None
