@@ -70,7 +70,7 @@ def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
     other.write_text("".join(Path(sample).read_text().splitlines(keepends=True)[:2]))
     ask("benchmark", "semantoneg", "--data", str(other), "--architecture", "tf-idf")
     shown = said("benchmarks", "errors", "semantoneg", "--at-least", "1")
-    assert "items of SemAntoNeg (sample.jsonl) are wrong for at least 1 of 3 models" in shown
+    assert "items of SemAntoNeg (sample.jsonl) are wrong in at least 1 of 3 models" in shown
     assert "cold / hot" in shown
     assert "from 1 to 2, found 3" in complaint(
         "benchmarks", "errors", "semantoneg", *models, "--at-least", "3"
@@ -90,7 +90,7 @@ def test_semantoneg_by_training_objective(sample: str) -> None:
     (own,) = [model for model in answer["models"] if model["source"] == "measured"]
     assert (own["model"], own["objective"]) == ("TF-IDF", "other")
     shown = said("benchmarks", "objectives")
-    assert "TF-IDF" in shown and "42 have another objective" in shown
+    assert "TF-IDF" in shown and "42 of them have another objective" in shown
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_a_model_that_is_no_change_of_its_bases_weights_is_refused(
     trained = train(project, settings, ask(project, pooled))
     with pytest.raises(HedgerowError, match=f"run {trained.id} differs .* for example in pooling"):
         written(project, settings, trained.id, target)
-    with pytest.raises(HedgerowError, match="do not fit those of the model in"):
+    with pytest.raises(HedgerowError, match="do not match those of the model in"):
         write_adapter(source_in(str(tiny_encoder)), target)
     copy = shutil.copytree(resolve_encoder(DEFAULT_ENCODER), tmp_path / "copy")
     with pytest.raises(HedgerowError, match="adapter would be empty"):

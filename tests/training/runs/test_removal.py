@@ -102,7 +102,7 @@ def test_a_run_that_others_rest_on_stays(training: int, engine: Engine, settings
     delete_run(engine, settings, curve)
     with writing(engine) as session:
         waiting = create_run(session, kind="compare", parameters={"models": ["trained"]}).id
-    refuse(engine, settings, training, f"Run {waiting} .* waits to use the model")
+    refuse(engine, settings, training, f"Run {waiting} .* is waiting to use the model")
 
 
 @one_database
