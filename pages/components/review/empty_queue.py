@@ -103,7 +103,7 @@ def _say_nothing_left(state: ReviewState) -> None:
 def _nothing_of_type(state: ReviewState) -> str:
     """That all of this type is decided, or that the source never had any of it."""
     if state.type_id in state.reached(state.queue):
-        return f"Your quota for this type is reached. {quotas_in_words(state)}."
+        return "You have decided on as many variants of this type as your quota asks for."
     if state.source_id is None:
         return "Nothing is left of this type in this queue."
     source = state.sources[state.source_id]

@@ -153,6 +153,7 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
         ],
         hide_index=True,
         key="quotas",
+        placeholder="–",
         width="content",
         height="content",
         column_config={
