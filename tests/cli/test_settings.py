@@ -78,7 +78,7 @@ def test_what_cannot_be_meant_is_refused(loaded_home: Path) -> None:
     assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
     assert "1 to 10,000" in complaint("settings", "set", THRESHOLD, "0")
     assert "no model folder" in complaint("settings", "set", ACTIVE_ENCODER, "/no/such/model")
-    assert "can't be reached" in complaint("settings", "set", ACTIVE_ENCODER, "nope/none")
+    assert "cannot be reached" in complaint("settings", "set", ACTIVE_ENCODER, "nope/none")
     assert "'on' or 'off'" in complaint("settings", "set", STARTER, "perhaps")
     assert "no model reviewer 'Ada'" in complaint("settings", "set", "counts.Ada", "off")
     assert "found 'colour'" in complaint("settings", "set", "colour", "blue")

@@ -12,7 +12,7 @@ task: opposites
 dataset_path: json
 dataset_kwargs:
   data_files:
-    test: antonyms.jsonl
+    test: opposites.jsonl
 test_split: test
 output_type: multiple_choice
 doc_to_text: "{{question}}\\nAnswer:"

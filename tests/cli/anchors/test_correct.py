@@ -64,7 +64,7 @@ def test_retiring_and_restoring_can_be_repeated(home_of_bo: Path) -> None:
             unchanged = [] if changed else [uid]
             assert answer == {
                 "changed": changed,
-                "found the current one": unchanged,
+                "unchanged": unchanged,
                 "retired": retired,
             }
     assert "There is no anchor" in complaint("anchors", "retire", "nope")

@@ -34,7 +34,7 @@ def test_an_adapter_of_a_folder_needs_no_project_and_is_a_model(trained: Path, h
     measured = ask("similarity", "--model", "out", "--before", str(trained))
     assert measured["model"] == str(home / "out")
     told = said("adapter", "second", "--model", str(trained), "--rank", "1")
-    assert "At rank 1 it holds 36.0% of the change of all weights" in told
+    assert "At rank 1 it contains 36.0% of the change of all weights" in told
     assert "already exists" in complaint("adapter", "out", "--model", str(trained))
 
 

@@ -41,7 +41,7 @@ def test_a_model_and_a_release_are_pushed(engine: Engine, hub: HubServer) -> Non
 
 
 def test_wrong_usage_is_told_in_a_sentence(engine: Engine) -> None:
-    assert "found neither; name one" in complaint("push", "--repo", REPO)
+    assert "found neither; give one" in complaint("push", "--repo", REPO)
     assert "found both" in complaint("push", "1", "--release", "1", "--repo", REPO)
     assert "owner/name" in complaint("push", "1", "--repo", "encoder")
     assert "There is no run 5" in complaint("push", "5", "--repo", REPO)
