@@ -111,7 +111,7 @@ class Generating:
         1
         >>> done = project.generate(provider="rules", types=["affixal"])
         >>> print(project.failed_calls(done["run"])["problem"].iloc[0])
-        no rule fits: affixal: no sure opposite is known
+        no rule fits: affixal: no safe antonym is known
         """
         import pandas as pd
 

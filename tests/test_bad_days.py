@@ -55,7 +55,7 @@ def test_an_empty_database_is_not_filled_by_a_command_that_reads(
     if url.database and url.get_backend_name() == "sqlite":
         Path(url.database).touch()
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url.render_as_string(hide_password=False))
-    assert "is empty; put a backup in its place" in complaint("status")
+    assert "is empty; replace it with a backup" in complaint("status")
     engine = create_engine(url)
     assert inspect(engine).get_table_names() == []
     engine.dispose()
@@ -87,13 +87,13 @@ def test_a_home_that_is_a_file(
     letter = home / "letter.txt"
     letter.write_text("Dear all")
     monkeypatch.setenv("HEDGEROW_HOME", str(letter))
-    assert f"The folder {letter} cannot be made (File exists)" in complaint(*command)
+    assert f"The folder {letter} cannot be created (File exists)" in complaint(*command)
     assert letter.read_text() == "Dear all"
 
 
 def test_a_home_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEDGEROW_HOME", "/proc/hedgerow")  # not even for root
-    assert "The folder /proc/hedgerow cannot be made" in complaint("init")
+    assert "The folder /proc/hedgerow cannot be created" in complaint("init")
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_current_directory_that_is_gone(home: Path, monkeypatch: pytest.Monkey
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert "The current directory is gone" in complaint("status")
+    assert "The current directory no longer exists" in complaint("status")
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_another_programs_database(command: list[str], home: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
     connection.close()
-    assert "another program's tables" in complaint(*command)
+    assert "tables of another program" in complaint(*command)
     with sqlite3.connect(path) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
     connection.close()
@@ -214,7 +214,7 @@ def test_a_newer_schema(command: list[str], home: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
-    assert "written by a newer Hedgerow (schema 9999" in complaint(*command)
+    assert "written by a newer version of Hedgerow (schema 9999" in complaint(*command)
     assert list(home.glob("*.bak")) == []
 
 
@@ -273,7 +273,7 @@ def test_a_database_that_is_taken_away_while_it_is_open(home: Path) -> None:
     engine = open_project(load_settings())
     (home / "hedgerow.db").rename(home / "elsewhere.db")
     for _ in range(2):
-        with pytest.raises(HedgerowError, match="no longer there"), writing(engine) as session:
+        with pytest.raises(HedgerowError, match="no longer exists"), writing(engine) as session:
             session.merge(Setting(key="x", value=1))
     assert not (home / "hedgerow.db").exists()
     (home / "elsewhere.db").rename(home / "hedgerow.db")

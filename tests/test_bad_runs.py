@@ -63,7 +63,7 @@ def test_a_run_whose_process_dies_at_once_has_failed(
         time.sleep(0.05)
     assert state(project_engine, run) == (
         RunState.FAILED,
-        "Its process ended at once (exit code 3); the log says why.",
+        "The process ended at once (exit code 3); see the log for the reason.",
     )
 
 
@@ -108,7 +108,7 @@ def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
     (home / "hedgerow_data").write_text("a file in its place")
     run = new_run(project_engine, "export")
     said = complaint("run", str(run.id))
-    assert "hedgerow_data" in said and "cannot be made" in said
+    assert "hedgerow_data" in said and "cannot be created" in said
     assert state(project_engine, run)[0] == RunState.QUEUED
 
 
@@ -136,7 +136,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         execute(project_engine, load_settings(), run.id, {"export": export_run.work})
     found, message = state(project_engine, run)
     assert found == RunState.FAILED
-    assert re.search("cannot be written .*No space left on device.*; make room", message)
+    assert re.search("cannot be written .*No space left on device.*; free some space", message)
     assert list(small_disk.iterdir()) == []
 
 

@@ -131,7 +131,7 @@ def test_a_refused_key_is_not_quoted(
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", KEY)
     number = request(engine, address)
     result = process("run", str(number))
-    assert result.returncode == 1 and "refuses the key" in result.stderr
+    assert result.returncode == 1 and "refuses the API key" in result.stderr
     assert KEY not in result.stdout + result.stderr
     assert KEY not in str(ask("settings")) + str(ask("status"))
     assert files_with(home, KEY) == []

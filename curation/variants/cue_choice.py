@@ -112,7 +112,7 @@ def _found(entry: VariantType, *, anchor: str, text: str) -> str:
             proposed=found[0],
         )
     raise CueWanted(
-        f"The text has no known cue of the type '{entry.label}'. Enter its cue.",
+        f"The text has no known cue of the type '{entry.label}'. Enter the cue.",
         proposed=_added_words(anchor, text),
     )
 

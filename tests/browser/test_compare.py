@@ -61,7 +61,7 @@ def test_groups_and_sentences_are_compared_and_a_set_is_a_link(
     box = page.get_by_role("textbox", name="Sentences, one per line")
     box.fill("\n".join(SENTENCES))
     box.press("Control+Enter")
-    expect(page.get_by_text("B sees them further apart, by 0.600.")).to_be_visible()
+    expect(page.get_by_text("B puts them further apart, by 0.600.")).to_be_visible()
     settle(page)
     expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(3)
     hover_charts(page)
@@ -74,6 +74,6 @@ def test_groups_and_sentences_are_compared_and_a_set_is_a_link(
     page.wait_for_url("**/compare?set=Rain+*")
 
     page.reload()
-    expect(page.get_by_text("B sees them further apart, by 0.600.")).to_be_visible()
+    expect(page.get_by_text("B puts them further apart, by 0.600.")).to_be_visible()
     expect(page.get_by_role("combobox", name="Probe set")).to_have_value("Rain & [more](x)")
     assert page.evaluate("window.hacked") is None

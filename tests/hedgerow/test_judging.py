@@ -62,7 +62,7 @@ def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Se
         ({"status": "odd"}, "status is not usable"),
         ({"prompt": 7}, "from 1 to 1"),
         ({"budget": 1.0}, "prices set"),
-        ({"wait": 5}, "there is no such setting"),
+        ({"wait": 5}, "unknown setting"),
         ({"limit": 0}, "number of anchors"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_name_that_nothing_has_is_said(example_project: Example, tmp_path: Pat
         (lambda: project.anchors(source="Cofee"), "source of anchors"),
         (lambda: project.decide_by_rule("source = Cofee", "accept"), "source of anchors"),
         (lambda: project.decide_by_rule("source != Cofee", "accept", dry_run=True), "'Cofee'"),
-        (lambda: project.generate(provider="rules", wait=5), "there is no such setting"),
+        (lambda: project.generate(provider="rules", wait=5), "unknown setting"),
         (lambda: hedgerow.open(file), "found the file .*claims.csv"),
     ):
         with pytest.raises(hedgerow.HedgerowError, match=said):
@@ -198,5 +198,5 @@ def test_calls_that_brought_too_little_are_named(example_project: Example) -> No
     done = project.generate(provider="rules", types=["verbal", "affixal"])
     failed = project.failed_calls(done["run"]).set_index("anchor")
     assert failed.loc["Ann sings.", "state"] == "incomplete"
-    assert "affixal: no sure opposite" in failed.loc["Ann sings.", "problem"]
+    assert "affixal: no safe antonym" in failed.loc["Ann sings.", "problem"]
     assert done["missing"] == {"affixal": len(failed)}

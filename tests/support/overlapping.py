@@ -14,8 +14,8 @@ INPUTS = (
 """A text of the release; five words of one; a text of four words; nothing."""
 
 SAID = (
-    "2 of 4 items of SemAntoNeg (doors.jsonl) share 5 words in a row with the release; 2 have a "
-    "text that is in it as a whole."
+    "2 of 4 items of SemAntoNeg (doors.jsonl) share 5 consecutive words with the release; 2 have a "
+    "text that is identical to one in it."
 )
 
 

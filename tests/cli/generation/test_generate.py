@@ -217,7 +217,7 @@ def test_prompts_are_listed_shown_and_added(home: Path) -> None:
 
 def test_examples_from_reviewed_variants_go_into_the_prompt(serve_chat: Serve) -> None:
     assert "no person has accepted" in complaint("prompts", "add", "negation", "--examples", "2")
-    assert "show no examples" in complaint("prompts", "add", "judge", "--examples", "2")
+    assert "have no examples" in complaint("prompts", "add", "judge", "--examples", "2")
     assert ended("prompts", "add", "negation")[0] == 2
     address, server = serve_chat()
     asked = ["generate", "--model", "fake", "--base-url", address, "--roles", "negation"]

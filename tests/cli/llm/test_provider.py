@@ -44,7 +44,7 @@ def test_a_finetuning_ends_with_the_models_name(serve_chat: Serve) -> None:
     found = ask(*asked, "--seed", "3", "--arm", "paper")
     assert found["fine_tuned_model"] == "ft:small:org::ftjob-1"
     assert (found["state"], found["arm"], found["seed"]) == ("done", "paper", 3)
-    assert "the provider calls it ft:small:org" in said(*asked)
+    assert "Its name at the provider is ft:small:org" in said(*asked)
     shown = ask("runs", "show", str(found["run"]))
     assert shown["kind"] == "finetune-provider" and shown["figures"]["loss"] == 0.25
 
@@ -55,6 +55,6 @@ def test_what_fails_is_one_sentence(serve_chat: Serve, monkeypatch: pytest.Monke
     server.finetuning.fails = "No."
     code, found = ended(*asked)
     assert code == 1 and found["state"] == "failed" and found["error"].endswith("provider: No.")
-    assert "--model is not usable: enter the model's name" in complaint("llm", "provider")
+    assert "--model is not usable: name the model" in complaint("llm", "provider")
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "")
     assert "needs an API key" in complaint("llm", "provider", "--model", "gpt-4o")

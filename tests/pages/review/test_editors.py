@@ -118,7 +118,7 @@ def test_an_own_variant_that_is_there_already_is_refused_and_its_card_offered(
     page.field("selectbox", "Type").select("affixal").run()
     page.write(TEXTS["affixal"])
     page.press("save-")
-    assert "The anchor has this text already" in page.html() and stored(family) == []
+    assert "The anchor already has this text" in page.html() and stored(family) == []
     page.press("that-3-")
     assert page.app.session_state["review"].focus_id == 3
     assert not page.has("text_area", "A variant of your own")

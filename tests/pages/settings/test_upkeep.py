@@ -43,7 +43,7 @@ def test_a_backup_is_made_and_listed(
     assert carry_out(with_source, started[0]) == BACKUP
     app = open_page("settings")
     (made,) = (home / "backups").iterdir()
-    assert f"The backup is {made}: the database and no artifacts." in texts(app)
+    assert f"The backup is {made}. It contains the database and no artifacts." in texts(app)
     listed = [table.value for table in app.dataframe if "Backup" in table.value]
     assert listed[0]["Backup"].tolist() == [str(made)]
 
@@ -59,12 +59,12 @@ def test_a_check_says_what_is_wrong_and_a_repair_puts_it_right(
     app.button(key="check").click().run()
     assert carry_out(with_source, started[0]) == CHECK
     app = open_page("settings")
-    assert "Something is wrong: status of variants." in texts(app)
+    assert "The check found problems: status of variants." in texts(app)
     assert "Status of variants: 1 found, such as " in texts(app)
     app.button(key="repair").click().run()
     carry_out(with_source, started[1])
     app = open_page("settings")
-    assert "The check found nothing wrong." in texts(app)
+    assert "The check found no problems." in texts(app)
     assert "Repaired." in texts(app)
     assert not [button for button in app.button if button.key == "repair"]
 
