@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from curation.anchors.importing.file_table import FileTable, listed, quoted
+from curation.plurals import counted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.errors import HedgerowError
 
@@ -135,9 +136,10 @@ def _sorted_out(table: FileTable, label: str, hypothesis: str) -> FileTable:
     changed = replace(table, columns=(*table.columns, *columns), cells={**table.cells, **columns})
     return _noted(
         changed,
-        f"{quoted(label)} labels {quoted(hypothesis)} as {counts[ENTAILMENT]:,} entailments and "
-        f"{counts[CONTRADICTION]:,} contradictions. {counts[_NEUTRAL]:,} neutral rows were left "
-        "out.",
+        f"{quoted(label)} labels {quoted(hypothesis)} as "
+        f"{counted(counts[ENTAILMENT], 'entailment')} and "
+        f"{counted(counts[CONTRADICTION], 'contradiction')}. "
+        f"{counted(counts[_NEUTRAL], 'neutral row')} left out.",
     )
 
 

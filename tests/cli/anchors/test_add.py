@@ -192,7 +192,7 @@ def test_labels_of_the_source_decide_what_comes_in(home: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     dry = said("anchors", "add", str(file), "--dry-run")
     assert "Left out: 1 row rejected in the source ('answer')." in dry
-    assert "labels 'hypothesis' as 1 entailments and 1 contradictions" in dry
+    assert "labels 'hypothesis' as 1 entailment and 1 contradiction" in dry
     done = ask("anchors", "add", str(file))
     assert done["added"] == 2 and len(done["notes"]) == 2
     assert done["originals"]["added"] == {"entailment": 1, "contradiction": 1}

@@ -171,7 +171,7 @@ def test_an_edit_without_a_known_cue_asks_for_it_with_a_proposal(family: Engine)
     assert page.field("text_input", "Hedge cue").value == "perhaps"
     page.press("save-")
     assert stored(family) == [("word", "Perhaps the bridge is safe.", "perhaps")]
-    assert "Filed under &#39;Hedge: single word&#39;" in page.html()
+    assert "Saved as &#39;Hedge: single word&#39;" in page.html()
 
 
 def test_retyping_to_a_hedge_opens_the_editor_at_its_cue(family: Engine) -> None:
