@@ -56,7 +56,7 @@ def test_from_a_run_over_its_scores_to_a_record_in_review(
     go(page, address, "benchmarks")
     expect(page.get_by_role("checkbox", name="Hedgerow")).to_be_checked()
     page.get_by_text("SemAntoNeg", exact=True).click()
-    expect(page.get_by_text("with 2 benchmarks (9 items")).to_be_visible()
+    expect(page.get_by_text("on 2 benchmarks (9 items")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Run", exact=True).click()
     # A new project has a before and an after: the built-in encoder and the one trained from it.

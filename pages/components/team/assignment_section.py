@@ -42,7 +42,7 @@ def draw() -> None:
 
 def _plan(plan: Plan) -> None:
     """What is assigned, and the fields that change it."""
-    st.subheader("Several people on one variant", anchor=False)
+    st.header("Several people on one variant", anchor=False)
     st.text(plan.in_words())
     if not plan:
         st.caption(
@@ -115,7 +115,7 @@ def _verdicts(number: int) -> str:
 
 def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
     """What each person has done, and is to do; the fields that change it."""
-    st.subheader("Quotas", anchor=False)
+    st.header("Quotas", anchor=False)
     everybody = [one for one in open_project.ask(people) if not one.merged_into]
     if not everybody:
         st.text("Nobody has reviewed here yet. Whoever signs in on the Review page is listed here.")

@@ -118,7 +118,7 @@ def _fine_points() -> dict[str, Any]:
         help="0 gives the likeliest wording, 1 the model's own variety.",
     )
     concurrency = row.number_input(
-        "Calls at once",
+        "Concurrent calls",
         1,
         MAX_CONCURRENCY,
         16,
