@@ -15,7 +15,7 @@ from curation.generation.request import Price
 from curation.generation.run import checked_request, request_generation
 from curation.project.opening import open_project
 from db.engine import writing
-from db.models import RunState, Source, Variant
+from db.models import Anchor, RunState, Source, Split, Variant
 from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, ended, said, stored_run
 from tests.support.factories import add_anchor
@@ -224,6 +224,9 @@ def test_examples_from_reviewed_variants_go_into_the_prompt(serve_chat: Serve) -
     ask(*asked, "--limit", "5")
     with writing(open_project(load_settings())) as session:
         query = select(Variant).where(col(Variant.type_id) == "verbal")
+        query = query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        # First one of a training anchor: the others are no examples.
+        query = query.order_by(col(Anchor.split) != Split.TRAIN, col(Variant.id))
         uids = [variant.uid for variant in session.execute(query).scalars()]
     ask("review", "edit", uids[0], "--text", "{text} **is** not so.", "--reviewer", "Ada")
     for uid in uids[1:]:

@@ -49,7 +49,7 @@ def test_a_study_tells_what_each_training_came_to() -> None:
 
 def test_the_help_says_what_each_study_answers() -> None:
     help_ = " ".join(said("study", "--help").split())
-    assert "writers: Are variants by rule as good" in help_
+    assert "writers: Are rule-based variants as good" in help_
 
 
 def test_what_cannot_be_studied_is_one_sentence() -> None:

@@ -72,7 +72,7 @@ def test_the_log_and_the_metrics_file_hold_the_losses(small: list[str], home: Pa
     assert list(losses) == [1, 2, 3]
     for step, loss in losses.items():
         assert f"step {step} of 3: loss {loss:.4g}, learning_rate " in log
-    assert "step 0, on the held-out part: " in log
+    assert "step 0, validation: " in log
     assert all(datetime.fromisoformat(row["time"]).tzinfo for row in rows)
     with reading(open_project(load_settings())) as session:
         stored = session.execute(select(RunMetric)).scalars().all()
@@ -151,7 +151,7 @@ def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> N
     ("change", "content", "sentence"),
     [
         ("retention_file=texts.txt", None, "Could not read .*texts.txt"),
-        ("retention_file=texts.txt", b" \n\n", "sentence a line"),
+        ("retention_file=texts.txt", b" \n\n", "sentence per line"),
         ("sts_file=texts.txt", b"no scores here\n", "Expected"),
     ],
 )

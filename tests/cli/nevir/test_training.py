@@ -85,4 +85,4 @@ def test_only_a_finetuning_is_shown(pairs: Path, tiny_encoder: Path) -> None:
 
     with writing(open_project(load_settings())) as session:
         create_run(session, kind="export", parameters={})
-    assert "but run 1 is none" in complaint("nevir", "show", "1")
+    assert "but run 1 is not one" in complaint("nevir", "show", "1")

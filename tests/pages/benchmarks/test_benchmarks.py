@@ -575,7 +575,7 @@ def test_plug_ins_are_offered_and_a_broken_one_is_told(
         install(installed, tmp_path / "broken", PLUG_INS.name, broken, bad="Scorer")
         test = uploaded(page(), "semantoneg", content())
         assert (
-            f"The plug-in 'bad' of the package 'broken' can't be loaded (OSError: {HOSTILE}); re"
+            f"The plug-in 'bad' of the package 'broken' cannot be loaded (OSError: {HOSTILE}); re"
             in (told(test))
         )
         assert test.pills("bench-baselines").options == ["TF-IDF", "random scores", "words"]

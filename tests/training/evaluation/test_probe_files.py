@@ -67,7 +67,7 @@ def test_the_label_column_may_be_missing(tmp_path):
         ("p.jsonl", '{"anchor":"A.","text":"B."}\n{"anchor"', "line 2: expected JSON"),
         ("p.jsonl", "[" * 100_000, "line 1: expected JSON"),
         ("p.jsonl", '["A.","B."]', "line 1: expected an object"),
-        ("p.jsonl", '{"anchor":"A.","text":"B.","text":"C."}', "the key 'text' stands twice"),
+        ("p.jsonl", '{"anchor":"A.","text":"B.","text":"C."}', "the key 'text' occurs twice"),
         ("p.csv", "anchor,text,anchor\nA.,B.,C.\n", "found 'anchor' twice"),
         ("p.jsonl", '{"anchor":"A."}', "line 1: expected text in text"),
         ("p.jsonl", '{"anchor":"A.","text":3}', "line 1: expected text in text"),

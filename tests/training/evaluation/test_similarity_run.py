@@ -221,7 +221,7 @@ def test_a_trained_model_whose_files_were_exchanged_is_refused(
 def test_the_first_model_s_figures_stay_when_the_second_cannot_be_loaded(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
-    with pytest.raises(HedgerowError, match="hub can't be reached"):
+    with pytest.raises(HedgerowError, match="hub cannot be reached"):
         measure(engine, settings, model, "nobody/such-a-model", set_name=FIGURE_1_SET)
     assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
 

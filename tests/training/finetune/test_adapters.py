@@ -74,5 +74,5 @@ def test_an_encoder_without_a_transformer_is_refused_in_a_sentence() -> None:
     from sentence_transformers.sentence_transformer.modules import BoW
 
     model = SentenceTransformer(modules=[BoW(["old", "new"])], device="cpu")
-    with pytest.raises(HedgerowError, match="Set lora_rank to none"):
+    with pytest.raises(HedgerowError, match="set lora_rank to none"):
         add_adapter(model, rank=2, seed=1)

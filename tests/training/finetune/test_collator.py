@@ -43,5 +43,5 @@ def test_a_batch_follows_from_its_step_alone() -> None:
 def test_a_batch_that_cannot_be_made_is_refused_in_one_sentence() -> None:
     same = as_triples(FAMILIES[:1])
     course = Course(TripleBatches(same, size=SIZE, seed=1), steps=3)
-    with pytest.raises(HedgerowError, match="No batch of 4 triples without a common text"):
+    with pytest.raises(HedgerowError, match="a batch of 4 triples without a shared text"):
         FamilyCollator(course, Recipe(batch_size=SIZE, loss="triples"))([1])

@@ -176,7 +176,7 @@ def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Re
         (
             FAMILIES,
             ["early_stopping=ranked"],
-            "nothing to measure the figure 'ranked' on",
+            "no items for the early stopping metric 'ranked'",
         ),
     ],
 )
@@ -313,7 +313,7 @@ def test_no_memory_is_told_in_one_sentence(tmp_path: Path, recipe: Recipe) -> No
         if step == 2:
             torch.empty(2**52)
 
-    with pytest.raises(HedgerowError, match="memory is not enough .* lower batch_size"):
+    with pytest.raises(HedgerowError, match="not enough memory .* lower batch_size"):
         run(tmp_path / "run", recipe, progress=Recorder(on_update=hoard))
     assert_nothing_left(tmp_path / "run")
 

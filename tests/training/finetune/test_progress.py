@@ -113,7 +113,7 @@ def test_a_library_trainer_reports_to_the_run_s_row_and_curves(
     }
     log = (settings.data_folder / run.folder / "log.txt").read_text()
     assert "step 6 of 6: loss " in log
-    assert "step 6, on the held-out part: eval_loss " in log
+    assert "step 6, validation: eval_loss " in log
 
 
 def test_a_cancel_stops_a_library_trainer_after_its_step(

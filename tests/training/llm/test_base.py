@@ -64,11 +64,11 @@ def test_encoders_adapters_and_pickles_are_refused(
 
 
 def test_what_is_nowhere_is_told(tmp_path: Path) -> None:
-    with pytest.raises(HedgerowError, match="Expected the folder or the name .* found nothing"):
+    with pytest.raises(HedgerowError, match="Expected the folder or name .* found nothing"):
         clean_base("  ")
     with pytest.raises(HedgerowError, match="There is no model folder"):
         clean_base(str(tmp_path / "nowhere"))
-    with pytest.raises(HedgerowError, match="'nobody/llama' is not on this machine and the model"):
+    with pytest.raises(HedgerowError, match="'nobody/llama' is not on this machine, and the model"):
         check_base("nobody/llama", chat_template=True)
 
 

@@ -170,7 +170,7 @@ def test_a_training_that_diverges_says_so(
 
     monkeypatch.setattr(trainer.QuestionTrainer, "compute_loss", broken)
     said = failure(released, settings, small_llama, learning_rate=0.5)
-    assert "The training diverged before step 3 " in said and "now 0.5" in said
+    assert "Training diverged before step 3 " in said and "now 0.5" in said
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(
@@ -190,7 +190,9 @@ def test_a_template_that_fails_is_told_in_a_sentence(
     base = save_small_llama(
         tmp_path / "llama", chat_template="{{ raise_exception('no such role') }}"
     )
-    assert "The tokenizer's chat template fails (no such role)" in failure(released, settings, base)
+    assert "The tokenizer's chat template failed (no such role)" in failure(
+        released, settings, base
+    )
 
 
 def test_a_model_that_has_gone_or_lost_its_weights_is_told(

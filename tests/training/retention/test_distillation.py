@@ -297,7 +297,7 @@ def test_a_file_without_sentences_is_refused(
     with pytest.raises(HedgerowError, match="Could not read"):
         read_sentences(path)
     path.write_text(" \n\n", encoding="utf-8")
-    with pytest.raises(HedgerowError, match="a sentence a line .* found none"):
+    with pytest.raises(HedgerowError, match="one sentence per line .* found none"):
         read_sentences(path)
     monkeypatch.setattr(module, "LARGEST_FILE", 2)
     with pytest.raises(HedgerowError, match="too large"):

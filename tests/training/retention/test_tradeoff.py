@@ -279,7 +279,7 @@ def test_the_command_shows_what_is_known_measures_what_is_not_and_saves(
     settings: Settings,
 ) -> None:
     assert run_command("tradeoff", "1")["run"] == 2  # nothing is measured again
-    assert "Expected --share beside --save" in complaint("tradeoff", "1", "--save")
+    assert "Expected --share with --save" in complaint("tradeoff", "1", "--save")
     assert "is not one" in complaint("tradeoff", "2")
     answer = run_command("tradeoff", "1", "--share", "0.75", "--save")
     assert (answer["run"], answer["chosen"]["share"]) == (3, 0.75)
@@ -302,13 +302,13 @@ def test_what_cannot_be_measured_is_refused_in_one_sentence(
 ) -> None:
     waiting, key = ask(project, recipe), run.id
     refused(project, settings, "There is no run 99", training=99)
-    refused(project, settings, "is queued; wait for its end", training=waiting)
+    refused(project, settings, "is queued; wait until it is done", training=waiting)
     refused(project, settings, "from 0 to 1", training=key, more_shares=[1.5])
     wrong = StsFile("my *file*.tsv", b"no scores\nat all\n")
     refused(project, settings, "in line 2 of the file", training=key, sts=wrong)
     with writing(project) as session:
         other = request_tradeoff(session, settings, training=key).id
-    refused(project, settings, f"Run {other} is at work", training=key)
+    refused(project, settings, f"Run {other} is already doing this", training=key)
     refused(project, settings, f"run {other} is not one", training=other)
     folder = settings.data_folder / run.result["model"]
     folder.rename(folder.with_name("elsewhere"))

@@ -377,7 +377,7 @@ def test_a_training_waits_for_another_and_can_be_cancelled_meanwhile(
     real = RunContext.update
 
     def cancelling(context: RunContext, step: int, total: int, message: str) -> None:
-        assert message == "Waiting for other work on this machine to end."
+        assert message == "Waiting for other work on this machine to finish."
         real(context, step, total, message)
         with writing(project) as session:
             request_cancel(session, run_id)

@@ -53,7 +53,7 @@ def test_a_task_of_ones_own(llama: tuple[Any, Any], tmp_path: Path) -> None:
         assert (row.texts["answer"] == item["choices"][0]) == row.right
     again = load_task("opposites", tmp_path)
     assert again.data_hash == result.data_hash
-    (tmp_path / "antonyms.jsonl").write_text(
+    (tmp_path / "opposites.jsonl").write_text(
         '{"question": "Up?", "choices": ["down", "red"], "answer": 0}\n', encoding="utf-8"
     )
     assert load_task("opposites", tmp_path).data_hash != result.data_hash, "other items"

@@ -58,7 +58,7 @@ def test_names(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mmlu", "hellaswag", "gsm8k"])
 def test_without_a_network(name: str) -> None:
-    with pytest.raises(HedgerowError, match="^The data set of .* is not on this machine and"):
+    with pytest.raises(HedgerowError, match="^The data set of .* is not on this machine, and"):
         load_task(name)
 
 

@@ -85,7 +85,9 @@ def test_one_task_that_fails_leaves_the_others_alone(
 ) -> None:
     own["language_tasks"] = ("opposites", "gsm8k", "sums")
     run = requested(engine, settings, ModelChoice(name=str(small_llama)), **own)
-    with pytest.raises(HedgerowError, match=r"2 results stored.*The data set of GSM8K .* can't be"):
+    with pytest.raises(
+        HedgerowError, match=r"2 results stored.*The data set of GSM8K .* cannot be"
+    ):
         carried_out(engine, settings, run)
     assert {benchmark for _, benchmark in results(engine)} == {
         "lm_eval:opposites",
@@ -103,7 +105,7 @@ def test_what_is_not_there_is_told_before_a_model_is_loaded(
     monkeypatch.setattr(lifecycle, "device_to_oneself", never)
     llama = ModelChoice(name=str(small_llama))
     for task in ("mmlu", "hellaswag", "gsm8k"):
-        with pytest.raises(HedgerowError, match="is not on this machine and the model hub"):
+        with pytest.raises(HedgerowError, match="is not on this machine, and the model hub"):
             ran(engine, settings, llama, language_tasks=(task,))
     with pytest.raises(HedgerowError, match="The data set of STS12 is not on this machine"):
         ran(engine, settings, ModelChoice(name="all-MiniLM-L6-v2"), tasks=("STS12",))

@@ -214,7 +214,7 @@ def test_a_task_of_mteb(
     assert row.metric == mock.metadata.main_score and mteb.__version__ in row.data
     stored = list((settings.data_folder / "mteb").rglob(f"{row.model_hash}/{row.benchmark}.json"))
     assert len(stored) == 1
-    with pytest.raises(HedgerowError, match="items of .* are not kept"):
+    with pytest.raises(HedgerowError, match="items of .* are not stored"):
         full_result(settings.data_folder, row)
 
 

@@ -147,7 +147,7 @@ def test_one_encoder_alone_is_refused(
     engine: Engine, settings: Settings, halves: tuple[Path, Path]
 ) -> None:
     for architecture, said in (
-        ("", "one of the two encoders of a DPR model, which benchmarks take together"),
+        ("", "one of the two encoders of a DPR model, which benchmarks use together"),
         ("dpr", r"both encoders of a DPR model as QUESTION_MODEL\+CONTEXT_MODEL, found"),
     ):
         choice = ModelChoice(name=str(halves[0]), architecture=architecture)

@@ -193,7 +193,7 @@ def test_weights_in_a_pickle_are_refused_whatever_the_architecture(
 def test_scores_that_are_no_numbers_are_refused(tiny_cross: Path) -> None:
     scorer = Cross(load_model(str(tiny_cross), "CrossEncoder"))
     scorer.model.predict = lambda pairs, **_: np.full(len(pairs), np.nan)
-    with pytest.raises(HedgerowError, match="finite embeddings"):
+    with pytest.raises(HedgerowError, match="not finite numbers"):
         scorer.score(PAIRS, asks="relevance")
 
 

@@ -107,7 +107,7 @@ def test_results_are_kept_as_mteb_keeps_them(
     [
         (
             ConnectionError("no route"),
-            "MockSTSTask is not on this machine and the model hub",
+            "MockSTSTask is not on this machine, and the model hub",
         ),
         (KeyError("no split\nof it"), r"Could not run MockSTS.*KeyError: 'no split"),
     ],

@@ -75,7 +75,7 @@ def test_the_similarity_of_the_documents_is_figured() -> None:
         ("[1]", "found 1 on entry 1"),
         ("", "found nothing in 'f.jsonl'"),
         ('[{"q1": ', "found no JSON on line 1"),
-        ('{"q1": "a", "q1": "b"}', "the key 'q1' stands twice"),
+        ('{"q1": "a", "q1": "b"}', "the key 'q1' occurs twice"),
         ('{"q1": "\\ud800"}', "found half a character"),
     ],
 )

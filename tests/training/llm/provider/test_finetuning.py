@@ -268,7 +268,7 @@ def test_a_job_that_fails_says_what_the_provider_says(
 @pytest.mark.parametrize(
     ("how", "without", "said"),
     [
-        ({"model": "missing"}, (), "knows no model 'missing'"),
+        ({"model": "missing"}, (), "has no model 'missing'"),
         ({}, ("jobs",), "does not offer finetuning"),
     ],
 )
@@ -290,7 +290,7 @@ def test_what_the_provider_does_not_have_is_one_sentence(
 def test_a_wrong_key_is_one_sentence(released: Engine, home: Path, served: Served) -> None:
     settings = settings_of(home, served[0])
     settings.openai_api_key = SecretStr("another")
-    with pytest.raises(HedgerowError, match="refuses the key"):
+    with pytest.raises(HedgerowError, match="refuses the API key"):
         carried_out(released, settings, requested(released, settings))
 
 
@@ -382,7 +382,7 @@ def test_a_run_that_started_no_job_is_cancelled_without_a_provider(
     ("how", "said"),
     [
         ({"model": " "}, "name the model"),
-        ({"base_url": "http://me:secret@server/v1"}, "leave user name, password"),
+        ({"base_url": "http://me:secret@server/v1"}, "leave out user name, password"),
         ({"epochs": 0}, "greater than or equal to 1"),
         ({"arm": "hedging"}, "an original contradiction"),
         ({"release": 9}, "release 9"),

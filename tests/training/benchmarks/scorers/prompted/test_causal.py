@@ -298,7 +298,7 @@ def test_encoders_are_checked_as_before(plain: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("{{ raise_exception('Only system prompts') }}", "chat template: .*Only system prompts"),
+        ("{{ raise_exception('Only system prompts') }}", "chat template .*Only system prompts"),
         ("{% if %}", "Could not use the model's chat template"),
     ],
 )

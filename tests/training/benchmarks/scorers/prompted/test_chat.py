@@ -144,7 +144,7 @@ def test_a_server_that_is_down_pauses_it_in_one_sentence(number: int) -> None:
 def test_a_constant_429_pauses_it_and_is_no_missing_answer(serve_chat: Serve) -> None:
     address, server = serve_chat(retry_after=0.001)
     server.always = lambda prompt: "rate limit"
-    with pytest.raises(RunPaused, match="refused 5 calls in a row as too many"):
+    with pytest.raises(RunPaused, match="refused 5 calls in a row because of its rate limit"):
         chat(address, at_once=1).answer([Question("q", ("a", "b"))], asks="relevance")
     server.retry_after = "Thu, 01 Jan 2099 00:00:00 GMT"
     with pytest.raises(RunPaused, match="asked again on 2098-12-31|on 2099-01-01"):
@@ -175,7 +175,7 @@ def test_a_server_that_refuses_every_prompt_ends_it_in_one_sentence(
 def test_a_model_that_is_not_there(serve_chat: Serve) -> None:
     address, _ = serve_chat()
     scorer = Chat(ChatModel("missing", SecretStr(""), address))
-    with pytest.raises(HedgerowError, match="knows no model 'missing'"):
+    with pytest.raises(HedgerowError, match="has no model 'missing'"):
         scorer.answer([Question("q", ("a", "b"))], asks="relevance")
 
 
