@@ -75,7 +75,7 @@ def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
     assert len({str(row.before) for row in rows}) == 1, "the base model, on the same questions"
     assert {study_of(row.run) for row in rows} == {run.id}
     assert ended.result["members"] == dict.fromkeys(map(str, (2, 3, 4)), "done")
-    with pytest.raises(HedgerowError, match="Run 2 is part of run 1, a study"):
+    with pytest.raises(HedgerowError, match="Run 2 is part of the study run 1"):
         delete_run(engine, settings, 2)
     assert len(delete_run(engine, settings, run.id)) == 4
 
