@@ -165,9 +165,10 @@ COMMANDS: dict[str, str | Group] = {
         },
     ),
     "reviewers": Group(
-        "List, rename and merge reviewers; their roles, and their figures.",
+        "List, add, rename and merge reviewers; their roles and statistics.",
         {
             "list": "cli.review.people:list_reviewers",
+            "add": "cli.review.people:add",
             "statistics": "cli.review.people_statistics:statistics",
             "role": "cli.review.people:change_role",
             "rename": "cli.review.people:rename",

@@ -45,7 +45,7 @@ def add(
             explanation=explanation,
             use=GoldUse.TRAINING if training else GoldUse.MIXED,
         )
-    what = "practice rounds have it" if training else "it is mixed in"
+    what = "it is used in practice rounds" if training else "it is mixed in"
     show(_facts(made), as_json, f"{uid} is a gold item, to {made.verdict}; {what}.")
 
 

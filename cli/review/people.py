@@ -1,4 +1,4 @@
-"""The people who review: listed, renamed, and two spellings of one person made one."""
+"""The people who review: listed, added, renamed, and two spellings of one person made one."""
 
 from typing import Annotated
 
@@ -8,9 +8,16 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.review.people import merging
-from curation.review.people.reviewers import find_person, people, rename_person
+from curation.review.people.reviewers import (
+    ensure_reviewer,
+    find_person,
+    is_person,
+    people,
+    rename_person,
+)
 from curation.review.people.roles import Role, set_role
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from hedgerow.runs.progress import err, text_of
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]
@@ -35,6 +42,24 @@ def list_reviewers(as_json: AsJson = False) -> None:
     head = ("name", "role", "decisions", "merged into")
     line = table_of(*head, rows=rows) if rows else "Nobody reviews yet."
     show({"reviewers": result}, as_json, line)
+
+
+def add(
+    name: Name,
+    role: Annotated[Role, typer.Argument(help="What they may do.")] = Role.LEAD,
+    as_json: AsJson = False,
+) -> None:
+    """Add a person before they begin, to give them a role or a quota."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        if is_person(session, name):
+            raise HedgerowError(
+                f"There is already a person '{name}'; 'hedgerow reviewers role' changes their role."
+            )
+        found = ensure_reviewer(session, name)
+        set_role(session, found, role)
+        added = found.name
+    show({"name": added, "role": role}, as_json, f"Added {added} as a {role}.")
 
 
 def change_role(

@@ -64,7 +64,7 @@ def _alpha(value: float, estimate: Estimate) -> str:
     if crossed:
         unsure = (
             f" The interval includes {' and '.join(f'{limit:.3f}' for limit in crossed)}: more "
-            "variants decided on by several people would make this surer."
+            "variants decided on by several people would narrow this down."
         )
     return f"An alpha of {number(value)} {meaning}.{unsure}"
 

@@ -13,7 +13,7 @@ from curation.review.leases import Holder
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant, Verdict
 
-TOO_EARLY = "A key that came before the card could be read was passed over; press it again."
+TOO_EARLY = "Key ignored: the card had only just appeared. Press it again."
 OUTDATED = "The anchor was corrected meanwhile, so the variant comes back for a second look."
 BLIND = "Blind: diagnostics, notes and other verdicts are hidden until you have decided."
 

@@ -148,7 +148,7 @@ def mark(
         raise HedgerowError("Expected a reason with 'reject' only; explain it instead.")
     if found := gold_items(session, of=[variant.id]):
         raise HedgerowError(
-            f"{uid} is a gold item already, to {found[0].verdict}; remove it first to change that."
+            f"{uid} is already a gold item ({found[0].verdict}); remove it first to change that."
         )
     if variant.retired:
         raise HedgerowError(f"{uid} is out of use; a gold item has to be in use.")

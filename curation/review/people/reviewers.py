@@ -110,7 +110,8 @@ def find_person(session: Session, name: str) -> Reviewer:
     found = session.execute(same).scalar() or get_reviewer(session, clean)
     if found is None or found.kind is not ReviewerKind.PERSON:
         raise HedgerowError(
-            f"There is no person '{clean}'; 'hedgerow reviewers list' names those there are."
+            f"There is no person '{clean}'. 'hedgerow reviewers list' lists the people; 'hedgerow "
+            "reviewers add NAME' adds one."
         )
     return found
 

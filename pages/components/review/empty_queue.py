@@ -94,7 +94,7 @@ def _say_nothing_left(state: ReviewState) -> None:
         st.write(f"{_NOTHING_LEFT[state.queue]}.")
         return
     st.text(
-        f"You have decided on as many variants as your quota asks for. {quotas_in_words(state)}. "
+        f"You have reached your quota. {quotas_in_words(state)}. "
         "The others are left for other people. To get more, have your quota raised under Team, "
         "Assignment."
     )
@@ -103,7 +103,7 @@ def _say_nothing_left(state: ReviewState) -> None:
 def _nothing_of_type(state: ReviewState) -> str:
     """That all of this type is decided, or that the source never had any of it."""
     if state.type_id in state.reached(state.queue):
-        return "You have decided on as many variants of this type as your quota asks for."
+        return "You have reached your quota for this type."
     if state.source_id is None:
         return "Nothing is left of this type in this queue."
     source = state.sources[state.source_id]

@@ -166,7 +166,7 @@ def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: Varia
         markup.show(_told(view, item))
         state.keyboard.bind("n", state.go_on)
         st.button(
-            "Next card" if view.round.left else "See how it went",
+            "Next card" if view.round.left else "See your result",
             key="n-practice-next",
             type="primary",
             on_click=state.go_on,

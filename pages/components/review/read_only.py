@@ -14,7 +14,7 @@ from pages.components.shared.formatting import markup
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card, guideline_view
 
-_SAID = "You are a viewer: you can read every card. To decide on cards, ask a lead for a role."
+_SAID = "You are a viewer: you can read every card. To decide, ask a lead to make you a reviewer."
 
 
 @error_messages.fragment

@@ -121,7 +121,7 @@ def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
         st.text("Nobody has reviewed here yet. Whoever signs in on the Review page is listed here.")
         return
     st.caption(
-        "Whoever has decided on as many variants of a type as their quota is given no more of it. "
+        "Once people reach their quota for a type, they get no more of it. "
         "No decision is ever lost: what comes late counts as well."
     )
     if done is None:

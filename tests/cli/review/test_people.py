@@ -55,6 +55,15 @@ def test_a_person_is_renamed(uids: list[str]) -> None:
     assert "There is no person 'Bo'" in complaint("reviewers", "rename", "Bo", "Bob")
 
 
+def test_a_person_is_added_before_they_begin(uids: list[str]) -> None:
+    assert ask("reviewers", "add", "Cy", "viewer") == {"name": "Cy", "role": "viewer"}
+    roles = {one["name"]: one["role"] for one in ask("reviewers", "list")["reviewers"]}
+    assert roles == {"ada l.": "lead", "Ada": "lead", "Cy": "viewer"}
+    assert "There is already a person 'cy'" in complaint("reviewers", "add", "cy")
+    assert said("reviewers", "add", "Bo") == "Added Bo as a lead.\n"
+    assert ask("review", "quota", "Bo", "10")
+
+
 def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
     command = ["reviewers", "merge", "ada l.", "Ada"]
     refused = CliRunner().invoke(cli.app, command, input="n\n")

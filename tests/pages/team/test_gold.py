@@ -97,7 +97,7 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
         assert (made.maker, made.explanation, made.use) == ("Ada", "No part is.", GoldUse.MIXED)
     app.text_input(key="gold-uid").set_value(uid).run()
     app.button(key="make-gold").click().run()
-    assert "is a gold item already" in texts(app)
+    assert "is already a gold item" in texts(app)
     app.text_input(key="gold-uid").set_value("nonsense").run()
     assert "There is no variant" in texts(app)
 

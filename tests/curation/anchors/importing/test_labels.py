@@ -71,8 +71,8 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
     assert found.texts("entailment") == ["A person rests.", None, None, None]
     assert found.texts("contradiction") == [None, "A man runs.", None, None]
     assert found.notes == (
-        "'gold_label' labels 'sentence2' as 1 entailments and 1 contradictions. 2 neutral rows "
-        "were left out.",
+        "'gold_label' labels 'sentence2' as 1 entailment and 1 contradiction. 2 neutral rows left "
+        "out.",
     )
 
 

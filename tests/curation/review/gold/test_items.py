@@ -173,7 +173,7 @@ def test_what_cannot_be_is_refused(
 @one_database
 def test_a_variant_is_a_gold_item_once_and_while_it_is_in_use(engine: Engine, lead: int) -> None:
     make(engine, lead)
-    with pytest.raises(HedgerowError, match="is a gold item already, to accept; remove it first"):
+    with pytest.raises(HedgerowError, match="is already a gold item .accept.; remove it first"):
         make(engine, lead, R)
     with writing(engine) as session:
         edit(session, shown(session.get_one(Variant, 2)), reviewer_id=lead, text="No bridge is.")

@@ -16,7 +16,7 @@ from training.benchmarks.harness.tasks import load_task
 def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
     folder = save_own_tasks(tmp_path)
     task = own_task(folder, "opposites")
-    assert task["dataset_kwargs"] == {"data_files": {"test": str(folder / "antonyms.jsonl")}}
+    assert task["dataset_kwargs"] == {"data_files": {"test": str(folder / "opposites.jsonl")}}
     assert own_task(folder, "sums")["metric_list"][0]["metric"] == "exact_match"
 
 
