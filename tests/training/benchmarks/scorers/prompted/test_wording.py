@@ -26,11 +26,11 @@ from training.benchmarks.scorers.prompted.wording import (
     NEWEST_PROMPTS,
     PromptVersions,
     chosen_versions,
-    current_text,
     filled,
     installed,
     letters_of_words,
     prompt_for,
+    wording_of,
 )
 
 
@@ -120,19 +120,19 @@ def test_which_prompt_questions_are_put_with() -> None:
 
 def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None:
     with reading(engine) as session:
-        assert current_text(session, NEWEST_PROMPTS) == installed(), "before any is stored"
-        assert current_text(session, PromptVersions(relevance=1)) == installed()
+        assert wording_of(session, NEWEST_PROMPTS) == installed(), "before any is stored"
+        assert wording_of(session, PromptVersions(relevance=1)) == installed()
         with pytest.raises(HedgerowError, match="prompt relevance from 1 to 1, found 2"):
-            current_text(session, PromptVersions(relevance=2))
+            wording_of(session, PromptVersions(relevance=2))
     with writing(engine) as session:
         seed_prompts(session)
         first = find_version(session, "similarity", None)
         save_copy(session, first, "{first} / {second}: alike?", author_id=None)
     with reading(engine) as session:
-        newest = current_text(session, NEWEST_PROMPTS)
+        newest = wording_of(session, NEWEST_PROMPTS)
         assert newest.similarity == ("{first} / {second}: alike?", 2)
         assert newest.edited == {"similarity": 2} and len(newest.digest) == 8
-        older = current_text(session, PromptVersions(similarity=1))
+        older = wording_of(session, PromptVersions(similarity=1))
         assert (older.similarity.version, older.edited, older.digest) == (1, {}, "")
         assert NEWEST_PROMPTS.resolved(session) == PromptVersions(
             relevance=1, similarity=2, paraphrase_choice=1
