@@ -241,14 +241,17 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
     for file in (home / "hedgerow.db", forms):
         before = file.read_bytes()
         told = complaint("benchmarks", "suite", str(file), "--forms", str(forms))
-        assert f"Expected a new file, but '{file}'" in told
+        assert f"Expected a new file, but '{file}' already exists" in told
         assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["glue", "--architecture", "random"], "found 'glue'"),
+        (
+            ["glue", "--architecture", "random"],
+            "Expected a benchmark (nevir, excluir, cannot, m3, semantoneg, hedgerow), found 'glue'",
+        ),
         (["nevir"], "--model is missing: enter the model's name."),
         (
             ["nevir", "--model", "x", "--architecture", "chat", "--base-url", "http://h:99999"],
