@@ -1,1 +1,1 @@
-"""The commands about review: decisions, second opinions, reviewers."""
+"""Commands to decide on variants, and to have models judge them."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
 
+from curation.review.people.roles import Role, require
 from curation.upkeep import database_checks, file_checks, kept_values, run_checks
 from curation.upkeep.found import Check
 from db.engine import reading, writing
@@ -100,8 +101,9 @@ def check_project(
             never changed.
 
     Raises:
-        HedgerowError: the database cannot be read or written.
+        HedgerowError: the database cannot be read or written, or whoever acts is no lead.
     """
+    require(Role.LEAD)
     found = []
     for number, check in enumerate(CHECKS):
         report(number, len(CHECKS), f"Checking: {check.title.lower()}.")

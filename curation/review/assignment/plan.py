@@ -61,7 +61,8 @@ def checked_plan(*, reviewers: int, share: float) -> Plan:
         )
     if not 0 <= share <= 1:
         raise HedgerowError(
-            f"Expected a share from 0 to 1, such as 0.2 for a fifth of the variants, found {share}."
+            "Expected a share from 0 to 1 (100%), such as 0.2 for a fifth of the variants, found "
+            f"{share:g} ({share:.0%})."
         )
     return Plan(reviewers, float(share))
 

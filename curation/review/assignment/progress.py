@@ -49,7 +49,7 @@ class Progress:
         *unfinished, finished = self.total
         chosen = counted(sum(self.total), "variant")
         said = [
-            f"{chosen} for {self.plan.reviewers} people each: {finished:,} finished, "
+            f"{chosen} for {self.plan.reviewers} people each: {finished:,} finished or settled, "
             f"{counted(self.verdicts_left, 'verdict')} still to come."
         ]
         if sum(unfinished) and self.people < self.plan.reviewers:

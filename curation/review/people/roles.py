@@ -80,6 +80,8 @@ _ROLE = "hedgerow_role"
 
 _READS = ("SELECT", "PRAGMA", "BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK", "ANALYZE", "SHOW")
 _WRITES = re.compile(r'\s*(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)', re.IGNORECASE)
+_WITH_WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
+"""A common table expression may be part of a query or of a change."""
 
 
 def role_of(session: Session, reviewer_id: int) -> Role:
@@ -181,12 +183,19 @@ def _begins(connection: Connection) -> None:
 
 def _check(connection: Connection, _: Any, statement: str, *__: Any) -> None:
     """Refuse a statement that changes what is not for the role of whoever acts."""
-    if _who_acts is None or statement[:12].lstrip().upper().startswith(_READS):
+    if _who_acts is None or _only_reads(statement):
         return
     changed = _WRITES.match(statement)
     # What is no plain change of one table, such as a change of the schema, is for leads.
     least = Role.REVIEWER if changed and changed[1].lower() in REVIEWER_TABLES else Role.LEAD
     _refuse_below(least, _acting_role(connection))
+
+
+def _only_reads(statement: str) -> bool:
+    begins = statement[:12].lstrip().upper()
+    if begins.startswith("WITH"):
+        return _WITH_WRITES.search(statement) is None
+    return begins.startswith(_READS)
 
 
 def _acting_role(connection: Connection) -> Role:
@@ -216,8 +225,8 @@ def refusal(role: Role) -> str:
     """Why somebody of this role can't do something, in one sentence."""
     if role is Role.VIEWER:
         return (
-            "You are a viewer, who can read everything and change nothing; ask a lead for the role "
-            "of a reviewer."
+            "You are a viewer, so you can read everything and change nothing; ask a lead to make "
+            "you a reviewer."
         )
     return "Only a lead can do this, and you are a reviewer."
 

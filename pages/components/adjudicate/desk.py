@@ -9,7 +9,6 @@ from curation.review.actions import ShownCard
 from curation.review.adjudication import ConflictOrder, GivenVerdict, wordings
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
-from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
 from curation.review.history import history
@@ -79,13 +78,8 @@ def controls(state: AdjudicationState, *, with_order: bool) -> None:
 @error_messages.fragment
 def desk(state: AdjudicationState) -> None:
     """Draw what is to be settled now; a key redraws nothing else."""
-    if state.redraw:
-        state.redraw = False
-        st.rerun()
-    view = state.view()
+    view = review_desk.seen_now(state)
     focus = view.focus
-    state.keyboard.show(Shows(focus.variant.uid, focus.variant.version) if focus else NOTHING)
-    queue_choice.bind(state)
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
         nothing_left.show(state)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
-from curation.review.people.roles import for_the_project
+from curation.review.people.roles import Role
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.runs import STOPPED, list_runs
@@ -118,9 +118,9 @@ def measure(
     names = [model.name for model in missing]
     stopped = _stopped(names, set_name, sentences)
     active = background.active(KIND)
-    if active is None and stopped is None and _measures_itself(names, set_name):
-        with for_the_project():
-            _start(names, set_name, [])
+    starts = rights.may(Role.LEAD) and _measures_itself(names, set_name)
+    if active is None and stopped is None and starts:
+        _start(names, set_name, [])
         active = background.active(KIND)
     if active is not None:
         progress_view.follow(active, title=_title(active))

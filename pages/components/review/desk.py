@@ -28,17 +28,24 @@ from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card, guideline_view, sibling
 
 
-@error_messages.fragment
-def desk(state: ReviewState) -> None:
-    """Draw what is to be decided now; a key redraws nothing else."""
+def seen_now(state: ReviewState) -> CardView:
+    """What a desk draws; its keys mean that card from now on."""
     if state.redraw:
         state.redraw = False
         st.rerun()
     view = state.view()
-    queue_choice.selection_left(state)
     focus = view.focus
     state.keyboard.show(Shows(focus.variant.uid, focus.variant.version) if focus else NOTHING)
     queue_choice.bind(state)
+    return view
+
+
+@error_messages.fragment
+def desk(state: ReviewState) -> None:
+    """Draw what is to be decided now; a key redraws nothing else."""
+    view = seen_now(state)
+    queue_choice.selection_left(state)
+    focus = view.focus
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
         empty_queue.show(state)

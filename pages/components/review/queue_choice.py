@@ -217,9 +217,10 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
     """
     reviewed = state.type_id if state.in_queue or focus is None else focus
     rows: list[tuple[str, int, int | None, bool]] = []
+    reached = state.reached(state.queue)  # of the quota: the line below says so
     for entry in state.types:
         left, total = state.left_in(state.queue, entry.id), None
-        if state.queue is Queue.PENDING:
+        if state.queue is Queue.PENDING and entry.id not in reached:
             counts = state.counts.get(entry.id, {})
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total or left:

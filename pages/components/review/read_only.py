@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.shown_now import CardView
 from curation.taxonomy.built_in import VariantType
@@ -20,13 +19,8 @@ _SAID = "You are a viewer: you can read every card. To decide, ask a lead to mak
 @error_messages.fragment
 def desk(state: ReadingState) -> None:
     """Draw the card that is read now."""
-    if state.redraw:
-        state.redraw = False
-        st.rerun()
-    view = state.view()
+    view = review_desk.seen_now(state)
     focus = view.focus
-    state.keyboard.show(Shows(focus.variant.uid, focus.variant.version) if focus else NOTHING)
-    queue_choice.bind(state)
     st.caption(_SAID)
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))

@@ -8,7 +8,7 @@ from curation.review.people.by_id import give_role, merge, plan_merge, rename, s
 from curation.review.people.reviewers import MAX_NAME, Person, lookalikes, people
 from curation.review.people.roles import Role
 from db.errors import HedgerowError
-from pages.components.shared.shell import open_project, rights, signin
+from pages.components.shared.shell import error_messages, open_project, rights, signin
 
 _PERSON, _INTO, _NAME, _ROLE = "person", "person-into", "person-name", "person-role"
 _SAID = "people_said"
@@ -47,6 +47,7 @@ def draw() -> None:
             st.text(f"{second.name} may be {first.name}: the names differ only in case.")
         if said := st.session_state.pop(_SAID, ""):
             st.text(said)
+        error_messages.show_kept(_PERSON)
         if rights.only_leads("change people"):
             _changes(found)
 
@@ -130,7 +131,7 @@ def _merge_form(person: int, into: int) -> None:
 
 def _give_role(person: int, key: str) -> None:
     def do() -> str:
-        role = Role(st.session_state[key])
+        role = Role(st.session_state.pop(key))  # drawn again from what is stored, also if refused
         return f"{open_project.tell(give_role, person, role)} is a {role} now."
 
     _change(do)
@@ -165,7 +166,7 @@ def _change(do: Callable[[], str]) -> None:
     try:
         said = do()
     except HedgerowError as error:
-        st.session_state[_SAID] = str(error)
+        error_messages.keep(_PERSON, str(error))
         return
     st.session_state[_SAID] = said
     st.session_state[_PERSON] = None

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from curation.review.assignment.plan import MAX_REVIEWERS, Plan, current_plan
+from curation.review.assignment.plan import Plan, current_plan
 from curation.review.assignment.planning import assign
 from curation.review.assignment.progress import Progress, progress
 from curation.review.assignment.quotas import (
     ALL_TYPES,
-    MAX_QUOTA,
     all_quotas,
     set_quota,
     shares_of,
@@ -17,13 +16,14 @@ from curation.review.assignment.quotas import (
 )
 from curation.review.people.reviewers import Person, people
 from pages.components.shared.formatting.label import plain
-from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.shell import error_messages, open_project, rights
 from pages.components.shared.shell.count_cache import CachedCounts, forget
 from pages.components.shared.variants import empty_state
 
 _REVIEWERS, _SHARE = "assign-reviewers", "assign-share"
 _PERSON, _TYPE, _QUOTA = "quota-person", "quota-type", "quota-variants"
 """Keys of the fields."""
+_REFUSED_PLAN, _REFUSED_QUOTA = "assignment", "quota"
 
 
 def draw() -> None:
@@ -49,19 +49,18 @@ def _plan(plan: Plan) -> None:
             "To measure how far people agree, have several of them decide on a share of the "
             "variants. Nobody sees what another one says before all of them have decided."
         )
+    if rights.only_leads("can change the assignment"):
+        _plan_fields(plan)
+
+
+def _plan_fields(plan: Plan) -> None:
+    """The fields have no limits of their own, which would drop what is outside without a word."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="assignment"):
         st.number_input(
-            "People per variant",
-            min_value=2,
-            max_value=MAX_REVIEWERS,
-            value=max(2, plan.reviewers),
-            key=_REVIEWERS,
-            width=160,
+            "People per variant", value=max(2, plan.reviewers), key=_REVIEWERS, width=160
         )
         st.number_input(
             "Share of the variants (%)",
-            min_value=0.0,
-            max_value=100.0,
             value=100 * plan.share,
             step=5.0,
             format="%.4g",
@@ -71,11 +70,12 @@ def _plan(plan: Plan) -> None:
             "some, a smaller one leaves some out. 0 ends the assignment.",
         )
         st.button("Save", key="assign-save", type="primary", on_click=_save_plan)
-    st.caption("A change touches no decision; what people have decided already counts.")
+    error_messages.show_kept(_REFUSED_PLAN)
+    st.caption("Decisions stay as they are, and earlier ones count.")
 
 
 def _save_plan() -> None:
-    with error_messages.told_later():
+    with error_messages.kept_for(_REFUSED_PLAN):
         open_project.tell(
             assign,
             reviewers=int(st.session_state[_REVIEWERS]),
@@ -128,7 +128,8 @@ def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
         st.text("Counting. In a large project this takes some seconds.")
     else:
         _table(everybody, done)
-    _fields(everybody)
+    if rights.only_leads("can change quotas"):
+        _fields(everybody)
 
 
 def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None:
@@ -169,11 +170,10 @@ def _fields(everybody: list[Person]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="quota-fields"):
         st.selectbox("Reviewer", list(names), format_func=names.__getitem__, key=_PERSON, width=200)
         st.selectbox("Type", list(types), format_func=types.__getitem__, key=_TYPE, width=220)
-        st.number_input(
-            "Variants", min_value=0, max_value=MAX_QUOTA, value=100, step=10, key=_QUOTA, width=160
-        )
+        st.number_input("Variants", value=100, step=10, key=_QUOTA, width=160)
         st.button("Set quota", key="quota-save", on_click=_save_quota)
         st.button("Remove quota", key="quota-remove", type="tertiary", on_click=_remove_quota)
+    error_messages.show_kept(_REFUSED_QUOTA)
 
 
 def _save_quota() -> None:
@@ -185,7 +185,7 @@ def _remove_quota() -> None:
 
 
 def _change_quota(variants: int | None) -> None:
-    with error_messages.told_later():
+    with error_messages.kept_for(_REFUSED_QUOTA):
         open_project.tell(
             set_quota, st.session_state[_PERSON], variants, type_id=st.session_state[_TYPE]
         )

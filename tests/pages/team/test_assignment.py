@@ -17,6 +17,10 @@ def opened(open_page: OpenPage) -> AppTest:
     return app.run()
 
 
+def texts(app: AppTest) -> str:
+    return "\n".join(one.value for one in app.text)
+
+
 def test_an_assignment_is_made_and_shown(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         family = add_family(session)
@@ -34,7 +38,7 @@ def test_an_assignment_is_made_and_shown(with_source: Engine, open_page: OpenPag
     with reading(with_source) as session:
         assert current_plan(session) == Plan(2, 1.0)
     assert app.text[0].value == "2 people decide on each variant."
-    said = "7 variants for 2 people each: 1 finished, 11 verdicts still to come."
+    said = "7 variants for 2 people each: 1 finished or settled, 11 verdicts still to come."
     assert app.text[1].value.startswith(said)
     table = app.dataframe[0].value.set_index("Type")
     assert list(table.loc["Verbal negation"]) == [0, 1, 0]
@@ -63,9 +67,26 @@ def test_quotas_are_set_and_removed(with_source: Engine, open_page: OpenPage) ->
     assert list(app.dataframe[0].value["Left"].fillna(-1)) == [19, -1, 5]
     app.button(key="quota-remove").click().run()
     app.button(key="quota-remove").click().run()
-    assert "no quota for all types together" in str(app)
+    assert "no quota for all types together" in texts(app)
     with reading(with_source) as session:
         assert all_quotas(session) == [PersonQuota(bert, "Bert", "verbal", 5)]
+
+
+def test_numbers_out_of_range_are_refused_where_they_were_typed(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        person(session, "Ada")
+    app = opened(open_page)
+    app.number_input(key="assign-share").set_value(150.0)
+    app.button(key="assign-save").click().run()
+    assert "found 1.5 (150%)" in texts(app)
+    app.number_input(key="quota-variants").set_value(-3)
+    app.button(key="quota-save").click().run()
+    assert "found -3" in texts(app)
+    with reading(with_source) as session:
+        assert not current_plan(session) and all_quotas(session) == []
 
 
 def test_without_reviewers_it_says_where_they_come_from(

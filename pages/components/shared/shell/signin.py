@@ -33,6 +33,8 @@ _COOKIE = "hedgerow_reviewer"
 _CAME_FOR = "hedgerow_came_for"
 """The address that was asked for before the sign-in, which ends at the first page."""
 _KEPT = "press-kept-for-a-name"
+_CHANGE, _NAMED = "change-name", "name-just-given"
+"""Whether the form for another name is open, and whether it has done what it is for."""
 
 _NO_SIGN_IN = (
     "The settings name who signs in (HEDGEROW_SIGN_IN_LEADS), but expected a section [auth] in "
@@ -182,7 +184,11 @@ def _by_name() -> None:
         markup.remember(_COOKIE, st.session_state[_NAME])
         st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}")
         _say_role(but=Role.LEAD)
-        with st.sidebar.popover("Change", icon=":material/person:", width="stretch"):
+        if st.session_state.pop(_NAMED, False):  # or the next keys would go into its field
+            st.session_state[_CHANGE] = False
+        with st.sidebar.popover(
+            "Change", icon=":material/person:", width="stretch", key=_CHANGE, on_change="rerun"
+        ):
             name_form("Review under another name", key="signin-change")
 
 
@@ -218,6 +224,7 @@ def name_form(label: str, *, key: str, button: str = "Start reviewing") -> None:
             else:
                 if st.session_state.get(_KEPT, ("", None))[0] != key:
                     st.session_state.pop(_KEPT, None)  # another form asked for it
+                st.session_state[_NAMED] = True
                 st.rerun()
 
 

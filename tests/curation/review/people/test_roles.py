@@ -19,6 +19,7 @@ from curation.project.opening import PRICES, put_setting
 from curation.project.shared_settings import change_threshold
 from curation.release.freezing import create_release
 from curation.review import actions
+from curation.review.assignment.planning import assign
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.reading import ReadingState
 from curation.review.bulk import apply_rule, parse_rule
@@ -395,6 +396,39 @@ def test_a_viewer_reads_card_after_card_and_leaves_no_trace(engine: Engine, peop
     with reading(engine) as session:
         assert on_other_screens(session, "another window") == {}
         assert session.execute(select(ReviewPosition)).first() is None
+
+
+def test_roles_hold_while_several_people_decide_on_each_variant(
+    engine: Engine, people: Ids
+) -> None:
+    with writing(engine) as session:
+        assign(session, reviewers=2, share=1.0)
+        actions.accept(session, _shown(session, people), reviewer_id=people[Role.LEAD])
+    _act_as(engine, people[Role.VIEWER])
+    for by_family in (False, True):
+        reader = ReadingState(engine=engine, reviewer_id=people[Role.VIEWER], types=_types(engine))
+        reader.by_family = by_family
+        assert reader.view().focus is not None
+    _act_as(engine, people[Role.REVIEWER])
+    state = ReviewState(engine=engine, reviewer_id=people[Role.REVIEWER], types=_types(engine))
+    state.recount()
+    decided = 0
+    while (focus := state.view().focus) is not None:
+        shown = state.showings[focus.variant.id]
+        state.drawn[shown.action_id] = 0.0
+        state.accept(shown)
+        decided += 1
+    assert decided == 6  # with the one that the lead has begun, without the one that is their own
+
+
+def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) -> None:
+    for role in (Role.REVIEWER, Role.VIEWER):
+        _act_as(engine, people[role])
+        with reading(engine) as session:
+            found = session.execute(text("WITH one AS (SELECT 1 AS n) SELECT n FROM one")).scalar()
+            assert found == 1
+            with pytest.raises(HedgerowError):
+                session.execute(text("WITH one AS (SELECT 1) DELETE FROM setting"))
 
 
 def test_a_viewers_keys_decide_nothing(engine: Engine, people: Ids) -> None:

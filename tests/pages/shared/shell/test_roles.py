@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.review.people.roles import Role, is_lead, set_role, set_who_acts
 from db.engine import reading, writing
-from db.models import Decision, Lease, Reviewer, ReviewPosition
+from db.models import Decision, Lease, Reviewer, ReviewPosition, Run
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage
 from tests.support.checkout import ROOT
@@ -89,6 +89,21 @@ def test_no_page_fails_for_who_may_not_change_it(
     said = _said(app)
     assert PAGES.get(page, "") in said
     assert "This page failed" not in said and "Only a lead can" not in said
+    with reading(team) as session:
+        assert session.execute(select(Run)).first() is None, "opening a page starts a run"
+
+
+@pytest.mark.parametrize("name", ["Rob", "Vic"])
+def test_only_leads_are_offered_the_assignment(
+    team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    _as(monkeypatch, name)
+    app = open_page("team")
+    app.session_state["show"] = "Assignment"
+    said = _said(app.run())
+    assert "Only leads can change the assignment." in said
+    assert "Only leads can change quotas." in said
+    assert not {"Save", "Set quota", "Remove quota"} & set(_labels(app))
 
 
 def test_a_reviewer_decides(
@@ -112,11 +127,16 @@ def test_a_lead_gives_roles_but_keeps_the_last(
     with reading(team) as session:
         ids = {one.name: one.id for one in session.execute(select(Reviewer)).scalars()}
 
+    def refused() -> list[str]:
+        return [str(text.value) for text in app.text if "last lead" in str(text.value)]
+
     def give(name: str, role: Role) -> str:
         app.selectbox(key="person").select(ids[name]).run()
         control = next(c for c in app.segmented_control if c.label == "Role")
         control.set_value(role).run()
-        return _said(app)
+        shown = next(c for c in app.segmented_control if c.label == "Role") if refused() else None
+        assert shown is None or shown.value == Role.LEAD, "it shows what is stored"
+        return _said(app) + "".join(refused())
 
     assert "'Ada' is the last lead" in give("Ada", Role.VIEWER)
     assert "Vic is a lead now." in give("Vic", Role.LEAD)
