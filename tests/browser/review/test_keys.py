@@ -106,7 +106,7 @@ def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
             assert shown(page) == second != before
             assert count(home) == accepted
             said = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"
-            assert "passed over" in page.evaluate(said)
+            assert "Key ignored" in page.evaluate(said)
 
 
 def test_what_is_typed_while_a_panel_is_open_is_text_and_decides_nothing(
