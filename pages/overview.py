@@ -24,7 +24,7 @@ from pages.components.shared.shell import frame, open_project, rights
 from pages.components.shared.variants import source_choice
 from training.runs.kinds import kind_of
 
-RUNS, LOOKED_AT = 8, 50  # the newest runs: listed below, and searched for unfinished ones
+RUNS, INSPECTED = 8, 50  # the newest runs: listed below, and searched for unfinished ones
 
 
 def _load() -> None:
@@ -260,7 +260,7 @@ sources = open_project.ask(sources_in_use)
 source_id = source_choice.selectbox(sources)
 last_runs, current, todo = open_project.ask(
     progress,
-    looked_at=LOOKED_AT,
+    looked_at=INSPECTED,
     step_of=lambda kind: kind_of(kind).step,
     known=_surplus,
     source_id=source_id,

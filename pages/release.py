@@ -29,7 +29,7 @@ from training.runs.release_export import KIND as EXPORT
 
 SPLITS = {Split.TRAIN: "Training", Split.VALIDATION: "Validation", Split.TEST: "Test"}
 HASH_SHOWN = 12
-EXPORTS_LOOKED_AT = 200
+EXPORTS_INSPECTED = 200
 _SAID, _CHOSEN = "release-said", "release-chosen"
 
 
@@ -295,7 +295,7 @@ def _export(number: int, format: str) -> Run | None:
     """The export to show: one that is running, else one with files left, else the last one."""
     runs = [
         run
-        for run in open_project.ask(list_runs, kind=EXPORT, limit=EXPORTS_LOOKED_AT)
+        for run in open_project.ask(list_runs, kind=EXPORT, limit=EXPORTS_INSPECTED)
         if (run.parameters.get("release"), run.parameters.get("format")) == (number, format)
         and "folder" not in run.parameters
     ]

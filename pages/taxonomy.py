@@ -14,7 +14,7 @@ from db.models import Status
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, error_messages, frame, open_project, rights
 from pages.components.taxonomy import type_detail, type_form, type_trial
-from pages.components.taxonomy.type_detail import CHANGE, TOLD
+from pages.components.taxonomy.type_detail import CHANGE, SHOWN
 from pages.components.taxonomy.type_form import Form
 
 TYPES, ADD = "Types", "Add a type"
@@ -132,7 +132,7 @@ def _store_new(wanted: OwnType) -> None:
     added = open_project.tell(add_type, wanted)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
     st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
-    st.session_state[TOLD] = (
+    st.session_state[SHOWN] = (
         f"Added {added.label}. Prompts ask for it from now on. Reviewers can write variants of it "
         "and change a variant's type to it."
     )
@@ -145,7 +145,7 @@ def _store_change(wanted: OwnType, entry: VariantType) -> None:
     if done.to_measure:
         background.measure()
         said += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
-    st.session_state[TOLD] = said
+    st.session_state[SHOWN] = said
 
 
 def _follow() -> None:
@@ -162,7 +162,7 @@ frame.begin(
 )
 _follow()
 part = frame.section((TYPES, ADD), key=PART)
-if told := st.session_state.pop(TOLD, ""):
+if told := st.session_state.pop(SHOWN, ""):
     st.text(told)
 if part == ADD:
     _add()

@@ -183,10 +183,10 @@ def _distance(anchor: str, variant: dict[str, Any]) -> dict[str, int]:
     check = variant_type(variant["type_id"]).surface_check
     flags = distance_flag(distance, LEVENSHTEIN_THRESHOLD, check=check)
     others = list(Flag)[1:]
-    drawn = int(bucket(variant["uid"], salt="f") * 16)
+    sampled = int(bucket(variant["uid"], salt="f") * 16)
     return {
         "levenshtein": distance,
-        "flags": int(flags | (others[drawn] if drawn < len(others) else Flag(0))),
+        "flags": int(flags | (others[sampled] if sampled < len(others) else Flag(0))),
     }
 
 

@@ -106,7 +106,7 @@ def anchors_add(
         dry_run=dry_run,
     )
     table, originals, added, before = done.table, done.originals, done.added, done.earlier
-    texts = done.texts_beside
+    texts = done.texts_alongside
     result = _result(table, done.preview, done.rows, added) | {
         "column": done.column,
         "source": done.about.source,

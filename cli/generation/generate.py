@@ -33,7 +33,7 @@ from curation.taxonomy.roles import ROLES
 from db.errors import HedgerowError
 from hedgerow.data.generating import Cost, cost_of, request_of, store_request
 
-TOLD = 8
+SHOWN = 8
 """Maximum number of sources listed in a message."""
 
 _ON_REQUEST = tuple(entry.id for entry in TAXONOMY if entry.on_request)

@@ -111,7 +111,7 @@ def _outlook(engine: Engine, request: LanguageRequest) -> Outlook:
 
 def _in_json(found: Outlook) -> dict[str, Any]:
     return {
-        "pairs": {"train": found.drawn, "validation": found.measured},
+        "pairs": {"train": found.sampled, "validation": found.measured},
         "steps": found.steps,
         "seconds": None if found.seconds is None else round(found.seconds),
     }
@@ -120,7 +120,7 @@ def _in_json(found: Outlook) -> dict[str, Any]:
 def _promise(found: Outlook) -> str:
     """The number of pairs and steps, and the time if known."""
     said = (
-        f"{counted(found.drawn, 'question pair')} for training, {found.measured:,} for "
+        f"{counted(found.sampled, 'question pair')} for training, {found.measured:,} for "
         f"evaluation; {counted(found.steps, 'step')}"
     )
     if found.seconds is None:

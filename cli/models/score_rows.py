@@ -9,7 +9,7 @@ from rich.table import Table
 
 from cli.shared.tables import table_of
 from training.benchmarks.harness.names import LM_EVAL
-from training.benchmarks.results.asked_told import asked_told, unanswered_told
+from training.benchmarks.results.asked_told import asked_told, unanswered_description
 from training.benchmarks.results.queries import ModelKey, Scored
 from training.benchmarks.results.unseen_antonyms import UnseenScore
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
@@ -101,7 +101,7 @@ def unseen_lines(rows: Sequence[Scored], unseen: Unseen) -> list[str]:
 
 def asked_lines(rows: Sequence[Scored]) -> list[str]:
     """The prompt of each language model and its missing answers, for people."""
-    told = [(row, [asked_told(row.asked), unanswered_told(row)]) for row in rows]
+    told = [(row, [asked_told(row.asked), unanswered_description(row)]) for row in rows]
     return [" ".join([f"{row.title}:", *filter(None, said)]) for row, said in told if any(said)]
 
 

@@ -21,7 +21,7 @@ from db.settings import Settings
 from hedgerow.models.training import store_training
 from hedgerow.runs.progress import err, progress_bar, text_of
 from training.benchmarks.contamination import (
-    bundled_texts_told,
+    bundled_texts_description,
     compare,
     compare_bundled_texts,
 )
@@ -101,7 +101,7 @@ def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> Non
         bundled = compare_bundled_texts(settings.data_folder, report=report) if held else []
     said = [told(entry.facts) for entry in found if entry.shares]
     if any(entry.shares for entry in bundled):
-        said.append(bundled_texts_told([entry.facts for entry in bundled]))
+        said.append(bundled_texts_description([entry.facts for entry in bundled]))
     for sentence in said:
         err.print(text_of(sentence), soft_wrap=True)
 

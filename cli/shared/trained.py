@@ -7,9 +7,9 @@ from typing import Any
 from rich.table import Table
 
 from cli.shared.tables import table_of
-from curation.release.overlap_results import told, told_by_field
+from curation.release.overlap_results import description_by_field, told
 from hedgerow.losses.families import Role
-from training.benchmarks.contamination import bundled_texts_told
+from training.benchmarks.contamination import bundled_texts_description
 from training.evaluation.held_out import COSINE, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.runs.curves import GENERAL, SHARES
@@ -32,8 +32,8 @@ def details(result: dict[str, Any]) -> list[str | Table]:
     if RETRIEVAL in result["held_out"]["after"]:
         lines.append(WHAT_IT_IS)
     for found in result.get("overlap") or ():
-        lines += filter(None, [told(found), told_by_field(found)])
-    lines += filter(None, [bundled_texts_told(result.get("bundled_overlap") or ())])
+        lines += filter(None, [told(found), description_by_field(found)])
+    lines += filter(None, [bundled_texts_description(result.get("bundled_overlap") or ())])
     return [*lines, f"The model is in {result['model']}."]
 
 

@@ -53,8 +53,8 @@ def _as_json(found: Calibration, again: dict[int, Consistency], precision: float
         "drawn_by": found.sample.request.model_dump(mode="json"),
         "variants": len(found.sample.uids),
         "types": [
-            {"type": type_id, "drawn": drawn, "decided": found.decided.get(type_id, 0)}
-            for type_id, drawn in found.drawn.items()
+            {"type": type_id, "drawn": sampled, "decided": found.decided.get(type_id, 0)}
+            for type_id, sampled in found.sampled.items()
         ],
         "people_disagree": found.disagree,
         "judges": [_judge(one, again.get(one.id), precision) for one in found.judges],
@@ -98,8 +98,8 @@ def _lines(
     decided = sum(found.decided.values())
     lines: list[str | Table] = [
         f"Sample {found.sample.id}: people have decided {decided:,} of "
-        f"{sum(found.drawn.values()):,} variants blind; they disagree on {found.disagree:,}, where "
-        "the strictest verdict counts."
+        f"{sum(found.sampled.values()):,} variants blind; they disagree on {found.disagree:,}, "
+        "where the strictest verdict counts."
     ]
     if not found.judges:
         lines.append("No model has judged it yet.")

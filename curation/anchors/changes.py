@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.checks import Finding, suspicions
-from curation.anchors.current_revision import checked_anchor_text, current_wording
+from curation.anchors.current_revision import checked_anchor_text, of_current_revision
 from curation.content_uids import anchor_uid, words_of
 from curation.diagnostics.measuring import measure_variants
 from curation.language.english import is_english
@@ -142,7 +142,7 @@ def _refuse_anothers(session: Session, anchor_id: int, text_uid: str) -> None:
     others = (
         select(col(Anchor.uid)).where(col(Anchor.uid) == text_uid, col(Anchor.id) != anchor_id),
         select(col(Anchor.uid))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(AnchorRevision.text_uid) == text_uid, col(Anchor.id) != anchor_id),
     )
     for query in others:

@@ -22,7 +22,7 @@ class Reason(StrEnum):
     NOT_TEXT = "not_text"
     TOO_LONG = "too_long"
     KNOWN = "known"
-    EARLIER_WORDING = "earlier_wording"
+    EARLIER_REVISION = "earlier_wording"
     RETIRED = "retired"
     REPEATED = "repeated"
     NEARLY_KNOWN = "nearly_known"
@@ -42,7 +42,7 @@ LABELS = {
     Reason.NOT_TEXT: "contains control characters",
     Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",
     Reason.KNOWN: "already an anchor",
-    Reason.EARLIER_WORDING: "earlier revision of an anchor",
+    Reason.EARLIER_REVISION: "earlier revision of an anchor",
     Reason.RETIRED: "a retired anchor",
     Reason.REPEATED: "repeats another row",
     Reason.NEARLY_KNOWN: "differs only in case or punctuation",

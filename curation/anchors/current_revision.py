@@ -42,7 +42,7 @@ def checked_anchor_text(text: str) -> str:
     return clean
 
 
-def current_wording() -> ColumnElement[bool]:
+def of_current_revision() -> ColumnElement[bool]:
     """SQL: the revision is the current one of its anchor. For a join with ``Anchor``."""
     return (col(AnchorRevision.anchor_id) == col(Anchor.id)) & (
         col(AnchorRevision.revision) == col(Anchor.revision)

@@ -8,13 +8,13 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.project.search import SearchKind, matches
 from curation.review.people.reviewers import shown_name
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
-TOLD = 8
+SHOWN = 8
 """Maximum sources listed in a message."""
 
 
@@ -105,7 +105,7 @@ def find_anchors(
     conditions = wanted.conditions(session)
     counted = select(func.count()).select_from(Anchor)
     if wanted.text:
-        counted = counted.join(AnchorRevision, current_wording())
+        counted = counted.join(AnchorRevision, of_current_revision())
     total = session.execute(counted.where(*conditions)).scalar_one()
     query = _listed().where(*conditions).order_by(col(Anchor.id)).limit(limit).offset(offset)
     return AnchorPage(_found(session, query), total)
@@ -146,7 +146,7 @@ def _listed() -> Select[*_Listed]:
             col(Anchor.split),
             col(Anchor.retired_at),
         )
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .join(Source, col(Source.id) == col(Anchor.source_id))
     )
 
@@ -204,7 +204,7 @@ def source_named(session: Session, name: str) -> int:
         (number for other, number in known.items() if other.lower() == name.lower()), None
     )
     if found is None:
-        told = ", ".join(list(known)[:TOLD]) + (", …" if len(known) > TOLD else "")
+        told = ", ".join(list(known)[:SHOWN]) + (", …" if len(known) > SHOWN else "")
         raise HedgerowError(
             f"Expected a source of anchors ({told or 'there are none yet'}), found {name[:80]!r}."
         )

@@ -22,7 +22,7 @@ AT_ONCE = 500
 """Number of families per transaction, and thus the most that are repeated after a crash."""
 
 
-LOOKED_AT = 100
+INSPECTED = 100
 """Number of recent runs to search, which include the newest one of each corpus."""
 
 
@@ -43,7 +43,7 @@ def corpora_states(session: Session) -> list[CorpusState]:
     """The state of each corpus in the project, and of its last loading run."""
     loaded = loaded_anchors(session)
     newest: dict[str, Run] = {}
-    for run in list_runs(session, kind=KIND, limit=LOOKED_AT):
+    for run in list_runs(session, kind=KIND, limit=INSPECTED):
         newest.setdefault(run.parameters.get("corpus", ""), run)
     return [CorpusState(one, loaded[one.id], newest.get(one.id)) for one in CORPORA.values()]
 

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.queue_order import queue_keys, store_queue_keys
 from curation.encoders.embeddings import pair_cosines
@@ -138,7 +138,7 @@ def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, 
     query = (
         select(col(Variant.id), col(AnchorRevision.text), col(Variant.text))
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(Variant.id).in_(ids))
     )
     return {key: (anchor, text) for key, anchor, text in session.execute(query)}

@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, ColumnElement, cast, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.language.affixes import as_listed
@@ -160,7 +160,7 @@ def negators(
     query = (
         select(col(Variant.type_id), col(AnchorRevision.text), col(Variant.text))
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(*conditions)
     )
     if total > sample:

@@ -54,7 +54,7 @@ class _Insertion(NamedTuple):
     trailing: bool
 
 
-def stands_flat(comparison: PairAnalysis) -> bool:
+def is_flat_hedge(comparison: PairAnalysis) -> bool:
     """Whether the text is the unchanged anchor with a concession that does not weaken it.
 
     A concession of how sure the writer is of this very claim ("I'm not sure, but …", "…, though

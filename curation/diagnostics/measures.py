@@ -14,7 +14,7 @@ from typing import NamedTuple
 import Levenshtein
 
 from curation.anchors.suitability import anchor_problems
-from curation.diagnostics.hedging import reports_others, stands_flat
+from curation.diagnostics.hedging import is_flat_hedge, reports_others
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import surface_problems
 from curation.taxonomy.built_in import SurfaceCheck
@@ -152,7 +152,7 @@ def measure(
     if english and anchor_problems(anchor):
         flags |= Flag.ANCHOR_NOT_AFFIRMATIVE
     if check.require_cue:
-        flags |= Flag.FLAT_HEDGE if stands_flat(comparison) else Flag(0)
+        flags |= Flag.FLAT_HEDGE if is_flat_hedge(comparison) else Flag(0)
         flags |= Flag.REPORTS_OTHERS if reports_others(comparison) else Flag(0)
     return Measures(
         levenshtein=levenshtein,
@@ -165,7 +165,7 @@ def measure(
 def distance_flag(levenshtein: int, threshold: int, *, check: SurfaceCheck) -> Flag:
     """OVER_THRESHOLD for a distance above the threshold, in characters; no flag below it, or where
     the type is in free words."""
-    over = check.keeps_wording and levenshtein > threshold
+    over = check.keeps_words and levenshtein > threshold
     return Flag.OVER_THRESHOLD if over else Flag(0)
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Engine, delete, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
 from curation.diagnostics.queue_order import queue_keys, reorder, request_reorder, store_queue_keys
@@ -78,7 +78,7 @@ def _measure_chunk(
             col(Anchor.language),
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(Variant.id).in_(ids))
         .order_by(col(Variant.id))
     ).all()

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.variants_by_measure import measured
@@ -84,7 +84,7 @@ def variant_rows(
     )
     query = (
         query.join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .join(Source, col(Source.id) == col(Variant.source_id))
         .where(scope.condition())
         .order_by(col(Variant.id))

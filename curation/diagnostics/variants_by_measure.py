@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
 from curation.diagnostics.distributions import EVERYTHING, Scope, cosine_bin
 from curation.diagnostics.measures import Flag
@@ -102,7 +102,7 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
             ),
         )
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(Variant.id).in_(ids))
     )
     found = {

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.content_uids import bucket
 from curation.generation.prompts import types_of
 from curation.generation.request import AnchorSelection, Which
@@ -193,7 +193,7 @@ def _anchors(session: Session, selection: AnchorSelection, *columns: Any) -> Sel
     if selection.source_id is not None:
         query = query.where(col(Anchor.source_id) == selection.source_id)
     if selection.search:
-        query = query.join(AnchorRevision, current_wording()).where(
+        query = query.join(AnchorRevision, of_current_revision()).where(
             matches(session, selection.search, SearchKind.ANCHORS)
         )
     return query

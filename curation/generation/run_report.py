@@ -26,7 +26,7 @@ from db.models import (
 PACE = timedelta(minutes=1)
 """Over which the pace of a run is measured."""
 
-LOOKED_AT = 50
+INSPECTED = 50
 """Runs that a model is looked for in."""
 
 RAW_SHOWN = 5
@@ -252,13 +252,13 @@ def written_by(session: Session, variant: Variant) -> str:
 def last_asked(session: Session, kind: str) -> tuple[str, str]:
     """Model and address of the newest run that asked one; empty where none did."""
     query = select(col(Run.parameters)).where(col(Run.kind) == kind).order_by(col(Run.id).desc())
-    for (parameters,) in session.execute(query.limit(LOOKED_AT)):
+    for (parameters,) in session.execute(query.limit(INSPECTED)):
         if parameters.get("model"):
             return parameters["model"], parameters.get("base_url", "")
     return "", ""
 
 
-def models_used(session: Session, kind: str, *, limit: int = LOOKED_AT) -> list[str]:
+def models_used(session: Session, kind: str, *, limit: int = INSPECTED) -> list[str]:
     """The models that the last runs asked, the newest first."""
     query = (
         select(col(Run.parameters))

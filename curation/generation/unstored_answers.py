@@ -62,7 +62,7 @@ class Keeper:
         self._arrived.put_nowait(None)
 
     @property
-    def has_room(self) -> bool:
+    def has_space(self) -> bool:
         """Whether what is asked now could be stored when it is answered."""
         return not self.is_shut and self._arrived.qsize() < self.most
 

@@ -22,7 +22,7 @@ from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
 from db.models import CallState
 
-LOOK_SECONDS = 0.2
+CHECK_SECONDS = 0.2
 """How often the run checks whether it should stop."""
 
 DRAIN_SECONDS = 15.0
@@ -156,7 +156,7 @@ class Worker:
                 self.ledger.under_way -= 1
             self._keeper.take(attempt)
             self._book(attempt)
-            self._look_at_the_server()
+            self._check_server()
             if attempt.state is not CallState.OPEN:
                 return
             await self._pause(wait)
@@ -170,7 +170,7 @@ class Worker:
         while not self._stop.is_set():
             if (closed_for := self.asker.gate.left()) > 0:
                 await self._pause(closed_for)
-            elif not self._keeper.has_room:
+            elif not self._keeper.has_space:
                 await self._booked.wait()
             elif self.ledger.allows():
                 self.ledger.under_way += 1
@@ -200,7 +200,7 @@ class Worker:
 
     # -- stopping -------------------------------------------------------------------------
 
-    def _look_at_the_server(self) -> None:
+    def _check_server(self) -> None:
         why = self.asker.gate.why_pause(at_once=self.at_once, attempts=self.request.attempts)
         if why:
             self._halt(RunPaused(why))
@@ -219,7 +219,7 @@ class Worker:
             except Exception as error:  # cancelled, paused or interrupted
                 self._halt(error)
                 return
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
 
     # -- storing --------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, and_, literal, null, or_, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.content_uids import UID_LENGTH, canonical
 from curation.review.notes import is_kept
 from db import trigrams
@@ -146,7 +146,9 @@ _COLUMNS = {
 def _texts(kind: SearchKind) -> Select[*tuple[Any, ...]]:
     id, of, text, _ = _COLUMNS[kind]
     query = select(id, of, text).order_by(id)
-    return query.join(AnchorRevision, current_wording()) if kind is SearchKind.ANCHORS else query
+    return (
+        query.join(AnchorRevision, of_current_revision()) if kind is SearchKind.ANCHORS else query
+    )
 
 
 def _hits(session: Session, kind: SearchKind, ids: Sequence[int]) -> list[Hit]:
@@ -170,7 +172,7 @@ def _rows(kind: SearchKind) -> Select[*tuple[Any, ...]]:
         query = select(
             _COLUMNS[kind].id, col(AnchorRevision.text), col(Anchor.uid), *nothing, retired
         )
-        return query.join(AnchorRevision, current_wording()).add_columns(literal(""))
+        return query.join(AnchorRevision, of_current_revision()).add_columns(literal(""))
     of_variant = (
         col(Anchor.uid),
         col(Variant.id),

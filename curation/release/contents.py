@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import of_sources
 from curation.release.selection import Selection, selection_of
 from db.columns import now
@@ -128,7 +128,7 @@ def changes_since(session: Session, release: Release, source: str | None = None)
         .select_from(touched)
         .join(Variant, col(Variant.id) == touched.c.id)
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .group_by(col(Variant.type_id))
     )
     rows = session.execute(query).all()

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import source_in_use
 from curation.content_uids import canonical
 from curation.diagnostics.measuring import measure_variants
@@ -238,7 +238,7 @@ def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
         )
         .select_from(Variant)
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .join(Source, col(Source.id) == Anchor.source_id)
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)
         .outerjoin(PromptVersion, col(PromptVersion.id) == Variant.prompt_version_id)

@@ -102,7 +102,7 @@ def told(facts: Mapping[str, Any]) -> str:
     return f"{said} items of {what} {share} {n} consecutive words with the release{whole}."
 
 
-def told_by_field(facts: Mapping[str, Any]) -> str:
+def description_by_field(facts: Mapping[str, Any]) -> str:
     """Which fields of the release share words with which texts of the test, in one sentence.
 
     Args:

@@ -154,7 +154,7 @@ def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> Non
     )
 
 
-def told_of(counts: QuestionCounts, arm: Arm) -> str:
+def description_of(counts: QuestionCounts, arm: Arm) -> str:
     """The number of question pairs of an arm, and what is left out, as sentences."""
     answers = f"half of them with the answer {YES}"
     left_out = (
@@ -163,10 +163,10 @@ def told_of(counts: QuestionCounts, arm: Arm) -> str:
         if counts.left_out
         else ""
     )
-    return f"{counts.total:,} question pairs, {answers}.{_TOLD[arm]}{left_out}"
+    return f"{counts.total:,} question pairs, {answers}.{_SHOWN[arm]}{left_out}"
 
 
-_TOLD: Mapping[Arm, str] = MappingProxyType(
+_SHOWN: Mapping[Arm, str] = MappingProxyType(
     {
         "both": "",
         "paper": " Only variants of the paper's six types are asked about.",

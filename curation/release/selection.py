@@ -59,7 +59,7 @@ class Selection(NamedTuple):
         measured yet is not."""
         if self.max_distance is None:
             return false()
-        types = [t.id for t in all_types(session).values() if t.surface_check.keeps_wording]
+        types = [t.id for t in all_types(session).values() if t.surface_check.keeps_words]
         far = select(col(Diagnostic.variant_id)).where(
             col(Diagnostic.levenshtein) > self.max_distance
         )

@@ -27,7 +27,7 @@ from curation.release.selection import Selection, default_selection, selection_o
 from curation.review.people.reviewers import reviewer_names
 from db.models import Anchor, Polarity, Release, ReleaseItem, Status, TypeRow, Variant
 
-COUNTED_ANEW = 20_000
+COUNTED_AGAIN = 20_000
 """Variants in a release up to which everything is counted: in some 50 ms."""
 
 CARRIED_ON = 10_000
@@ -69,7 +69,7 @@ def contents_now(session: Session, selection: Selection | None = None) -> Conten
     newest = session.execute(query).scalar()
     if (
         newest is not None
-        and newest.summary["variants"] > COUNTED_ANEW
+        and newest.summary["variants"] > COUNTED_AGAIN
         and selection_of(newest) == selection
         and not selection.complete  # one variant more or less changes what is taken of others
     ):

@@ -11,7 +11,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
 from curation.review.decisions import chunks, counts_still
 from curation.review.history import stands
@@ -288,7 +288,7 @@ def _texts(session: Session, variant_ids: Iterable[int]) -> Iterator[_Texts]:
                 is_bundled(col(Source.name)),
             )
             .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-            .join(AnchorRevision, current_wording())
+            .join(AnchorRevision, of_current_revision())
             .join(Source, col(Source.id) == col(Variant.source_id))
             .where(col(Variant.id).in_(ids))
         )

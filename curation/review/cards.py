@@ -11,7 +11,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.notes import is_kept
@@ -53,7 +53,7 @@ class Card:
     made_for: str
     notes: int
 
-    def stands_beside(self, focus: "Card") -> bool:
+    def is_shown_with(self, focus: "Card") -> bool:
         """Whether it is shown beside a card of its family: no replaced wording, and nothing out of
         use where that card is in use."""
         variant = self.variant
@@ -86,7 +86,7 @@ def _card_query(session: Session) -> Select[*_CardRow]:
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(Source, col(Source.id) == Anchor.source_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .join(
             made_for,
             (col(made_for.anchor_id) == Variant.anchor_id)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.review.history import stands
 from curation.review.notes import clean_lines
 from curation.review.people.reviewers import is_by, shown_name
@@ -200,7 +200,7 @@ def _marked(
         .select_from(DiscussMark)
         .join(Variant, col(Variant.id) == col(DiscussMark.variant_id))
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .join(Reviewer, col(Reviewer.id) == col(DiscussMark.reviewer_id))
         .where(_is_open())
     )

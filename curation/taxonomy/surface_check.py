@@ -75,7 +75,7 @@ class SurfaceCheck(BaseModel):
     )
 
     @property
-    def keeps_wording(self) -> bool:
+    def keeps_words(self) -> bool:
         """Whether a variant is its anchor with some words changed; otherwise it is in free words,
         and no distance from the anchor is too great."""
         return self.max_lost_content is not None

@@ -71,7 +71,7 @@ class AnchorImport:
         return self.added.added
 
     @cached_property
-    def texts_beside(self) -> Counter[str]:
+    def texts_alongside(self) -> Counter[str]:
         """Type → how many entailments or contradictions are added, or would be."""
         return Counter(text.type_id for text in self.originals.of(self.rows))
 

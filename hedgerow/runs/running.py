@@ -99,7 +99,7 @@ def _following(engine: Engine, run_id: int, report: Report) -> Iterator[None]:
 
     Where nobody watches a bar, say on standard error that the run waits for others.
     """
-    ended, tell = threading.Event(), report if is_watched() else _waiting_told()
+    ended, tell = threading.Event(), report if is_watched() else _waiting_reported()
 
     def follow() -> None:
         while not ended.wait(FOLLOW_SECONDS):
@@ -116,7 +116,7 @@ def _following(engine: Engine, run_id: int, report: Report) -> Iterator[None]:
         follower.join()
 
 
-def _waiting_told() -> Report:
+def _waiting_reported() -> Report:
     """Says once, each time that a run begins to wait for other work, that it does."""
     last = ""
 

@@ -59,8 +59,8 @@ def test_anchors_come_in_and_their_texts_are_canonical(empty: Path) -> None:
     file = lines_file(empty / "-evil '$(x)' <b>.jsonl", TEXTS)
     options = ("--column", "text", "--genre-column", "genre", "--include-suspicious")
     for name in ("=cmd|' /C calc'!A0", TEXTS["script"]):
-        told = said("anchors", "add", str(file), *options, "--source", name, "--dry-run")
-        assert quiet(told)
+        output = said("anchors", "add", str(file), *options, "--source", name, "--dry-run")
+        assert quiet(output)
     ask("anchors", "add", str(file), *options, "--source", TEXTS["script"])
     assert anchors() == stored()
 
@@ -69,9 +69,9 @@ def test_anchors_come_in_and_their_texts_are_canonical(empty: Path) -> None:
 def test_what_is_no_sentence_is_left_out_whatever_was_asked(empty: Path, name: str) -> None:
     text = REFUSED.get(name, HUGE)
     file = lines_file(empty / "file.jsonl", {"good": "It is good.", "bad": text})
-    told = said("anchors", "add", str(file), "--column", "text", "--include-suspicious")
-    assert "Added 1 anchor " in told
-    assert quiet(told)
+    output = said("anchors", "add", str(file), "--column", "text", "--include-suspicious")
+    assert "Added 1 anchor " in output
+    assert quiet(output)
     assert list(anchors().values()) == ["It is good."]
 
 

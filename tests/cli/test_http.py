@@ -293,8 +293,8 @@ def test_without_a_good_token_it_does_not_start(
     token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", token)
-    told = complaint("app", "--http")
-    assert "in HEDGEROW_HTTP_TOKEN" in told and "sk-" not in told
+    output = complaint("app", "--http")
+    assert "in HEDGEROW_HTTP_TOKEN" in output and "sk-" not in output
     assert "There is no project" in complaint("status")  # nothing has been made
 
 

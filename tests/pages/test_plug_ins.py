@@ -37,7 +37,7 @@ def example(app_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         install(monkeypatch, tmp_path / f"bad_{group}", f"hedgerow.{group}", code, bad="Bad")
 
 
-def told(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.text)
 
@@ -56,7 +56,7 @@ def test_the_settings_page_lists_them_with_their_problems(open_page: OpenPage) -
     rows = {row["Plug-in"]: row for row in table.to_dict("records") if row["Usable"] == "yes"}
     assert list(rows) == ["denials", "tsv", "letters", "opposites", "words-in-common"]
     assert {(r["Package"], r["Version"]) for r in rows.values()} == {("hedgerow-example", "1.0")}
-    assert all(f"OSError: no {group} today" in told(app) for group in GROUPS)
+    assert all(f"OSError: no {group} today" in page_text(app) for group in GROUPS)
     assert any("letters" in box.options for box in app.selectbox), "as the active encoder"
 
 
@@ -67,12 +67,12 @@ def test_a_provider_writes_what_the_generate_page_asks_it_for(
         for number in range(3):
             add_anchor(session, f"The bridge number {number} is safe.")
     app = open_page("generate")
-    assert "cannot be loaded (OSError: no providers today)" in told(app)
+    assert "cannot be loaded (OSError: no providers today)" in page_text(app)
     control = app.segmented_control(key="generate-provider")
     assert control.options == ["A language model", "Rules, without a model", "Denials"]
     control.set_value("denials").run()
     app.multiselect(key="generate-types").set_value(["free_contradiction"]).run()
-    assert "in front of the whole anchor" in told(app) and "costs nothing" in told(app)
+    assert "in front of the whole anchor" in page_text(app) and "costs nothing" in page_text(app)
     app.button("generate-start").click().run()
     execute(with_source, load_settings(), started[0], {generation.KIND: generation.work})
     with reading(with_source) as session:
@@ -88,7 +88,7 @@ def test_a_format_is_offered_for_the_download(
             accept(session, shown(variant), reviewer_id=person(session))
         create_release(session)
     app = open_page("release")
-    assert "cannot be loaded (OSError: no exports today)" in told(app)
+    assert "cannot be loaded (OSError: no exports today)" in page_text(app)
     assert app.radio("export-format").options[-1] == "Tab-separated"
     app.radio("export-format").set_value("tsv").run()
     app.button("export").click().run()
@@ -100,11 +100,11 @@ def test_benchmarks_scorers_and_encoders_are_offered_together(
 ) -> None:
     app = open_page("benchmarks")
     for group in ("benchmarks", "scorers"):
-        assert f"cannot be loaded (OSError: no {group} today)" in told(app)
+        assert f"cannot be loaded (OSError: no {group} today)" in page_text(app)
     assert "letters" in app.multiselect("bench-models").options
     assert "words-in-common" in app.pills("bench-baselines").options
     app.checkbox("bench-tick-opposites").check().run()
-    assert "Opposites is not on the model hub; download it from its authors" in told(app)
+    assert "Opposites is not on the model hub; download it from its authors" in page_text(app)
     assert "letters" in open_page("compare").selectbox("a").options
 
 
@@ -116,10 +116,10 @@ def test_results_of_a_benchmark_stay_when_it_is_gone(
     result = data.evaluate([np.array([1.0, n % 2]) for n in range(4)])
     with writing(app_engine) as session:
         add_result(session, load_settings().data_folder, "base", result)
-    assert "Is a paraphrase nearer" in told(benchmarks(ITEMS, open_page))
+    assert "Is a paraphrase nearer" in page_text(benchmarks(ITEMS, open_page))
     monkeypatch.undo()
     monkeypatch.setenv("HEDGEROW_HOME", str(load_settings().home))
     scores = benchmarks(SCORES, open_page).get("html")
     assert "opposites" in "".join(element.value for element in scores)
-    gone = told(benchmarks(ITEMS, open_page))
+    gone = page_text(benchmarks(ITEMS, open_page))
     assert "found 'opposites'" in gone

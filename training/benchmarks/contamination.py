@@ -135,7 +135,7 @@ def compare_bundled_texts(
     return _compare(data_folder, compared, SHORTEST, report)
 
 
-def bundled_texts_told(found: Sequence[Mapping[str, Any]]) -> str:
+def bundled_texts_description(found: Sequence[Mapping[str, Any]]) -> str:
     """What the bundled texts share with benchmarks, in a sentence; it holds names of files.
 
     Args:

@@ -109,7 +109,7 @@ def is_usable(family: Family, recipe: Recipe) -> bool:
     return has_contrast(family)
 
 
-def drawn(rows: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:
+def sampled(rows: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:
     """Rows, drawn by the seed, that give about so many triples; at least one. Families are drawn
     whole, while a triple gives one."""
     if max_triples is None:

@@ -34,8 +34,8 @@ def rows_in_an_epoch(rows: Sequence[Family], shares: Mapping[str, float]) -> int
     found = 0.0
     for source, group in _by_source(rows).items():
         anchors = len({row[0] for row in group})
-        drawn = anchors_in_an_epoch(anchors, shares.get(source, 1.0))
-        found += len(group) * drawn / anchors
+        sampled = anchors_in_an_epoch(anchors, shares.get(source, 1.0))
+        found += len(group) * sampled / anchors
     return round(found)
 
 
@@ -153,15 +153,15 @@ class TripleBatches:
         self._anchors = list(dict.fromkeys(row[0] for row in triples))
         self._epochs = Epochs(self._anchors, shares=sources, seed=seed)
         self._steps = max(1, rows_in_an_epoch(triples, sources) // size)
-        self._epoch = lru_cache(maxsize=1)(self._drawn)
+        self._epoch = lru_cache(maxsize=1)(self._sampled)
 
     def of(self, step: int) -> list[Family]:
         """As in `Batches`; none where no full batch without a common text can be made."""
         epoch, place = divmod(step - 1, self._steps)
-        rows, drawn = self._epoch(epoch)
-        return [rows[number] for number in drawn[place % len(drawn)]] if drawn else []
+        rows, sampled = self._epoch(epoch)
+        return [rows[number] for number in sampled[place % len(sampled)]] if sampled else []
 
-    def _drawn(self, epoch: int) -> tuple[list[Family], list[list[int]]]:
+    def _sampled(self, epoch: int) -> tuple[list[Family], list[list[int]]]:
         """The triples of an epoch, and the places among them of those of each batch."""
         import torch
         from sentence_transformers.base.sampler import NoDuplicatesBatchSampler

@@ -64,7 +64,7 @@ def require_disk_space(model: SentenceTransformer, folder: Path) -> None:
     Raises:
         HedgerowError: the weights are larger than what is free at `folder`.
     """
-    require_room(size_of(model.parameters()), folder)
+    require_space(size_of(model.parameters()), folder)
 
 
 def size_of(parameters: Iterable[Tensor]) -> int:
@@ -72,7 +72,7 @@ def size_of(parameters: Iterable[Tensor]) -> int:
     return sum(weights.numel() * weights.element_size() for weights in parameters)
 
 
-def require_room(needed: int, folder: Path) -> None:
+def require_space(needed: int, folder: Path) -> None:
     """Fail before a long training rather than after it.
 
     Args:

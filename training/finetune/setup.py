@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from curation.encoders.loading import fingerprint
 from db.errors import HedgerowError
 from hedgerow.losses.families import Family, Member
-from training.data.families import drawn, with_prompts
+from training.data.families import sampled, with_prompts
 from training.data.sampling import (
     Batches,
     Epochs,
@@ -53,17 +53,17 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
     """
     canonical = sorted((family[0], *sorted(set(family[1:]))) for family in families)
     rows = as_triples(canonical) if recipe.loss == "triples" else canonical
-    chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
+    chosen = sampled(rows, max_triples=recipe.max_triples, seed=seed)
     if not chosen:
         raise HedgerowError(
             "There are no triples to train on; accept at least one hedge or paraphrase and one "
             "negation of the same anchor."
         )
     anchors = list(dict.fromkeys(anchor for anchor, *_ in chosen))
-    drawn_ones = len(Epochs(anchors, shares=recipe.sources, seed=seed))
-    if drawn_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
+    sampled_ones = len(Epochs(anchors, shares=recipe.sources, seed=seed))
+    if sampled_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {drawn_ones} per "
+            f"A batch of {recipe.batch_size} needs as many anchors, found {sampled_ones} per "
             "epoch; lower batch_size, raise the shares in sources or accept variants of more "
             "anchors."
         )

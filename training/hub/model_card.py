@@ -27,7 +27,7 @@ from curation.release.export.overlap_section import overlap_section
 from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Release, Run
-from training.benchmarks.contamination import bundled_texts_told
+from training.benchmarks.contamination import bundled_texts_description
 from training.evaluation.held_out import DRIFT, STS
 from training.evaluation.retrieval import RETRIEVAL
 from training.hub.card_forms import WHOLE, Form
@@ -250,7 +250,7 @@ def data_section(session: Session, release: Release) -> str:
 
 
 def _of_bundled_texts(result: Mapping[str, Any]) -> str:
-    return bundled_texts_told(result.get("bundled_overlap") or ())
+    return bundled_texts_description(result.get("bundled_overlap") or ())
 
 
 def _limits(release: Release, result: Mapping[str, Any]) -> str:

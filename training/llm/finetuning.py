@@ -30,7 +30,7 @@ from training.finetune.fitting import is_out_of_memory
 from training.finetune.saving import (
     MODEL_FOLDER,
     remove_partial,
-    require_room,
+    require_space,
     save_whole,
     size_of,
 )
@@ -190,7 +190,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
     trainer = QuestionTrainer(loaded, fit)
     trained = [weights for weights in trainer.model.parameters() if weights.requires_grad]
     whole = size_of(trainer.model.parameters()) if request.merge else 0
-    require_room(COPIES * size_of(trained) + whole, context.folder)
+    require_space(COPIES * size_of(trained) + whole, context.folder)
     device = trainer.args.device.type
     started = time.monotonic()
     steps = trainer.finish()

@@ -36,7 +36,7 @@ class Outlook(NamedTuple):
     """
 
     pairs: int
-    drawn: int
+    sampled: int
     measured: int
     steps: int
     seconds: float | None = None
@@ -56,12 +56,12 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
     counts = count_questions(session, release.id, arm=recipe.arm)
     require_questions(release, counts, recipe.arm)
     pairs = counts.pairs.get(Split.TRAIN, 0)
-    drawn = recipe.drawn(pairs)
+    sampled = recipe.sampled(pairs)
     measured = count_questions(session, release.id).pairs.get(Split.VALIDATION, 0)
-    found = Outlook(pairs, drawn, min(MEASURED, measured), recipe.steps(drawn))
+    found = Outlook(pairs, sampled, min(MEASURED, measured), recipe.steps(sampled))
     if teller := _teller(session, recipe, base):
         paces = teller.result
-        seconds = recipe.epochs * drawn / paces["pace"]
+        seconds = recipe.epochs * sampled / paces["pace"]
         if found.measured and paces["measuring_pace"]:
             evaluations = math.ceil(recipe.epochs) + 1
             seconds += evaluations * found.measured / paces["measuring_pace"]

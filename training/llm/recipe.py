@@ -171,7 +171,7 @@ class LanguageRecipe(BaseModel):
         """
         return LanguageRecipe.model_validate({**self.model_dump(), **changes_in(assignments)})
 
-    def drawn(self, pairs: int) -> int:
+    def sampled(self, pairs: int) -> int:
         """How many of so many pairs are trained on."""
         return min(pairs, self.max_pairs or pairs)
 

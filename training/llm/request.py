@@ -153,12 +153,12 @@ def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed
     train = list(question_pairs(session, release_id, split=Split.TRAIN, arm=recipe.arm))
     validation = list(question_pairs(session, release_id, split=Split.VALIDATION))
     return Questions(
-        _drawn(train, recipe.drawn(len(train)), seed),
-        _drawn(validation, min(MEASURED, len(validation)), _MEASURED_SEED),
+        _sampled(train, recipe.sampled(len(train)), seed),
+        _sampled(validation, min(MEASURED, len(validation)), _MEASURED_SEED),
     )
 
 
-def _drawn(pairs: Sequence[QuestionPair], number: int, seed: int) -> list[QuestionPair]:
+def _sampled(pairs: Sequence[QuestionPair], number: int, seed: int) -> list[QuestionPair]:
     """So many of the pairs, in their order."""
     places = random.Random(seed).sample(range(len(pairs)), number)
     return [pairs[place] for place in sorted(places)]

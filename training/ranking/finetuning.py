@@ -40,10 +40,10 @@ from training.ranking.figures import RankingFigures
 from training.ranking.pairs import PairsFile, Parts, parts_of, passages
 from training.ranking.request import (
     RankingRequest,
-    drawn,
     files_of,
     request_of,
     require_trainable,
+    sampled,
 )
 from training.ranking.time_needed import characters_read
 
@@ -144,7 +144,7 @@ def _task(context: RunContext) -> _Task:
         architecture=require_trainable(folder, request.architecture, name=request.base),
         train=train,
         validation=validation,
-        parts=parts._replace(train=drawn(parts.train, request)),
+        parts=parts._replace(train=sampled(parts.train, request)),
     )
 
 

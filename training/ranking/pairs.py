@@ -185,7 +185,7 @@ def sharing(
     ]
 
 
-def require_apart(train: PairsFile, other: Sequence[DocumentPair], *, other_name: str) -> None:
+def require_disjoint(train: PairsFile, other: Sequence[DocumentPair], *, other_name: str) -> None:
     """Refuse training data that share a passage with what models are measured on.
 
     Args:
@@ -214,7 +214,7 @@ def require_untested(data_folder: Path, train: PairsFile) -> None:
         HedgerowError: they do.
     """
     for name, test in _tests(data_folder):
-        require_apart(
+        require_disjoint(
             train,
             test,
             other_name=f"{name!r}, which is data of the benchmark NevIR in this project; leave "
@@ -270,7 +270,7 @@ def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:
     """
     if held_out is None:
         return divided(train.pairs, name=train.name)
-    require_apart(
+    require_disjoint(
         train,
         held_out.pairs,
         other_name=f"{held_out.name!r}, the evaluation file; choose another file",

@@ -130,10 +130,10 @@ def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
         HedgerowError: as `files_of` and `parts_of`.
     """
     parts = parts_of(*files_of(data_folder, request))
-    return parts._replace(train=drawn(parts.train, request))
+    return parts._replace(train=sampled(parts.train, request))
 
 
-def drawn(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
+def sampled(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
     """At most as many pairs as are asked for, drawn by the seed, in the file's order."""
     if request.max_pairs is None or request.max_pairs >= len(pairs):
         return list(pairs)

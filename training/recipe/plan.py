@@ -79,15 +79,15 @@ class TrainingPlan(NamedTuple):
 
     def families(self, recipe: Recipe) -> int:
         """How many families an epoch goes through, before the draw of `max_triples`."""
-        return sum(drawn for drawn, _ in self._drawn(recipe))
+        return sum(sampled for sampled, _ in self._sampled(recipe))
 
     def rows(self, recipe: Recipe) -> int:
         """How many families, or triples, an epoch goes through, about."""
         kept = min(1.0, (recipe.max_triples or self.triples) / max(1, self.triples))
         if recipe.loss != "triples":
             return round(self.families(recipe) * kept)
-        drawn = sum(drawn * of.triples / of.anchors for drawn, of in self._drawn(recipe))
-        return round(drawn * kept)
+        sampled = sum(sampled * of.triples / of.anchors for sampled, of in self._sampled(recipe))
+        return round(sampled * kept)
 
     @property
     def letters(self) -> float:
@@ -98,13 +98,13 @@ class TrainingPlan(NamedTuple):
     def characters_a_row(self, recipe: Recipe) -> float:
         """How much there is to read in one of a batch's rows, about."""
         read = 0.0
-        for drawn, of in self._drawn(recipe):
+        for sampled, of in self._sampled(recipe):
             texts = 3.0 if recipe.loss == "triples" else of.texts / of.anchors
             longest = recipe.max_seq_length
-            read += drawn * texts * reading_pace.length(of.letters, longest=longest)
+            read += sampled * texts * reading_pace.length(of.letters, longest=longest)
         return read / max(1, self.families(recipe))
 
-    def _drawn(self, recipe: Recipe) -> list[tuple[int, Amount]]:
+    def _sampled(self, recipe: Recipe) -> list[tuple[int, Amount]]:
         """How many anchors of each source an epoch goes through."""
         return [
             (anchors_in_an_epoch(amount.anchors, recipe.sources.get(source, 1.0)), amount)

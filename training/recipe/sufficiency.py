@@ -98,6 +98,6 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
 def _might_draw_too_few(left: TrainingPlan, recipe: Recipe) -> bool:
     """Whether a draw of `max_triples` is so small that only the draw itself shows if it fills a
     batch."""
-    drawn = recipe.max_triples or left.triples
+    sampled = recipe.max_triples or left.triples
     families = left.families(recipe)
-    return left.triples > drawn and families * drawn < SPARE * recipe.batch_size * left.triples
+    return left.triples > sampled and families * sampled < SPARE * recipe.batch_size * left.triples

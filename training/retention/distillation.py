@@ -152,10 +152,10 @@ class Distillation:
         self._rankings = Rankings(documents if documents_a_step else ())
         self._documents_a_step = documents_a_step
         self._original: dict[str, str] = {}
-        drawn = self._drawn_in(steps)
-        embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
+        sampled = self._sampled_in(steps)
+        embeddings = encode_distinct(base, sampled, on_progress=lambda *_: check())
         self._embeddings = torch.from_numpy(embeddings).to(base.device)
-        self._place = {text: number for number, text in enumerate(drawn)}
+        self._place = {text: number for number, text in enumerate(sampled)}
 
     def draw(self, step: int) -> list[str]:
         """The distinct texts of a step; none of one that is not due."""
@@ -163,13 +163,13 @@ class Distillation:
             return []
         chance = random.Random(f"{self._seed}:distil:{step}")
         wanted = self._count // 2 if self._edits else self._count
-        drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
+        sampled = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
         if self._edits:
-            drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
+            sampled += [self._edit(text, chance.randrange(EDITS)) for text in sampled]
         for topic in chance.sample(self._topics, self._topics_a_step):
-            drawn += topic.texts
-        drawn += self._rankings.draw(self._documents_a_step, chance)
-        return list(dict.fromkeys(drawn))
+            sampled += topic.texts
+        sampled += self._rankings.draw(self._documents_a_step, chance)
+        return list(dict.fromkeys(sampled))
 
     def _edit(self, text: str, number: int) -> str:
         """An edited copy; the text itself where that came to nothing, or to another text."""
@@ -179,7 +179,7 @@ class Distillation:
             return text
         return found
 
-    def _drawn_in(self, steps: int) -> list[str]:
+    def _sampled_in(self, steps: int) -> list[str]:
         """The texts that are drawn in so many steps."""
         found: set[str] = set()
         bundled = self._topic.keys() | self._rankings.texts
@@ -281,7 +281,7 @@ def _upper_third(names: Iterable[str]) -> frozenset[str]:
 LARGEST_FILE = 50 * 1024 * 1024
 """Bytes of a file of sentences."""
 
-LOOKED_THROUGH = 64 * 1024
+SEARCHED_BYTES = 64 * 1024
 """Bytes by which the length of its lines is judged before a training."""
 
 
@@ -292,7 +292,7 @@ def lines_of(path: Path) -> tuple[int, float]:
         OSError: it can't be read.
     """
     with path.open("rb") as file:
-        beginning = file.read(LOOKED_THROUGH)
+        beginning = file.read(SEARCHED_BYTES)
     lines = [line for line in beginning.splitlines() if line.strip()]
     if not lines:
         return 0, 0.0

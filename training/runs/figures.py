@@ -68,7 +68,7 @@ class LossPoint(NamedTuple):
 def sample(session: Session, release_id: int, part: Part) -> list[int]:
     """The ids of at most `SAMPLE` variants of a part: those of the smallest random key."""
     query = _of_part(select(col(Variant.id)), release_id=release_id, part=part)
-    return list(session.execute(query.order_by(*_drawn()).limit(SAMPLE)).scalars())
+    return list(session.execute(query.order_by(*_sampled()).limit(SAMPLE)).scalars())
 
 
 def count_part(session: Session, release_id: int, part: Part) -> int:
@@ -77,7 +77,7 @@ def count_part(session: Session, release_id: int, part: Part) -> int:
     return session.execute(query).scalar_one()
 
 
-def _drawn() -> tuple[Any, ...]:
+def _sampled() -> tuple[Any, ...]:
     return col(Variant.random_key).asc(), col(Variant.id).asc()
 
 
@@ -247,7 +247,7 @@ def _part_rows(
         .where(col(after.encoder_id) == second)
     )
     query = _of_part(query, release_id=release_id, part=part, of_few=of_few)
-    rows = session.execute(query.order_by(*_drawn()).limit(SAMPLE)).all()
+    rows = session.execute(query.order_by(*_sampled()).limit(SAMPLE)).all()
     if not rows:
         return []
     types, old, new = zip(*rows, strict=True)

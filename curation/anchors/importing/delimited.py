@@ -23,7 +23,7 @@ from db.errors import HedgerowError
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """Field delimiters of CSV files; spreadsheets differ by country."""
 
-_RECORD_LOOKED_AT = 4 * 1024 * 1024
+_RECORD_INSPECTED = 4 * 1024 * 1024
 """Number of characters of a record to search for the unclosed quotation mark."""
 
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
@@ -135,7 +135,7 @@ def _broken(text: str, begin: int, delimiter: str, name: str, reason: str) -> st
     stream = io.StringIO(text, newline="")
     for _ in range(begin - 1):
         stream.readline()
-    record = stream.read(_RECORD_LOOKED_AT)
+    record = stream.read(_RECORD_INSPECTED)
     position = _unreadable_field(record, delimiter)
     line = begin + len(io.StringIO(record[:position] + "x", newline="").readlines()) - 1
     if "limit" in reason and record[position : position + 1] != '"':

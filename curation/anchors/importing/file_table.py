@@ -28,10 +28,10 @@ SENTENCE_NAMES = (
 
 GENRE_NAMES = ("genre", "domain", "register", "category", "topic")
 
-_LOOKED_AT = 1_000
+_INSPECTED = 1_000
 """Number of rows from which the average length of a column is computed."""
 
-_NAMES_TOLD, _NAME_TOLD = 8, 40
+_NAMES_SHOWN, _NAME_SHOWN = 8, 40
 
 
 class Format(StrEnum):
@@ -110,7 +110,7 @@ class FileTable:
         return _named(GENRE_NAMES, self.text_columns)
 
     def _average_length(self, column: str) -> float:
-        values = self.cells[column][:_LOOKED_AT]
+        values = self.cells[column][:_INSPECTED]
         return sum(len(value or "") for value in values) / len(values)
 
 
@@ -160,10 +160,10 @@ def check_rows(count: int, *, name: str) -> None:
 
 def quoted(name: str) -> str:
     """The shortened name of a column, for messages."""
-    return f"'{name}'" if len(name) <= _NAME_TOLD else f"'{name[:_NAME_TOLD]}…'"
+    return f"'{name}'" if len(name) <= _NAME_SHOWN else f"'{name[:_NAME_SHOWN]}…'"
 
 
 def listed(names: Sequence[str]) -> str:
     """The first few column names, for messages."""
-    told = ", ".join(quoted(name) for name in names[:_NAMES_TOLD])
-    return told + (f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else "")
+    told = ", ".join(quoted(name) for name in names[:_NAMES_SHOWN])
+    return told + (f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else "")

@@ -31,7 +31,7 @@ ENDINGS = {
 }
 """File name extension → format; other files are recognised by content."""
 
-_NAME_TOLD = 80
+_NAME_SHOWN = 80
 
 
 def read_file(data: bytes, *, name: str, format: Format | None = None) -> FileTable:
@@ -46,7 +46,7 @@ def read_file(data: bytes, *, name: str, format: Format | None = None) -> FileTa
         HedgerowError: the file is empty, too large, not a table of texts, or damaged; the message
             names the line if known.
     """
-    told = name if len(name) <= _NAME_TOLD else f"{name[:_NAME_TOLD]}…"
+    told = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
     check_size(data, told)
     check_kind(data, told)
     if data.startswith(PARQUET):

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.checks import Reason, no_sentence
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.anchors.importing.file_table import FileTable, quoted
 from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.content_uids import canonical, variant_uid, words_of
@@ -39,7 +39,7 @@ _BESIDE_ENTAILMENTS = "negative"
 """Jina AI's column name for contradictions; ambiguous on its own."""
 
 
-LOOKED_UP_AT_ONCE = 5_000
+LOOKED_UP_TOGETHER = 5_000
 """Uids per query, for which PostgreSQL reads a large table as a whole."""
 
 
@@ -189,7 +189,7 @@ def known_anchors(
         lock: prevent them from being retired or corrected until this transaction ends.
     """
     found: dict[str, KnownAnchor] = {}
-    for some in chunks(uids, LOOKED_UP_AT_ONCE):
+    for some in chunks(uids, LOOKED_UP_TOGETHER):
         query = (
             select(
                 col(AnchorRevision.text_uid),
@@ -199,7 +199,7 @@ def known_anchors(
                 col(Source.id),
                 col(Source.name),
             )
-            .join(Anchor, current_wording())
+            .join(Anchor, of_current_revision())
             .join(Source, col(Source.id) == col(Anchor.source_id))
             .where(col(AnchorRevision.text_uid).in_(some), col(Anchor.retired_at).is_(None))
             .order_by(col(Anchor.id))
@@ -230,7 +230,7 @@ def _in_the_database(shown: Preview) -> list[str]:
 
 def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[FileRow, str]]:
     """The rows that are or may become anchors, each with its paired text."""
-    unusable = (Reason.RETIRED, Reason.EARLIER_WORDING)
+    unusable = (Reason.RETIRED, Reason.EARLIER_REVISION)
     for row, raw in zip(shown.rows, texts, strict=True):
         out_of_use = row.fate is Fate.DUPLICATE and row.findings[0].reason in unusable
         if raw and not raw.isspace() and row.uid and not out_of_use:
@@ -264,7 +264,7 @@ def _stored(
         if found.anchor in anchors
     }
     there: set[Original] = set()
-    for some in chunks(uids, LOOKED_UP_AT_ONCE):
+    for some in chunks(uids, LOOKED_UP_TOGETHER):
         query = select(col(Variant.uid)).where(col(Variant.uid).in_(some))
         there |= {uids[uid] for uid in session.execute(query).scalars()}
     return there

@@ -27,7 +27,7 @@ from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
 
 _FETCHED_AT_ONCE = 5_000
-_TOLD = 60
+_SHOWN = 60
 
 
 class Fate(StrEnum):
@@ -228,7 +228,7 @@ def _same(text: str, *, is_current: bool, is_retired: bool) -> Finding:
         return Finding(Reason.RETIRED, "It is a retired anchor, which can be restored.")
     if is_current:
         return Finding(Reason.KNOWN, "It is already an anchor.")
-    return Finding(Reason.EARLIER_WORDING, "It is the text of an anchor before a correction.")
+    return Finding(Reason.EARLIER_REVISION, "It is the text of an anchor before a correction.")
 
 
 def _nearly(what: str) -> Finding:
@@ -236,7 +236,7 @@ def _nearly(what: str) -> Finding:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _compared(

@@ -108,6 +108,6 @@ def stratified_sample(
     salt = f"{SAMPLE_SALT}{seed}:"
     taken: set[str] = set()
     for key, members in ordered.items():
-        drawn = sorted(members, key=lambda item: bucket(uid(item), salt=salt))
-        taken.update(uid(item) for item in drawn[: shares[key]])
+        sampled = sorted(members, key=lambda item: bucket(uid(item), salt=salt))
+        taken.update(uid(item) for item in sampled[: shares[key]])
     return [item for item in items if uid(item) in taken]

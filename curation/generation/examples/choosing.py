@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.diagnostics.ngrams import words
 from curation.generation.examples.few_shot import Example
 from curation.generation.prompts import types_of
@@ -105,7 +105,7 @@ def _read(session: Session, type_id: str, *, edited: bool) -> list[Example]:
             func.coalesce(col(Variant.cue), ""),
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(
             col(Variant.type_id) == type_id,
             col(Variant.status) == Status.ACCEPTED,

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.generation.judging.opinion_calls import is_asked_about
 from curation.generation.judging.opinion_request import (
     KIND,
@@ -35,7 +35,7 @@ from db.models import (
 )
 from db.runs import list_runs
 
-LOOKED_AT = 200
+INSPECTED = 200
 """Runs among which those are looked for that asked a judge again."""
 
 TEMPERATURE = 0.7
@@ -71,7 +71,7 @@ def of_sample(sample: Sample) -> JudgeSelection:
 def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
     """By reviewer id, the newest figures of each judge that was asked again about a sample."""
     found: dict[int, Consistency] = {}
-    for run in list_runs(session, kind=KIND, limit=LOOKED_AT):
+    for run in list_runs(session, kind=KIND, limit=INSPECTED):
         if not run.parameters.get("repeats") or run.state is not RunState.DONE:
             continue
         request = JudgeRequest(**run.parameters)
@@ -118,7 +118,7 @@ def _verdicts(session: Session, run_id: int) -> dict[int, Counter[Verdict]]:
         .join(Answer, col(Answer.call_id) == ModelCall.id)
         .join(Variant, is_asked_about())
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.DONE)
         .order_by(col(Answer.id))
     )

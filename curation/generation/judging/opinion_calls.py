@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
 from curation.generation.calls import BLOCK, Call, JudgedVariant
 from curation.generation.costs.estimate import RunEstimate, estimate_calls
@@ -235,7 +235,7 @@ def open_judging(
         .join(Variant, is_asked_about())
         .join(TypeRow, _type_in_use())
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
         .where(
             col(ModelCall.run_id) == run_id,
@@ -280,7 +280,7 @@ def example_question(
     query = (
         select(Variant, col(AnchorRevision.text))
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(Variant.type_id).in_(entries), col(Variant.retired).is_(False))
         .order_by(col(Variant.id))
         .limit(1)

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.generation.missing_variants import WantedAnchor, wanted_anchors
 from curation.generation.providers.installed import not_written, provider, provider_class
 from curation.generation.providers.interface import WritingTask
@@ -16,7 +16,7 @@ from curation.generation.request import OPENAI, GenerationRequest
 from curation.taxonomy.project_types import list_types
 from db.models import Anchor, AnchorRevision
 
-LOOKED_AT = 400
+INSPECTED = 400
 """Anchors of each role that are tried, evenly spread; about a second."""
 
 
@@ -61,7 +61,7 @@ def can_forecast(name: str) -> bool:
 
 
 def forecast(session: Session, request: GenerationRequest) -> Forecast:
-    """Try the provider on up to ``LOOKED_AT`` anchors per role without storing anything.
+    """Try the provider on up to ``INSPECTED`` anchors per role without storing anything.
 
     Raises:
         HedgerowError: there is no such provider, or it fails.
@@ -72,7 +72,7 @@ def forecast(session: Session, request: GenerationRequest) -> Forecast:
     counts: Counter[str] = Counter()
     asked: dict[str, None] = {}
     for anchors in wanted.values():
-        tried = anchors[:: -(-len(anchors) // LOOKED_AT) or 1]
+        tried = anchors[:: -(-len(anchors) // INSPECTED) or 1]
         texts = _texts(session, tried)
         found: Counter[str] = Counter()
         for anchor in tried:
@@ -84,7 +84,7 @@ def forecast(session: Session, request: GenerationRequest) -> Forecast:
             found.update(list(answer.texts))
         for type_id, number in found.items():
             counts[type_id] += round(number * len(anchors) / len(tried))
-    exact = all(len(anchors) <= LOOKED_AT for anchors in wanted.values())
+    exact = all(len(anchors) <= INSPECTED for anchors in wanted.values())
     never = tuple(type_id for type_id in asked if made.types and type_id not in made.types)
     return Forecast(made.name, {type_id: counts[type_id] for type_id in asked}, exact, never)
 
@@ -93,7 +93,7 @@ def _texts(session: Session, anchors: list[WantedAnchor]) -> dict[int, tuple[str
     """By anchor, its text and language."""
     query = (
         select(col(Anchor.id), col(AnchorRevision.text), col(Anchor.language))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(Anchor.id).in_([anchor.anchor_id for anchor in anchors]))
     )
     return {row.id: (row.text, row.language) for row in session.execute(query)}

@@ -15,7 +15,7 @@ from db.models import RunState
 Result = TypeVar("Result")
 
 POLL_SECONDS = 15.0
-LOOK_SECONDS = 0.2
+CHECK_SECONDS = 0.2
 """Between two looks at the provider, and at whether the run should stop."""
 
 AWAY_SECONDS = 600.0
@@ -115,14 +115,14 @@ class Waiting:
         """
         gate = Gate()
         gate.failed(error)
-        look_at_the_server(gate)
+        check_server(gate)
         return error.retry_after
 
     async def unless_stopped(self, work: Awaitable[Result]) -> Result:
         """The result of this work, which is broken off when the run should stop."""
         task = asyncio.ensure_future(work)
         while not task.done():
-            await asyncio.wait({task}, timeout=LOOK_SECONDS)
+            await asyncio.wait({task}, timeout=CHECK_SECONDS)
             if self.context.stop.is_set() and not task.done():
                 task.cancel()
                 await asyncio.wait({task})
@@ -130,7 +130,7 @@ class Waiting:
         return task.result()
 
 
-def look_at_the_server(gate: Gate) -> None:
+def check_server(gate: Gate) -> None:
     """Go on, unless the server has shown that nobody should.
 
     Raises:

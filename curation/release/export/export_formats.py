@@ -27,8 +27,8 @@ from curation.release.question_pairs import (
     Arm,
     QuestionCounts,
     count_questions,
+    description_of,
     require_questions,
-    told_of,
 )
 from db.errors import HedgerowError
 from db.models import Release, Split
@@ -99,7 +99,7 @@ class ReleaseTables:
             HedgerowError: there is none.
         """
         require_questions(self._release, self._questions, self._arm)
-        self.notes.append(told_of(self._questions, self._arm))
+        self.notes.append(description_of(self._questions, self._arm))
 
     def records(self, table: Table, split: str | None = None) -> Iterator[tuple[Any, ...]]:
         """As `rows`, the values alone."""

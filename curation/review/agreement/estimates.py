@@ -93,8 +93,8 @@ def _estimates(
         shares = np.array([edge, 1]) if share else np.array([0, 1 - edge])
         values, limits = beyond(shares, expected.repeat(2)), (0.0, 1.0)
     else:
-        drawn = np.random.default_rng(SEED).multinomial(units, numbers / units, size=RESAMPLES)
-        resamples = np.tensordot(drawn, matrices, axes=1)
+        sampled = np.random.default_rng(SEED).multinomial(units, numbers / units, size=RESAMPLES)
+        resamples = np.tensordot(sampled, matrices, axes=1)
         shares = observed(resamples)
         values = beyond(shares, chance(resamples))
         limits = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
@@ -105,10 +105,10 @@ def _estimates(
     )
 
 
-def _estimate(value: np.ndarray, drawn: np.ndarray, limits: tuple[float, float]) -> Estimate:
+def _estimate(value: np.ndarray, sampled: np.ndarray, limits: tuple[float, float]) -> Estimate:
     if np.isnan(value):
         return Estimate()
-    if np.isnan(drawn).mean() > TOO_FEW:
+    if np.isnan(sampled).mean() > TOO_FEW:
         return Estimate(float(value))
-    low, high = np.nanquantile(drawn, limits)
+    low, high = np.nanquantile(sampled, limits)
     return Estimate(float(value), float(low), float(high))

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import current_wording
+from curation.anchors.current_revision import of_current_revision
 from curation.review.agreement.overlap import Overlap, is_vote, knew, packed, unpacked
 from curation.review.decisions import chunks
 from curation.review.people.reviewers import shown_name, whose
@@ -103,7 +103,7 @@ def _records(session: Session, ids: Sequence[int]) -> Iterator[Record]:
         )
         .join(Source, col(Source.id) == col(Variant.source_id))
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-        .join(AnchorRevision, current_wording())
+        .join(AnchorRevision, of_current_revision())
         .where(col(Variant.id).in_(ids))
         .order_by(col(Variant.id))
     )

@@ -141,7 +141,7 @@ class Viewer(GoldCards):
         return [
             item
             for item in cards
-            if item.stands_beside(focus)
+            if item.is_shown_with(focus)
             and (
                 item.variant.parent_id not in unfinished
                 or item.variant.author_id == self.reviewer_id

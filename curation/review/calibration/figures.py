@@ -105,7 +105,7 @@ class Calibration(NamedTuple):
     """
 
     sample: Sample
-    drawn: Mapping[str, int]
+    sampled: Mapping[str, int]
     decided: Mapping[str, int]
     disagree: int
     judges: tuple[JudgeFigures, ...]

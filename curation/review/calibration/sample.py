@@ -90,7 +90,7 @@ def pick_sample(session: Session, request: SampleRequest) -> list[str]:
             "There is nothing to draw from: a person has decided on every variant of this choice"
             + (", or a judge has not given its opinion on it." if request.judges else ".")
         )
-    uids = _drawn(pool, request)
+    uids = _sampled(pool, request)
     if len(uids) > MAX_SAMPLE:
         raise HedgerowError(
             f"Expected a sample of at most {MAX_SAMPLE:,} variants, found {len(uids):,}; draw "
@@ -141,7 +141,7 @@ def _pool(session: Session, types: Sequence[str], judges: Sequence[int]) -> dict
     return dict(pool)
 
 
-def _drawn(pool: dict[str, list[str]], request: SampleRequest) -> list[str]:
+def _sampled(pool: dict[str, list[str]], request: SampleRequest) -> list[str]:
     rng = random.Random(request.seed)
     if request.each_type:
         chosen = [rng.sample(uids, min(request.size, len(uids))) for uids in pool.values()]

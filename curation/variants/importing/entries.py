@@ -45,7 +45,7 @@ class LeftOut(StrEnum):
     THERE = "there"
     OTHER_SOURCE = "other_source"
     RETIRED = "retired"
-    EARLIER_WORDING = "earlier_wording"
+    EARLIER_REVISION = "earlier_wording"
     VERDICT_THERE = "verdict_there"
 
 
@@ -62,7 +62,7 @@ LABELS = {
     LeftOut.THERE: "variants that already exist",
     LeftOut.OTHER_SOURCE: "variants whose anchor belongs to another source",
     LeftOut.RETIRED: "variants of retired anchors",
-    LeftOut.EARLIER_WORDING: "variants of an earlier revision of an anchor",
+    LeftOut.EARLIER_REVISION: "variants of an earlier revision of an anchor",
     LeftOut.VERDICT_THERE: "verdicts that already exist",
 }
 """The label of each reason in counts."""

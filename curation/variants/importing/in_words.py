@@ -7,7 +7,7 @@ from curation.variants.importing.entries import LABELS, LeftOut
 from curation.variants.importing.preview import Preview
 from db.models import Status, Verdict
 
-_TOLD = 60
+_SHOWN = 60
 """Characters of an anchor."""
 
 _VERBS = {Verdict.ACCEPT: ("accepts", "accept"), Verdict.REJECT: ("rejects", "reject")}
@@ -35,7 +35,7 @@ def left_out(found: Preview) -> list[LeftOutCount]:
             counts.append(LeftOutCount(number, LABELS[reason], place))
             continue
         for source, one in found.elsewhere.items():
-            anchor = one.anchor if len(one.anchor) <= _TOLD else f"{one.anchor[:_TOLD]}…"
+            anchor = one.anchor if len(one.anchor) <= _SHOWN else f"{one.anchor[:_SHOWN]}…"
             what = (
                 f"variants of anchors that belong to the source '{source}', such as “{anchor}” "
                 "(use that source for the file to add them)"

@@ -230,7 +230,7 @@ def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
             .where(col(AnchorRevision.text_uid).in_(some))
         )
         for uid, is_retired in session.execute(query):
-            found[uid] = LeftOut.RETIRED if is_retired else LeftOut.EARLIER_WORDING
+            found[uid] = LeftOut.RETIRED if is_retired else LeftOut.EARLIER_REVISION
     return found
 
 

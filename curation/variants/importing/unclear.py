@@ -27,7 +27,7 @@ _OPTIONS = {
 }
 """What to do in the terminal."""
 
-_TOLD = 40
+_SHOWN = 40
 
 
 class Unclear(HedgerowError):
@@ -43,5 +43,5 @@ class Unclear(HedgerowError):
     """
 
     def __init__(self, found: str, field: Field, about: str = "") -> None:
-        self.found, self.field, self.about = found, field, about[:_TOLD]
+        self.found, self.field, self.about = found, field, about[:_SHOWN]
         super().__init__(f"{found}; {_OPTIONS[field].format(about=self.about)}.")

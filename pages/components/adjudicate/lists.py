@@ -58,7 +58,7 @@ def to_discuss(state: AdjudicationState) -> None:
 
 
 def _lift(variant_id: int, reviewer_id: int) -> None:
-    with error_messages.told_later():
+    with error_messages.message_kept():
         open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
 
 

@@ -14,7 +14,7 @@ from pages.components.shared.shell import count_cache, open_project, rights, sig
 from pages.components.shared.shell.count_cache import CachedCounts
 from training.runs.kinds import kind_of
 
-_TOLD, _ACCEPTED = "corpora-told", "corpora-accepted"
+_MESSAGE, _ACCEPTED = "corpora-told", "corpora-accepted"
 """Session keys: a message shown once; corpus → the accepting action and its reviewer."""
 
 _UNDO = "Press Z on the Review page or run 'hedgerow review undo' to undo it as one action."
@@ -138,13 +138,13 @@ def _accept(corpus: Corpus, number: int) -> None:
     if done.action_id is not None:  # otherwise this is a second click
         st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)
         said = f"Accepted {counted(done.matches.total, 'variant')} in your name. {_UNDO}"
-        st.session_state[_TOLD] = (corpus.id, said)
+        st.session_state[_MESSAGE] = (corpus.id, said)
     st.rerun()
 
 
 def _told(corpus: Corpus) -> None:
-    told_of, said = st.session_state.get(_TOLD, ("", ""))
-    if told_of == corpus.id:
+    description_of, said = st.session_state.get(_MESSAGE, ("", ""))
+    if description_of == corpus.id:
         st.text(said)
     if st.session_state.get(_ACCEPTED, ("",))[0] == corpus.id:
         st.button("Undo", key=f"undo-{corpus.id}", icon=":material/undo:", on_click=_undo)
@@ -155,4 +155,4 @@ def _undo() -> None:
     undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
     count_cache.forget()
     said = f"Undid {counted(undone.decisions, 'acceptance')}. These variants are pending again."
-    st.session_state[_TOLD] = (corpus_id, said)
+    st.session_state[_MESSAGE] = (corpus_id, said)

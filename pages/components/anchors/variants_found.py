@@ -25,7 +25,7 @@ _FATES = {
     LeftOut.THERE: "Already exists",
     LeftOut.OTHER_SOURCE: "Left out: its anchor belongs to another source",
     LeftOut.RETIRED: "Left out: its anchor is retired",
-    LeftOut.EARLIER_WORDING: "Left out: its anchor was corrected",
+    LeftOut.EARLIER_REVISION: "Left out: its anchor was corrected",
 }
 
 

@@ -14,7 +14,7 @@ from training.evaluation.probe_groups import BundledGroup, ProbeGroup, bundled_g
 from training.evaluation.probe_sets import GROUPS_SET
 from training.evaluation.similarity import AFFIRMED, ROLES, ProbePair, ProbeRow
 
-_TOLD = (
+_MESSAGE = (
     "A group is ranked correctly when its contradicted sentence is less similar to the anchor "
     "than the other two."
 )
@@ -28,7 +28,7 @@ def show_groups(
 ) -> None:
     """How well each model ranks the groups of a set: numbers, means by role, and every group."""
     if len(groups) == 1:
-        st.text(_TOLD)
+        st.text(_MESSAGE)
         _figure(probes, groups[0], sides)
         return
     _accuracy(groups, sides)
@@ -58,7 +58,7 @@ def _accuracy(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> N
         for side in sides:
             ranked = score(groups, side.cosines).ranked
             st.metric(f"Ranked correctly, model {side.letter}", f"{ranked:.0%}", width=175)
-        st.text(f"{_TOLD} Chance is a third of the {len(groups):,} groups.", width=520)
+        st.text(f"{_MESSAGE} Chance is a third of the {len(groups):,} groups.", width=520)
 
 
 def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:

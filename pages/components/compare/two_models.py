@@ -67,7 +67,7 @@ def choose() -> list[ChosenModel]:
             label=f"{TRAINED_ENCODER} comes with Hedgerow. Train your own model to compare.",
         )
     found = [_chosen(letter, name) for letter, name in (("A", first), ("B", second)) if name]
-    return _told_apart([model for model in found if model is not None])
+    return _distinct([model for model in found if model is not None])
 
 
 def _chosen(letter: str, name: str) -> ChosenModel | None:
@@ -87,7 +87,7 @@ def _label(name: str) -> str:
     return short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
 
 
-def _told_apart(models: list[ChosenModel]) -> list[ChosenModel]:
+def _distinct(models: list[ChosenModel]) -> list[ChosenModel]:
     """The models without duplicates; equal labels get their letter."""
     if len({model.name for model in models}) < len(models):
         return models[:1]

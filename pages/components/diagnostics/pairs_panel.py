@@ -60,7 +60,7 @@ def draw(view: PageView) -> None:
 def _types(view: PageView, rows: Sequence[PairCount]) -> dict[str, TypePairs]:
     """The chart data of each type; free-form types have larger distances and their own axes."""
     entries = open_project.every_type()
-    kept = {key for key, entry in entries.items() if entry.surface_check.keeps_wording}
+    kept = {key for key, entry in entries.items() if entry.surface_check.keeps_words}
     axes = {
         is_kept: pairs_chart.axes_of(row for row in rows if (row.type_id in kept) == is_kept)
         for is_kept in (True, False)

@@ -23,7 +23,7 @@ from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, open_project, rights, signin
 
 KEY = "threshold"
-TOLD = "threshold_told"
+SHOWN = "threshold_told"
 REJECTED = "threshold_rejected"
 """Session key: the action id of the last bulk rejection made here."""
 
@@ -41,15 +41,15 @@ def draw(view: PageView) -> None:
     if measured < in_use:
         measure_button(in_use - measured, what="distance")
     if measured:
-        _distances(_keeping_wording(view), distances)
+        _distances(_keeping_words(view), distances)
         _cosines(view, in_use)
 
 
-def _keeping_wording(view: PageView) -> PageView:
+def _keeping_words(view: PageView) -> PageView:
     """The view of the types that the threshold applies to, possibly none."""
     known = open_project.every_type()
     wanted = view.scope.types or view.labels
-    kept = tuple(t for t in wanted if known[t].surface_check.keeps_wording)
+    kept = tuple(t for t in wanted if known[t].surface_check.keeps_words)
     return replace(view, scope=replace(view.scope, types=kept))
 
 
@@ -167,7 +167,7 @@ def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -
                 f"Reject the {pending:,} pending variants above it", icon=":material/block:"
             ):
                 _reject_form(view.scope, threshold, pending)
-    if told := st.session_state.pop(TOLD, ""):
+    if told := st.session_state.pop(SHOWN, ""):
         st.text(told)
     if REJECTED in st.session_state:
         st.button("Undo rejection", key="undo-threshold", on_click=_undo)
@@ -178,7 +178,7 @@ def _keep(threshold: int) -> None:
     if changed:
         background.ensure(REORDER)
         count_cache.forget()
-        st.session_state[TOLD] = f"The project's threshold is now {threshold}."
+        st.session_state[SHOWN] = f"The project's threshold is now {threshold}."
 
 
 def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
@@ -226,7 +226,7 @@ def _reject(scope: Scope, threshold: int, reason: str) -> None:
         types=scope.types,
     )
     count_cache.forget()
-    st.session_state[TOLD] = f"Rejected {done.matches.total:,} variants."
+    st.session_state[SHOWN] = f"Rejected {done.matches.total:,} variants."
     if done.action_id is not None:
         st.session_state[REJECTED] = (done.action_id, reviewer_id)
 
@@ -235,7 +235,7 @@ def _undo() -> None:
     action_id, reviewer_id = st.session_state.pop(REJECTED)
     undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
     count_cache.forget()
-    st.session_state[TOLD] = f"Undid {undone.decisions:,} rejections."
+    st.session_state[SHOWN] = f"Undid {undone.decisions:,} rejections."
 
 
 def _cosines(view: PageView, in_use: int) -> None:

@@ -16,12 +16,12 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 OF_EACH = 3
 """Default number of examples per type."""
 
-_PROBLEM, _TOLD = "generate_examples_problem", "generate_examples_told"
+_PROBLEM, _MESSAGE = "generate_examples_problem", "generate_examples_told"
 
 
 def draw(chosen: PromptVersion, role: Role) -> None:
     """Show the examples of the version, and a form to choose others."""
-    if told := st.session_state.pop(_TOLD, ""):
+    if told := st.session_state.pop(_MESSAGE, ""):
         st.text(told)
     if chosen.examples:
         with st.expander(f"{len(chosen.examples)} examples", icon=":material/list:"):
@@ -95,4 +95,4 @@ def _form(chosen: PromptVersion, role: Role) -> None:
 def _save(chosen: PromptVersion, kept: Sequence[Example]) -> None:
     with error_messages.kept_for(_PROBLEM):
         saved = open_project.tell(save_with_examples, chosen, kept, author_id=signin.reviewer_id())
-        st.session_state[_TOLD] = f"Saved as version {saved.version}."
+        st.session_state[_MESSAGE] = f"Saved as version {saved.version}."

@@ -48,7 +48,7 @@ def listen(state: Listening) -> None:
 
 def _pressed(state: Listening) -> None:
     for key in state.keyboard.press(st.session_state[_KEY].pressed or ()):
-        with error_messages.told_later():
+        with error_messages.message_kept():
             if key is None:
                 state.pass_over()
             elif not state.typing:

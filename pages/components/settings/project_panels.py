@@ -33,18 +33,18 @@ FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 
 STARTED_HERE = (*FOLLOW_A_CHANGE, BACKUP, CHECK)
 
-LOOKED_AT = 50
+INSPECTED = 50
 """Number of recent runs to search for unfinished ones."""
 
 _ASKED = "switch_asked"
-_TOLD = "settings_told"
+_MESSAGE = "settings_told"
 
 
 def draw() -> None:
     """Show the panels, and the progress of a run they started."""
     st.header("Project", anchor=False)
     st.caption("These settings apply to everybody in this project.")
-    if told := st.session_state.pop(_TOLD, ""):
+    if told := st.session_state.pop(_MESSAGE, ""):
         st.text(told)
     _at_work()
     counts = CachedCounts()
@@ -61,7 +61,7 @@ def draw() -> None:
 
 def _at_work() -> None:
     """Show what is running, what is waiting after a change, or why nothing runs."""
-    waiting, last, newest = open_project.ask(consequences, FOLLOW_A_CHANGE, looked_at=LOOKED_AT)
+    waiting, last, newest = open_project.ask(consequences, FOLLOW_A_CHANGE, looked_at=INSPECTED)
     busy = [
         run
         for run in reversed(last)
@@ -240,4 +240,6 @@ def _switch(model: ModelReviewer, counts: bool) -> None:
         background.start(model_verdicts.KIND, {"reviewer": model.id, "counts": counts})
         return
     plan = open_project.tell(model_verdicts.switch, model.id, counts=counts)
-    st.session_state[_TOLD] = f"{counted(plan.total, 'variant')} {_has(plan.total)} changed status."
+    st.session_state[_MESSAGE] = (
+        f"{counted(plan.total, 'variant')} {_has(plan.total)} changed status."
+    )

@@ -19,7 +19,7 @@ from pages.components.shared.shell import count_cache, open_project, rights
 from pages.components.shared.variants import card
 from pages.components.shared.variants.guideline_view import guide
 
-CHANGE, TOLD = "own-type-change", "own-type-told"
+CHANGE, SHOWN = "own-type-change", "own-type-told"
 """Session keys: the id of the type whose form is open, and the last action."""
 
 
@@ -178,7 +178,7 @@ def _change(entry: VariantType) -> None:
 def _set_retired(entry: VariantType, retired: bool) -> None:
     open_project.tell(retire_type if retired else restore_type, entry.id)
     count_cache.forget()
-    st.session_state[TOLD] = (
+    st.session_state[SHOWN] = (
         f"{entry.label} and its variants are retired."
         if retired
         else f"{entry.label} and its variants are in use again."

@@ -145,8 +145,8 @@ def test_a_correction_is_carried_over_to_accepted_variants(home_of_bo: Path) -> 
 
 def test_without_carry_over_the_variants_keep_their_words(home_of_bo: Path) -> None:
     uid, better = with_a_better_wording(home_of_bo)
-    told = said("anchors", "correct", uid, better)
-    assert "also contain the corrected words" in told
+    output = said("anchors", "correct", uid, better)
+    assert "also contain the corrected words" in output
     assert one(home_of_bo, "SELECT count(*) FROM variant WHERE text LIKE '%footbridge%'") == 0
 
 

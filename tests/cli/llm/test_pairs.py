@@ -32,8 +32,8 @@ def test_a_release_is_written_as_question_pairs(released: None, tmp_path: Path, 
     assert answer["notes"][0] == "16 question pairs, half of them with the answer Yes."
     where = folder if form == "openai" else folder / form
     assert len((where / "train.jsonl").read_text(encoding="utf-8").splitlines()) == 12
-    told = said("llm", "pairs", str(folder), "--format", form)
-    assert "question pairs of release 1" in told and ("tokens" in told) == (form == "openai")
+    output = said("llm", "pairs", str(folder), "--format", form)
+    assert "question pairs of release 1" in output and ("tokens" in output) == (form == "openai")
 
 
 def test_hedgerow_export_writes_the_same(released: None, tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_hedgerow_export_writes_the_same(released: None, tmp_path: Path) -> None
 def test_an_arm_that_the_release_cannot_fill_is_one_sentence(
     released: None, tmp_path: Path
 ) -> None:
-    told = complaint("llm", "pairs", str(tmp_path / "pairs"), "--arm", "hedging")
-    assert "an original contradiction" in told and "release 1" in told
+    output = complaint("llm", "pairs", str(tmp_path / "pairs"), "--arm", "hedging")
+    assert "an original contradiction" in output and "release 1" in output
     assert not (tmp_path / "pairs").exists()
 
 

@@ -33,8 +33,8 @@ def test_a_dry_run_says_tokens_and_money_and_sends_nothing(serve_chat: Serve) ->
     assert found["cost"] == pytest.approx(found["tokens"] * 2 * 3 / 1e6)
     assert "12 question pairs of release 1" in said(*asked) and "for 2 epochs" in said(*asked)
     address, server = serve_chat()
-    told = said("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
-    assert "Its price is not known" in told and not server.batches.uploads
+    output = said("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
+    assert "Its price is not known" in output and not server.batches.uploads
     assert ask("status")["runs"] == []
 
 

@@ -52,25 +52,25 @@ def test_a_task_of_ones_own(small_llama: Path, tasks: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mmlu", "hellaswag", "gsm8k", "table3"])
 def test_without_a_network(small_llama: Path, name: str) -> None:
-    told = complaint("benchmark", f"lm_eval:{name}", "--model", str(small_llama))
-    assert "is not on this machine, and the model hub cannot be reached; connect to" in told
+    output = complaint("benchmark", f"lm_eval:{name}", "--model", str(small_llama))
+    assert "is not on this machine, and the model hub cannot be reached; connect to" in output
 
 
 def test_names_and_data_that_do_not_fit(small_llama: Path, tasks: str) -> None:
     model = ("--model", str(small_llama))
-    told = complaint("benchmark", "lm_eval:arc", *model)
-    assert "Expected a task of lm_eval (mmlu, hellaswag, gsm8k) or the suite table3" in told
+    output = complaint("benchmark", "lm_eval:arc", *model)
+    assert "Expected a task of lm_eval (mmlu, hellaswag, gsm8k) or the suite table3" in output
     assert "uses its own" in complaint("benchmark", "lm_eval:mmlu", *model, "--data", tasks)
-    told = complaint("benchmark", "lm_eval:none", *model, "--data", tasks)
-    assert "found opposites, sums" in told
-    told = complaint("benchmark", "lm_eval:mmlu", "--architecture", "tf-idf")
-    assert "Expected a language model (causal-lm)" in told
+    output = complaint("benchmark", "lm_eval:none", *model, "--data", tasks)
+    assert "found opposites, sums" in output
+    output = complaint("benchmark", "lm_eval:mmlu", "--architecture", "tf-idf")
+    assert "Expected a language model (causal-lm)" in output
 
 
 def test_the_harness_is_not_installed(small_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.benchmarks.harness.names.find_spec", lambda name: None)
-    told = complaint("benchmark", "lm_eval:mmlu", "--model", str(small_llama))
-    assert "run: pip install 'hedgerow[lm-eval]'" in told
+    output = complaint("benchmark", "lm_eval:mmlu", "--model", str(small_llama))
+    assert "run: pip install 'hedgerow[lm-eval]'" in output
 
 
 def test_papers_stand_below_what_is_measured(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_a_finetuning_says_where_the_model_is_and_can_be_shown_again(
     shown = ask("llm", "show", "1")
     assert shown["looks"] == trained["looks"] and len(shown["looks"]) == 2
     assert shown["recipe"]["arm"] == "both" and shown["model"] == trained["model"]
-    told = said("llm", "show", "1")
-    assert "Finetuned " in told and "validation questions answered correctly" in told
+    output = said("llm", "show", "1")
+    assert "Finetuned " in output and "validation questions answered correctly" in output
     assert "Finetune a language model" in said("runs", "list")
 
 

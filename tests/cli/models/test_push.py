@@ -35,8 +35,8 @@ def test_a_model_and_a_release_are_pushed(engine: Engine, hub: HubServer) -> Non
     result = ask("push", "1", "--repo", REPO)
     assert (result["repo"], result["private"]) == (REPO, True)
     assert result["commit"] == hub.repos["model", REPO].head
-    told = said("push", "--release", "1", "--repo", f"{OWNER}/data", "--public")
-    assert f"/datasets/{OWNER}/data (public), commit " in told
+    output = said("push", "--release", "1", "--repo", f"{OWNER}/data", "--public")
+    assert f"/datasets/{OWNER}/data (public), commit " in output
     assert "README.md" in hub.repos["dataset", f"{OWNER}/data"].files
 
 

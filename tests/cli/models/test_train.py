@@ -47,8 +47,8 @@ def small(tiny_encoder: Path, fill: Fill) -> list[str]:
 
 
 def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], home: Path) -> None:
-    told = said("train", *small)
-    lines = told.splitlines()
+    output = said("train", *small)
+    lines = output.splitlines()
     assert lines[0].startswith(
         "Run 1 is done. Trained on 18 triples of 9 anchors (release 1): 3 steps, "
     )
@@ -58,8 +58,8 @@ def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], 
     assert lines[1].split() == ["held", "out", "before", "after", "measured", "on"]
     (ranked,) = (line for line in lines if line.startswith("triples ranked correctly"))
     assert ranked.count("%") == 2 and ranked.split()[-1] == "6"
-    assert "drift of unrelated cosines" in told and max(map(len, lines[1:-2])) < 80
-    assert "STS" not in told
+    assert "drift of unrelated cosines" in output and max(map(len, lines[1:-2])) < 80
+    assert "STS" not in output
     assert "MRR@10 on 300 bundled questions" in lines[-2]
 
 
@@ -95,8 +95,8 @@ def test_its_json_names_the_run_and_the_model(small: list[str], tmp_path: Path) 
 def test_a_queued_training_waits_until_somebody_starts_it(small: list[str]) -> None:
     queued = {"run": 1, "state": "queued", "release": 1, "preset": None}
     assert ask("train", *small, "--queue") == queued
-    told = said("train", *small, "--queue", "--seed", "2")
-    assert "torchrun --nproc-per-node 2 -m training 2" in told and "hedgerow run 2" in told
+    output = said("train", *small, "--queue", "--seed", "2")
+    assert "torchrun --nproc-per-node 2 -m training 2" in output and "hedgerow run 2" in output
     engine = open_project(load_settings())
     assert [stored_run(engine, key).state for key in (1, 2)] == [RunState.QUEUED] * 2
     assert said("run", "1").startswith("Run 1 is done. Trained on 18 triples")
@@ -123,10 +123,10 @@ def test_a_preset_s_name_is_in_what_a_training_brought(
     tiny = Recipe(base_encoder=str(tiny_encoder), batch_size=4, max_steps=3)
     preset = PRESETS["quick"]._replace(recipe=tiny)
     monkeypatch.setattr(presets, "PRESETS", {"quick": preset})
-    told = said("train")
-    assert "Trained with the preset quick on 18 triples" in told
+    output = said("train")
+    assert "Trained with the preset quick on 18 triples" in output
     assert ask("runs", "show", "1")["result"]["preset"] == "quick"
-    card = Path(told.splitlines()[-1].removeprefix("The model is in ").rstrip(".")) / "README.md"
+    card = Path(output.splitlines()[-1].removeprefix("The model is in ").rstrip(".")) / "README.md"
     assert "| preset | quick |" in card.read_text(encoding="utf-8")
 
 

@@ -96,8 +96,11 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     assert [run["run"] for run in ask("runs", "list", "--kind", "diagnose")["runs"]] == [1]
     shown = ask("runs", "show", "1")
     assert shown["result"]["measured"] == 2 and shown["folder"] == str(folder)
-    told = said("runs", "show", "1")
-    assert "Run 1 (Measure variants) is done; stored at " in told and f"Its log is {folder}" in told
+    output = said("runs", "show", "1")
+    assert (
+        "Run 1 (Measure variants) is done; stored at " in output
+        and f"Its log is {folder}" in output
+    )
     cancelled = {"run": 2, "state": "cancelled", "message": "Run 2 is cancelled."}
     assert ask("runs", "cancel", "2") == cancelled
     assert ask("runs", "cancel", "1") == {

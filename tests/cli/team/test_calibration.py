@@ -71,8 +71,8 @@ def test_from_the_sample_to_the_rule_and_back(
     assert rows["word"]["precision"]["value"] == 1.0 and rows["all"]["base_rate"] == 0.5
     assert one["calibration_error"] == pytest.approx(0.25)
     assert one["self_consistency"]["same"] == 1.0 and one["self_consistency"]["answers"] == 32
-    told = said("review", "calibration", "show", "--precision", "0.6")
-    assert f"{NAME}: accept without a person: word." in told
+    output = said("review", "calibration", "show", "--precision", "0.6")
+    assert f"{NAME}: accept without a person: word." in output
     assert ask(*judge, "--types", "word")["done"] == 2  # those beyond the sample
     sure = [*asked, "--precision", "0.6"]
     planned = ask(*sure, "--dry-run")

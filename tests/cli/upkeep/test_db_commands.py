@@ -52,9 +52,9 @@ def test_the_project_moves_to_another_database(
 
 
 def test_the_copy_says_what_to_do_with_it(project: Path, tmp_path: Path) -> None:
-    told = said("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
-    assert f"Models, exports and logs stay in {project / 'hedgerow_data'}." in told
-    assert "HEDGEROW_DATABASE_URL" in told
+    output = said("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
+    assert f"Models, exports and logs stay in {project / 'hedgerow_data'}." in output
+    assert "HEDGEROW_DATABASE_URL" in output
 
 
 def test_a_backup_makes_the_project_again_elsewhere(

@@ -64,14 +64,14 @@ def test_what_is_here_already_is_passed_over(file: str) -> None:
     assert (again["variants"], again["decisions"], again["run"]) == (0, 0, None)
     assert first["run"] is not None
     assert counts() == before
-    told = said("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    assert "Nothing is left to import: the project has everything that could be imported" in told
+    output = said("variants", "add", file, *MAPPED, "--reviewer", "Ada")
+    assert "Nothing is left to import: the project has everything that could be imported" in output
 
 
 def test_a_dry_run_says_what_would_be_added_and_stores_nothing(file: str, home: Path) -> None:
-    told = said("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
-    assert "Would add 2 anchors, 2 variants and 2 verdicts." in told
-    assert "rows without an anchor" in told and "line 5 of mine.csv" in told
+    output = said("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
+    assert "Would add 2 anchors, 2 variants and 2 verdicts." in output
+    assert "rows without an anchor" in output and "line 5 of mine.csv" in output
     assert counts() == {"anchors": 0}
     assert ask("runs", "list")["runs"] == []
     assert not list(home.rglob("*.sqlite"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.diagnostics.hedging import reports_others, stands_flat
+from curation.diagnostics.hedging import is_flat_hedge, reports_others
 from curation.diagnostics.pair_analysis import PairAnalysis
 
 ANCHOR = "The ferry leaves at nine."
@@ -35,7 +35,7 @@ def compared(text: str, anchor: str = ANCHOR) -> PairAnalysis:
     ],
 )
 def test_a_claim_behind_a_concession_stands_flat(text: str) -> None:
-    assert stands_flat(compared(text))
+    assert is_flat_hedge(compared(text))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_claim_behind_a_concession_stands_flat(text: str) -> None:
     ],
 )
 def test_a_claim_before_or_around_a_concession_stands_flat_too(text: str) -> None:
-    assert stands_flat(compared(text))
+    assert is_flat_hedge(compared(text))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_claim_before_or_around_a_concession_stands_flat_too(text: str) -> Non
     ],
 )
 def test_doubt_of_the_very_claim_is_left_to_the_reviewer(text: str) -> None:
-    assert not stands_flat(compared(text))
+    assert not is_flat_hedge(compared(text))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_doubt_of_the_very_claim_is_left_to_the_reviewer(text: str) -> None:
     ],
 )
 def test_a_claim_that_is_hedged_itself_does_not(text: str) -> None:
-    assert not stands_flat(compared(text))
+    assert not is_flat_hedge(compared(text))
 
 
 @pytest.mark.parametrize(
@@ -149,5 +149,5 @@ def test_a_report_that_the_anchor_makes_itself_is_none_of_the_variants() -> None
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_two_texts_give_an_answer(anchor: str, text: str) -> None:
     compared_ = PairAnalysis(anchor=anchor, text=text)
-    assert stands_flat(compared_) in (True, False)
+    assert is_flat_hedge(compared_) in (True, False)
     assert reports_others(compared_) in (True, False)

@@ -30,7 +30,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long."""
     monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.01)
 
 
 def state(engine: Engine) -> RunState:

@@ -43,7 +43,7 @@ HOW = {"model": "fake", "concurrency": 8}
 CONSTANTS = {
     "curation.generation.providers.chat.retries.FIRST_WAIT": 0.1,
     "curation.generation.providers.waiting.POLL_SECONDS": 0.02,
-    "curation.generation.providers.waiting.LOOK_SECONDS": 0.02,
+    "curation.generation.providers.waiting.CHECK_SECONDS": 0.02,
     "curation.generation.providers.batch.polling.CHUNK": 10,
 }
 TRIED = 2

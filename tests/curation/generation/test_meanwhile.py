@@ -40,7 +40,7 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are read in small blocks, and nobody waits long."""
     monkeypatch.setattr("curation.generation.worker.HELD", 8)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
 
 
 def when_asked_about(server: ChatServer, text: str, change: Any) -> None:

@@ -59,7 +59,7 @@ def kept(session: Session) -> dict[int, tuple[int, float, float]]:
     return {d.variant_id: (d.flags, v.hardness, v.suspicion) for d, v in rows}
 
 
-def measured_anew(session: Session) -> dict[int, tuple[int, float, float]]:
+def measured_again(session: Session) -> dict[int, tuple[int, float, float]]:
     """What measuring everything under the present settings gives."""
     measure_variants(session, list(kept(session)))
     session.expire_all()
@@ -85,7 +85,7 @@ def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> Non
         assert len(over) == count_above(session, 5) > 0
         assert all(after[key][1] == 0 for key in over)
         assert after != before
-        assert after == measured_anew(session)
+        assert after == measured_again(session)
         assert queue_order.count_to_reorder(session) == 0
 
 
@@ -121,7 +121,7 @@ def test_a_reorder_that_was_cut_off_is_carried_on(
         assert queue_order.count_to_reorder(session) == 10
     assert reorder(measured)["variants"] == 10
     with writing(measured) as session:
-        assert kept(session) == measured_anew(session)
+        assert kept(session) == measured_again(session)
 
 
 def test_a_change_during_a_reorder_begins_anew(
@@ -135,7 +135,7 @@ def test_a_change_during_a_reorder_begins_anew(
         change_threshold(session, 12)
     assert reorder(measured)["variants"] == 14
     with writing(measured) as session:
-        assert kept(session) == measured_anew(session)
+        assert kept(session) == measured_again(session)
 
 
 @pytest.fixture(autouse=True)
@@ -173,7 +173,7 @@ def test_another_encoder_orders_by_its_own_cosines(measured: Engine) -> None:
         after = kept(session)
         assert all(after[key][1] < before[key][1] for key in before)
         assert all(after[key][2] > before[key][2] for key in before)
-        assert after == measured_anew(session)
+        assert after == measured_again(session)
     assert use(measured, "all-MiniLM-L6-v2")
     reorder(measured)
     with reading(measured) as session:
@@ -252,7 +252,7 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
     assert done == {"encoder": "company/second", "measured": 0, "cosines": 5 + 14}
     with writing(measured) as session:
         assert {hard > 0 for _, hard, _ in kept(session).values()} == {True}
-        assert kept(session) == measured_anew(session)
+        assert kept(session) == measured_again(session)
 
 
 @one_database
@@ -276,5 +276,5 @@ def test_a_folder_that_holds_a_known_encoder_takes_its_name(
     diagnose(measured)
     with writing(measured) as session:
         assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
-        assert kept(session) == measured_anew(session)
+        assert kept(session) == measured_again(session)
     assert encoders == []  # nothing was missing, so that nothing was loaded

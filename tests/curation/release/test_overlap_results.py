@@ -14,12 +14,12 @@ from curation.release.overlap_fields import FieldOverlap
 from curation.release.overlap_results import (
     FOLDER,
     OverlapWithTest,
+    description_by_field,
     keep,
     kept,
+    page_text,
     records_of,
     texts_of,
-    told,
-    told_by_field,
 )
 from db.engine import writing
 from db.models import Variant
@@ -74,8 +74,8 @@ def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Pa
     (old,) = kept(tmp_path, HASH)
     assert old == compared() and not old.whole and "fields" not in old.facts
     assert replace(old, problem="It is gone.").whole
-    assert told_by_field(old.facts) == ""
-    assert told_by_field(now.facts) == (
+    assert description_by_field(old.facts) == ""
+    assert description_by_field(now.facts) == (
         "Overlapping items by field (release / SemAntoNeg (a.jsonl)): anchor / query 2 (1 "
         "identical)."
     )
@@ -111,7 +111,7 @@ def test_it_is_told_in_one_sentence() -> None:
             "SemAntoNeg (a.jsonl) was not compared: It is gone.",
         ),
     ):
-        assert told(facts) == sentence
+        assert page_text(facts) == sentence
 
 
 def test_the_texts_of_a_release_are_its_anchors_and_all_variants(engine: Engine) -> None:

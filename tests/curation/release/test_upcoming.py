@@ -56,7 +56,7 @@ def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
     def agreed(session: Session) -> None:
         anew = contents_now(session)
         with monkeypatch.context() as patch:
-            patch.setattr("curation.release.upcoming.COUNTED_ANEW", 0)
+            patch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
             patch.setattr("curation.release.upcoming._accepted_families", None)  # is not called
             assert contents_now(session) == anew
 
@@ -91,7 +91,7 @@ def test_a_restored_anchor_is_part_of_what_would_be_frozen(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, families, release = released
-    monkeypatch.setattr("curation.release.upcoming.COUNTED_ANEW", 0)
+    monkeypatch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
     with writing(engine) as session:
         retire_anchor(session, families[0]["word"].anchor_id)
         create_release(session)

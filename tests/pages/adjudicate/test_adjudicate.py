@@ -65,13 +65,13 @@ def mounted(app: AppTest) -> Any:
     return found.proto
 
 
-def told(app: AppTest) -> Any:
+def page_text(app: AppTest) -> Any:
     return json.loads(mounted(app).json)
 
 
 def press(app: AppTest, key: str) -> None:
     """Send a key on the card that is shown, as the browser does."""
-    data = told(app)
+    data = page_text(app)
     on = {"variant": data["variant"], "version": data["version"]}
     value = [{"number": data["answered"] + 1, "key": key, **on}]
     events = f"$$STREAMLIT_INTERNAL_KEY_{mounted(app).id}__events"
@@ -139,7 +139,7 @@ def test_with_two_edits_e_and_a_digit_take_one(
     app = open_page("adjudicate")
     press(app, "s")
     press(app, "e")
-    assert set("123") & set(told(app)["keys"]) == {"1", "2"}
+    assert set("123") & set(page_text(app)["keys"]) == {"1", "2"}
     press(app, "2")
     with reading(with_source) as session:
         taken = session.execute(select(Variant).where(col(Variant.text) == other)).scalar_one()

@@ -48,7 +48,7 @@ def page(section: str = RUN, **address: str) -> AppTest:
     return found
 
 
-def told(test: AppTest) -> str:
+def page_text(test: AppTest) -> str:
     return "\n".join(element.value for element in test.text)
 
 
@@ -95,11 +95,11 @@ def measured(app_engine: Engine, tmp_path: Path) -> Engine:
 
 def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "Choose at least one benchmark, suite or task." in told(test)
+    assert "Choose at least one benchmark, suite or task." in page_text(test)
     assert test.button("bench-start").disabled
     for section in (SCORES, ITEMS):
-        assert "Choose models and benchmarks under Run" in told(page(section))
-    assert "no release to compare" in told(page(OVERLAP))
+        assert "Choose models and benchmarks under Run" in page_text(page(section))
+    assert "no release to compare" in page_text(page(OVERLAP))
 
 
 def uploaded(test: AppTest, name: str, content: bytes) -> AppTest:
@@ -123,9 +123,9 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     test.multiselect("bench-suites").set_value(["quick"]).run()
     assert (
         f"3 models on 1 benchmark (6 items, 6 questions, 12 texts) and {len(QUICK)} tasks of "
-        "mteb (minutes with a small encoder on two CPU cores)." in told(test)
+        "mteb (minutes with a small encoder on two CPU cores)." in page_text(test)
     )
-    assert "hedgerow-minilm less than a minute, all-MiniLM-L6-v2 less than" in told(test)
+    assert "hedgerow-minilm less than a minute, all-MiniLM-L6-v2 less than" in page_text(test)
     test.button("bench-start").click().run()
     assert not test.exception
     with reading(app_engine) as session:
@@ -133,9 +133,9 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     assert started == [run.id]
     assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
     assert run.parameters["suites"] == ["quick"]
-    assert "Waiting for its process" in told(test)
+    assert "Waiting for its process" in page_text(test)
     test.button("bench-start").click().run()
-    assert f"Run {run.id} is already measuring the same" in told(test)
+    assert f"Run {run.id} is already measuring the same" in page_text(test)
     assert len(started) == 1
 
 
@@ -147,8 +147,8 @@ def test_single_tasks_are_measured_once_and_an_unknown_one_is_refused(
     tasks = test.multiselect("bench-tasks")
     assert "ArguAna" in tasks.options and list(tasks.options) == sorted(tasks.options)
     tasks.set_value(["ArguAna", "SummEval"]).run()
-    assert "Already in a chosen suite, so run only once: SummEval." in told(test)
-    assert f"{len(QUICK) + 1} tasks of mteb" in told(test)
+    assert "Already in a chosen suite, so run only once: SummEval." in page_text(test)
+    assert f"{len(QUICK) + 1} tasks of mteb" in page_text(test)
     test.button("bench-start").click().run()
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
@@ -160,7 +160,7 @@ def test_single_tasks_are_measured_once_and_an_unknown_one_is_refused(
     monkeypatch.setattr(general_names, "single_task", refuse)
     test.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
     test.button("bench-start").click().run()
-    assert f"Expected a task of mteb, found {HOSTILE}." in told(test)
+    assert f"Expected a task of mteb, found {HOSTILE}." in page_text(test)
     assert len(started) == 1
 
 
@@ -179,10 +179,12 @@ def chat(app_engine: Engine) -> AppTest:
 def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
-    assert "gpt-4o-mini gets 18 prompts (about 940 tokens in and 90 out), and costs" in told(chat)
-    assert "with one-word answers" in told(chat) and "pauses" not in told(chat)
+    assert "gpt-4o-mini gets 18 prompts (about 940 tokens in and 90 out), and costs" in page_text(
+        chat
+    )
+    assert "with one-word answers" in page_text(chat) and "pauses" not in page_text(chat)
     chat.number_input("generate-money").set_value(0.001).run()
-    assert "The run pauses if it reaches $0.0010." in told(chat)
+    assert "The run pauses if it reaches $0.0010." in page_text(chat)
     chat.number_input("generate-calls").set_value(5).run()
     chat.button("bench-start").click().run()
     with reading(app_engine) as session:
@@ -200,7 +202,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(
         run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
         number = run.id
     test = page()
-    assert "Paused at the budget: 5 calls. All answers are stored" in told(test)
+    assert "Paused at the budget: 5 calls. All answers are stored" in page_text(test)
     test.number_input(f"generate-money-{number}").set_value(25.0).run()
     test.button(f"again-{number}").click().run()
     assert not test.exception and started == [number, number]
@@ -210,7 +212,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(
 
 def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
     test = uploaded(page(), "semantoneg", b'{"q1": "a", "doc1": "b"}\n')
-    assert "Expected 'sentences' on line 1" in told(test)
+    assert "Expected 'sentences' on line 1" in page_text(test)
     assert kept_data(load_settings().data_folder) == []
     assert test.button("bench-start").disabled
 
@@ -239,7 +241,7 @@ def test_a_suite_is_made_of_typed_sentences_once_they_are_read(app_engine: Engin
     typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
     test.text_area("bench-suite-text").set_value(typed).run()
     test.button("bench-suite-turn").click().run()
-    assert not test.exception and "No forms for 2 sentences:" in told(test)
+    assert not test.exception and "No forms for 2 sentences:" in page_text(test)
     unturned = frame_of(test, "Sentence", "Reason")
     assert unturned["Reason"].tolist()[1] == "no 'not' in it"
     assert kept_data(load_settings().data_folder) == []
@@ -254,7 +256,7 @@ def test_a_suite_is_made_of_typed_sentences_once_they_are_read(app_engine: Engin
     assert not test.button("bench-start").disabled
     test.text_area("bench-suite-text").set_value("The sea is blue.").run()
     test.button("bench-suite-turn").click().run()
-    assert "Expected a sentence with 'not' before an adjective" in told(test)
+    assert "Expected a sentence with 'not' before an adjective" in page_text(test)
 
 
 def test_a_release_is_measured_on_its_own_test_split(
@@ -277,22 +279,22 @@ def test_language_models_are_measured_with_tasks_of_ones_own_too(
     test = page()
     test.multiselect("bench-models").set_value([str(small_llama)]).run()
     test.multiselect("bench-language-tasks").set_value(["gsm8k"]).run()
-    assert "GSM8K (5-shot, CoT): 1,319 math problems" in told(test)
+    assert "GSM8K (5-shot, CoT): 1,319 math problems" in page_text(test)
     test.text_input("bench-tasks-folder").set_value(str(tmp_path / "none")).run()
-    assert "Expected a folder with lm_eval tasks (YAML files), found none" in told(test)
+    assert "Expected a folder with lm_eval tasks (YAML files), found none" in page_text(test)
     folder = save_own_tasks(tmp_path / "tasks")
     test.text_input("bench-tasks-folder").set_value(str(folder)).run()
     own = test.multiselect(f"bench-own-tasks-{folder}")
     assert own.value == ["opposites", "sums"]
     own.set_value(["sums"]).run()
-    assert "Runs 1 model on 2 tasks of lm_eval." in told(test)
+    assert "Runs 1 model on 2 tasks of lm_eval." in page_text(test)
     test.button("bench-start").click().run()
     assert not test.exception
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
     assert run.parameters["language_tasks"] == ["gsm8k", "sums"]
     assert run.parameters["tasks_folder"] == str(folder)
-    assert "GSM8K (5-shot, CoT), sums with" in told(test)
+    assert "GSM8K (5-shot, CoT), sums with" in page_text(test)
 
 
 def test_columns_that_are_no_scores_can_be_shown(measured: Engine) -> None:
@@ -313,7 +315,7 @@ def test_a_run_that_failed_says_why_and_measures_what_is_missing(
         run.state, run.message = RunState.FAILED, f"No model {HOSTILE}."
         number = run.id
     test = page()
-    assert f"Run {number} failed: No model {HOSTILE}." in told(test)
+    assert f"Run {number} failed: No model {HOSTILE}." in page_text(test)
     test.button(f"again-{number}").click().run()
     assert started == [number]
 
@@ -366,7 +368,7 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()
-    said = told(items)
+    said = page_text(items)
     assert "61.1% of the answers are 1 (33% means no position bias)" in said
     assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in said
 
@@ -375,16 +377,16 @@ def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
     app_engine: Engine, started: list[int]
 ) -> None:
     test = page(PROMPTS)
-    assert "NevIR and ExcluIR: the model chooses a document. Both orders" in told(test)
+    assert "NevIR and ExcluIR: the model chooses a document. Both orders" in page_text(test)
     assert "Document 2: The museum never opens on Monday." in test.code[0].value
     template = next(box for box in test.text_area if "template" in str(box.key))
     template.set_value(f"{HOSTILE} {{first}} {{second}}").run()
-    assert "Expected {query} once in the prompt, found it 0 times" in told(test)
+    assert "Expected {query} once in the prompt, found it 0 times" in page_text(test)
     key = template.key
     test.text_area(key).set_value(f"{HOSTILE} {{first}} {{second}} {{query}}").run()
     assert test.code[0].value.startswith(HOSTILE)
     test.button("bench-save-prompt").click().run()
-    assert "Saved as version 2." in told(test) and not test.exception
+    assert "Saved as version 2." in page_text(test) and not test.exception
     test = uploaded(page(), "semantoneg", content())
     test.selectbox("bench-version-of-relevance").set_value(1).run()
     test.toggle("bench-chat").set_value(True).run()
@@ -403,18 +405,19 @@ def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     test = page(SCORES)
-    assert "run 7: base: +50.0 points compared with base, not statistically significant" in told(
-        test
+    assert (
+        "run 7: base: +50.0 points compared with base, not statistically significant"
+        in page_text(test)
     )
-    assert "Only run 7: base is right on 3 items, only base on 0." in told(test)
+    assert "Only run 7: base is right on 3 items, only base on 0." in page_text(test)
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
     test.selectbox(key).set_value("run 7: base").run()
-    assert "Choose two different models." in told(test)
+    assert "Choose two different models." in page_text(test)
 
 
 def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
     test = page(SCORES)
-    assert "Run a whole mteb suite, or the three" in told(test)
+    assert "Run a whole mteb suite, or the three" in page_text(test)
     with writing(measured) as session:
         run = session.merge(list_runs(session, kind=KIND)[0])
         for number, model in enumerate(("base", "run 7: base")):
@@ -472,24 +475,24 @@ def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) ->
     test.selectbox("bench-agreement").set_value("only the first").run()
     assert listed(test) == ["2", "3", "4"]
     test.selectbox("bench-outcome").set_value("picks the negation").run()
-    assert "No item matches" in told(test)
+    assert "No item matches" in page_text(test)
     test.selectbox("bench-agreement").set_value("neither").run()
     assert listed(test) == ["5"]
 
 
 def test_items_show_the_errors_that_models_share(measured: Engine) -> None:
     test = page(ITEMS)
-    assert "1 item of 6 wrong in at least 3 of 3 models." in told(test)
+    assert "1 item of 6 wrong in at least 3 of 3 models." in page_text(test)
     assert frame_of(test, "Models wrong")["Item"].tolist() == ["5"]
     assert frame_of(test, "Errors", "Items").to_dict("records") == [
         {"Part": "easy / hard", "Errors": 1, "Items": 2}
     ]
     (least,) = [box for box in test.number_input if box.label == "Wrong in at least"]
     least.set_value(2).run()
-    assert "4 items of 6 wrong in at least 2 of 3 models." in told(test)
+    assert "4 items of 6 wrong in at least 2 of 3 models." in page_text(test)
     (models,) = [box for box in test.multiselect if box.label == "Models"]
     models.set_value([HOSTILE]).run()
-    assert "Choose at least two models." in told(test) and not test.exception
+    assert "Choose at least two models." in page_text(test) and not test.exception
 
 
 def test_an_item_of_the_address_is_shown_with_its_texts_and_scores(measured: Engine) -> None:
@@ -516,7 +519,7 @@ def test_a_result_whose_file_is_gone_is_told_and_the_others_stay(measured: Engin
     newest = max(load_settings().data_folder.glob("results-*"), key=lambda path: int(path.name[8:]))
     (newest / "rows.jsonl").unlink()
     test = page(ITEMS)
-    assert "run 7: base: Could not read" in told(test)
+    assert "run 7: base: Could not read" in page_text(test)
     assert len(listed(test)) == 6
 
 
@@ -542,7 +545,7 @@ def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
     with writing(measured) as session:
         run = session.merge(list_runs(session, kind=KIND)[0])
         assert isinstance(run, Run)
-    assert "mteb quick with run 7: base" in told(page())
+    assert "mteb quick with run 7: base" in page_text(page())
 
 
 def test_prompts_and_an_architecture_are_chosen_for_a_model(
@@ -576,7 +579,7 @@ def test_plug_ins_are_offered_and_a_broken_one_is_told(
         test = uploaded(page(), "semantoneg", content())
         assert (
             f"The plug-in 'bad' of the package 'broken' cannot be loaded (OSError: {HOSTILE}); re"
-            in (told(test))
+            in (page_text(test))
         )
         assert test.pills("bench-baselines").options == ["TF-IDF", "random scores", "words"]
         assert "other" in test.selectbox("bench-kind-all-MiniLM-L6-v2").options
@@ -584,7 +587,7 @@ def test_plug_ins_are_offered_and_a_broken_one_is_told(
         test.pills("bench-baselines").set_value(["words"]).run()
         test.button("bench-start").click().run()
         assert not test.exception and len(started) == 1
-    assert "SemAntoNeg with words" in told(page()), "the run of a plug-in that is gone"
+    assert "SemAntoNeg with words" in page_text(page()), "the run of a plug-in that is gone"
 
 
 def test_a_result_says_with_which_prompts_it_was_made(app_engine: Engine, tmp_path: Path) -> None:

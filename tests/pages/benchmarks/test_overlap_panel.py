@@ -45,20 +45,20 @@ def finished(test: AppTest) -> AppTest:
     return test.run()
 
 
-def told(test: AppTest) -> str:
+def page_text(test: AppTest) -> str:
     return "\n".join(text.value for text in test.text)
 
 
 def test_without_a_release_or_a_benchmark_it_says_what_to_do(app_engine: Engine) -> None:
     test = opened("benchmarks")
-    assert "There is no release to compare" in told(test) and not test.exception
+    assert "There is no release to compare" in page_text(test) and not test.exception
     with writing(app_engine) as session:
         for number in range(9):
             add_plain_family(session, number, split=Split.TRAIN)
         create_release(session)
     test.run()
-    assert "Add a file under Run" in told(test)
-    assert "in a row" not in told(opened("train"))
+    assert "Add a file under Run" in page_text(test)
+    assert "in a row" not in page_text(opened("train"))
 
 
 def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
@@ -100,8 +100,8 @@ def test_train_says_it_before_it_starts(released: Engine) -> None:
     test.switch_page("pages/train.py").run()
     assert test.button(key="train-click") and not test.exception
     test = finished(test)
-    assert SAID in told(test) and not test.exception
-    assert "The bundled retention texts share 5 words" in told(test)
+    assert SAID in page_text(test) and not test.exception
+    assert "The bundled retention texts share 5 words" in page_text(test)
     assert "Door 1" not in unsafe_texts(test) and "doors.jsonl" not in unsafe_texts(test)
     assert "In the release" in test.dataframe[0].value
 

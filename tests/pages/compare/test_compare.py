@@ -56,7 +56,7 @@ def compare(open_page: OpenPage) -> AppTest:
     return open_page("compare")
 
 
-def told(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.text)
 
@@ -100,7 +100,7 @@ def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
         (run,) = list_runs(session, kind=KIND)
     assert started == [run.id]
     assert (run.parameters["set"], run.parameters["models"]) == (FIGURE_1_SET, list(BUILT_IN))
-    assert "Waiting for its process" in told(compare.run())
+    assert "Waiting for its process" in page_text(compare.run())
     assert started == [run.id], "once"
 
 
@@ -110,7 +110,7 @@ def test_a_fresh_project_shows_figure_1_before_and_after(
 ) -> None:
     execute(app_engine, load_settings(), started[0], {KIND: work})
     compare.run()
-    assert "Not measured yet" not in told(compare) and charts(compare) == 1
+    assert "Not measured yet" not in page_text(compare) and charts(compare) == 1
     with reading(app_engine) as session:
         probes = open_set(session, FIGURE_1_SET).probes
         before, after = (
@@ -127,7 +127,7 @@ def test_a_measurement_that_was_cancelled_does_not_start_again_by_itself(
 ) -> None:
     compare.button(f"cancel-{started[0]}").click().run()
     again = open_page("compare")
-    assert "was cancelled" in told(again) and len(started) == 1
+    assert "was cancelled" in page_text(again) and len(started) == 1
     again.button("compare-start").click().run()
     assert len(started) == 2
 
@@ -146,7 +146,7 @@ def test_one_click_measures_what_is_missing_under_both_models(
         "set": GROUPS_SET,
         "sentences": [],
     }
-    assert "Waiting for its process" in told(app)
+    assert "Waiting for its process" in page_text(app)
     assert not [button for button in app.button if button.key == "compare-start"]
 
 
@@ -158,7 +158,7 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     for encoder_id, cosine in zip(models, (0.9, 0.4), strict=True):
         store_cosines(app_engine, encoder_id, GROUPS_SET, contradicted=cosine)
     app = open_page("compare")
-    assert "Not measured yet" not in told(app)
+    assert "Not measured yet" not in page_text(app)
     assert [(metric.label, metric.value) for metric in app.metric] == [
         ("Ranked correctly, model A", "0%"),
         ("Ranked correctly, model B", "100%"),
@@ -176,7 +176,7 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     groups = app.dataframe[2].value
     assert len(groups) == 60
     assert groups["Change"].round(3).unique().tolist() == [0.5]
-    assert "Anchor: The tortoise in the cardboard box is awake." in told(app)
+    assert "Anchor: The tortoise in the cardboard box is awake." in page_text(app)
 
 
 def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
@@ -186,7 +186,7 @@ def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
         ensure_bundled(session, GROUPS_SET)
     store_cosines(app_engine, models[0], GROUPS_SET, contradicted=0.9)
     app = open_page("compare")
-    assert f"with {TRAINED}. This takes a few seconds" in told(app)
+    assert f"with {TRAINED}. This takes a few seconds" in page_text(app)
     assert [metric.value for metric in app.metric] == ["0%"]
 
 
@@ -194,8 +194,8 @@ def test_models_that_are_not_there_are_told_each_in_one_sentence() -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
     app.session_state["a"], app.session_state["b"] = "/no/such/model", "/nor/this"
     app.run().switch_page("pages/compare.py").run()
-    assert "Model A: There is no model folder '/no/such/model'; check the path." in told(app)
-    assert "Model B: There is no model folder '/nor/this'; check the path." in told(app)
+    assert "Model A: There is no model folder '/no/such/model'; check the path." in page_text(app)
+    assert "Model B: There is no model folder '/nor/this'; check the path." in page_text(app)
 
 
 def test_a_measurement_that_failed_is_told_and_can_be_asked_for_again(
@@ -207,7 +207,7 @@ def test_a_measurement_that_failed_is_told_and_can_be_asked_for_again(
             update(Run).where(col(Run.id) == run.id).values(state=RunState.FAILED, message=HOSTILE)
         )
     app = open_page("compare")
-    assert f"Run {run.id} failed: {HOSTILE}" in told(app)
+    assert f"Run {run.id} failed: {HOSTILE}" in page_text(app)
     assert "onerror" not in unsafe_texts(app)
     app.button("compare-start").click().run()
     assert len(started) == 1
@@ -223,11 +223,11 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
 ) -> None:
     store_matrices(app_engine, models, SENTENCES)
     type_sentences(compare, "Alone.")
-    assert "Expected 2 to 200 different sentences, one per line, found 1." in told(compare)
+    assert "Expected 2 to 200 different sentences, one per line, found 1." in page_text(compare)
     type_sentences(compare, "\n".join([*SENTENCES, SENTENCES[0]]))
     assert any("Ignored 1 repeated sentence" in caption.value for caption in compare.caption)
     assert charts(compare) == 3
-    assert "B puts them further apart, by 0.600." in told(compare)
+    assert "B puts them further apart, by 0.600." in page_text(compare)
     assert compare.dataframe[0].value["Change"].round(3).tolist() == [-0.6] * 3
     assert "onerror" not in unsafe_texts(compare)
     compare.text_input("compare-save-name").set_value("*Rain*")
@@ -244,20 +244,22 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
     compare.text_input("compare-new-name").set_value("Weather")
     compare.text_area("compare-new-text").set_value("It rains. | It pours.\nIt rains.").run()
     compare.button("compare-new-make").click().run()
-    assert "Line 2: expected as many columns as in the first line (2), found 1." in told(compare)
+    assert "Line 2: expected as many columns as in the first line (2), found 1." in page_text(
+        compare
+    )
     pasted = f"It rains. | It pours.\nIt rains. | {HOSTILE}"
     compare.text_area("compare-new-text").set_value(pasted).run()
     compare.button("compare-new-make").click().run()
     assert compare.selectbox("set").value == "Weather"
-    assert "2 pairs of “Weather” with all-MiniLM-L6-v2" in told(compare)
+    assert "2 pairs of “Weather” with all-MiniLM-L6-v2" in page_text(compare)
     assert compare.text_area("compare-new-text").value == ""
     assert "onerror" not in unsafe_texts(compare)
     compare.text_area("compare-more-text").set_value("It rains. | It hails.").run()
     compare.button("compare-more-add").click().run()
-    assert "3 pairs of “Weather”" in told(compare)
+    assert "3 pairs of “Weather”" in page_text(compare)
     compare.text_input("compare-rename").set_value("Sixty Groups").run()
     compare.button("compare-renamed").click().run()
-    assert "There already is a probe set 'Sixty Groups'" in told(compare)
+    assert "There already is a probe set 'Sixty Groups'" in page_text(compare)
     compare.text_input("compare-rename").set_value("Rain").run()
     compare.button("compare-renamed").click().run()
     assert compare.selectbox("set").value == "Rain"

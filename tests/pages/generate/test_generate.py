@@ -44,7 +44,7 @@ def ten(with_source: Engine) -> Engine:
     return with_source
 
 
-def told(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.text)
 
@@ -69,21 +69,21 @@ def named(app: AppTest, address: str, model: str = "gpt-4o-mini") -> AppTest:
 
 def test_without_anchors_it_says_where_to_get_some(open_page: OpenPage) -> None:
     app = open_page("generate")
-    assert "no anchors yet" in told(app)
+    assert "no anchors yet" in page_text(app)
     assert [link.page for link in app.get("page_link")] == ["anchors", "overview"]
     assert not app.get("number_input")
 
 
 def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page: OpenPage) -> None:
     app = open_page("generate")
-    assert "Choose a model" in told(app)
+    assert "Choose a model" in page_text(app)
     app = named(app, "")
-    assert "needs an API key" in told(app)
+    assert "needs an API key" in page_text(app)
     assert app.button("generate-start").disabled and app.button("generate-try").disabled
     app = named(app, "http://127.0.0.1:9/v1")
-    assert "needs an API key" not in told(app)
-    assert "10 anchors, 20 calls: 10 for negations, 10 for hedges." in told(app)
-    assert "not known yet" in told(app)
+    assert "needs an API key" not in page_text(app)
+    assert "10 anchors, 20 calls: 10 for negations, 10 for hedges." in page_text(app)
+    assert "not known yet" in page_text(app)
     assert not app.button("generate-start").disabled
 
 
@@ -93,14 +93,14 @@ def test_a_trial_tells_what_the_run_will_take(
     address, _ = serve_chat()
     app = named(open_page("generate"), address)
     app.button("generate-try").click().run()
-    assert "Waiting for its process" in told(app)
+    assert "Waiting for its process" in page_text(app)
     assert not [box for box in app.button if box.key == "generate-start"]
     carry_out(ten, started[0])
     app.run()
     assert "Trial" in [title.value for title in app.header]
-    assert "7 anchors, 14 calls" in told(app)
-    assert "going by 6 answered calls" in told(app)
-    assert "Expected cost: $0.0" in told(app)
+    assert "7 anchors, 14 calls" in page_text(app)
+    assert "going by 6 answered calls" in page_text(app)
+    assert "Expected cost: $0.0" in page_text(app)
     assert "By verbal it is not so that" in "".join(part.body for part in app.get("html"))
     assert '"verbal"' in "\n".join(block.value for block in app.code)
     with reading(ten) as session:
@@ -108,8 +108,8 @@ def test_a_trial_tells_what_the_run_will_take(
     app.button("generate-start").click().run()
     carry_out(ten, started[2])
     app.run()
-    assert "Nothing to generate" in told(app)
-    assert "Choose a model" not in told(app)
+    assert "Nothing to generate" in page_text(app)
+    assert "Choose a model" not in page_text(app)
     with reading(ten) as session:
         assert len(session.execute(select(Variant)).all()) == 60
 
@@ -139,7 +139,7 @@ def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
     app.button("generate-start").click().run()
     carry_out(ten, started[0])
     app.run()
-    assert "Paused at the budget" in told(app)
+    assert "Paused at the budget" in page_text(app)
     app.number_input(f"generate-calls-{started[0]}").set_value(500).run()
     app.button(f"generate-resume-{started[0]}").click().run()
     assert started == [1, 1]
@@ -149,16 +149,16 @@ def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
         assert run.parameters["model"] == "gpt-4o-mini"
     carry_out(ten, 1)
     app.run()
-    assert "Nothing to generate" in told(app)
+    assert "Nothing to generate" in page_text(app)
     assert set(server.asked.values()) == {1}
     app.segmented_control("step").set_value("Results").run()
-    assert "20 calls answered, 0 failed." in told(app)
+    assert "20 calls answered, 0 failed." in page_text(app)
     costs = app.dataframe[0].value
     assert costs["Variants"].tolist() == [10] * 6
     assert costs["Per variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
     cues = app.dataframe[1].value
     assert set(cues["Type"]) == {"Hedge: single word", "Hedge: phrase"}
-    assert cues["Calls"].sum() == 20 and "of 134 cues" in told(app)
+    assert cues["Calls"].sum() == 20 and "of 134 cues" in page_text(app)
     app.selectbox("generate-result").set_value("all").run()
     assert app.dataframe[1].value["Calls"].sum() == 20
 
@@ -170,9 +170,9 @@ def test_a_cancelled_run_is_resumed_from_the_results(
     app = named(open_page("generate"), address)
     app.button("generate-start").click().run()
     app.button("cancel-1").click().run()
-    assert "Run 1 was cancelled" in told(app)
+    assert "Run 1 was cancelled" in page_text(app)
     app.segmented_control("step").set_value("Results").run()
-    assert "20 not made" in told(app)
+    assert "20 not made" in page_text(app)
     app.button("generate-resume-1").click().run()
     assert started == [1, 1]
 
@@ -196,13 +196,13 @@ def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
     carry_out(ten, 1)
     app.run()
     app.segmented_control("step").set_value("Results").run()
-    assert "0 calls answered, 20 failed." in told(app)
-    assert "Problems, including incomplete answers: unreadable 20." in told(app)
+    assert "0 calls answered, 20 failed." in page_text(app)
+    assert "Problems, including incomplete answers: unreadable 20." in page_text(app)
     app.pills("generate-problem-1").set_value("unreadable").run()
     assert hostile in app.code[0].value
     assert hostile not in unsafe_texts(app)
     app.button("generate-retry").click().run()
-    assert "10 anchors, 20 calls" in told(app)
+    assert "10 anchors, 20 calls" in page_text(app)
 
 
 def test_missing_types_and_costs_that_are_estimates_are_shown(
@@ -223,12 +223,13 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
     app.button("generate-start").click().run()
     carry_out(ten, 1)
     app.run()
-    assert "Run 1 is done: 20 calls answered, 0 failed, 10 variants missing from answers." in told(
-        app
+    assert (
+        "Run 1 is done: 20 calls answered, 0 failed, 10 variants missing from answers."
+        in page_text(app)
     )
     app.segmented_control("step").set_value("Results").run()
-    assert "Missing from answers: Absolute" in told(app)
-    assert "(estimated: the server reports no usable token counts)" in told(app)
+    assert "Missing from answers: Absolute" in page_text(app)
+    assert "(estimated: the server reports no usable token counts)" in page_text(app)
     assert any("Some costs are estimates" in item.value for item in app.caption)
 
 
@@ -246,13 +247,13 @@ def test_a_run_that_a_server_at_its_limit_paused_is_resumed_on_the_page(
     app.button("generate-start").click().run()
     carry_out(ten, 1)
     app.run()
-    assert "Paused: the server refused" in told(app)
+    assert "Paused: the server refused" in page_text(app)
     server.always = lambda prompt: ""
     app.button("generate-resume-1").click().run()
     assert started == [1, 1]
     carry_out(ten, 1)
     app.run()
-    assert "Nothing to generate" in told(app)
+    assert "Nothing to generate" in page_text(app)
 
 
 def _dumps_with(text: str) -> Callable[..., str]:
@@ -277,7 +278,7 @@ def test_a_copy_of_a_prompt_becomes_its_next_version(ten: Engine, open_page: Ope
     box.set_value(draft).run()
     assert 'Keep it short, as {"a": "this"}.' in app.code[0].value
     app.button("generate-save-prompt").click().run()
-    assert "Saved as version 2." in told(app)
+    assert "Saved as version 2." in page_text(app)
     with reading(ten) as session:
         newest, older = prompt_versions(session, "negation")
         assert newest.template == draft and newest.parent_id == older.id
@@ -290,7 +291,7 @@ def test_a_draft_that_lacks_a_place_is_kept_and_not_stored(
     app.segmented_control("step").set_value("Prompts").run()
     app.text_area[0].set_value("Negate it: {text}").run()
     app.button("generate-save-prompt").click().run()
-    assert "Expected {types} once" in told(app)
+    assert "Expected {types} once" in page_text(app)
     assert app.text_area[0].value == "Negate it: {text}"
     with reading(ten) as session:
         assert len(prompt_versions(session, "negation")) == 1
@@ -308,10 +309,10 @@ def test_hostile_names_of_models_and_anchors_are_only_text(
         run = request_generation(session, checked_request(values))
     carry_out(with_source, run.id)
     app = open_page("generate")
-    told(app)
+    page_text(app)
     for section in ("Prompts", "Results"):
         app.segmented_control("step").set_value(section).run()
-        told(app)
+        page_text(app)
         long = (text for text in TEXTS.values() if len(text) > 8)
         assert not [text for text in long if text in unsafe_texts(app)]
 
@@ -326,8 +327,8 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     )
     app = named(open_page("generate"), "")
     app.text_input("generate-key").set_value(key).run()
-    assert "Key: typed in for this session" in told(app)
-    assert "needs an API key" not in told(app)
+    assert "Key: typed in for this session" in page_text(app)
+    assert "needs an API key" not in page_text(app)
     app.button("generate-start").click().run()
     assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
     assert key not in sent(app)
@@ -336,13 +337,15 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     ]
     app.button("cancel-1").click().run()
     app = named(app, "http://127.0.0.1:9/v1")
-    assert "typed in for this session" not in told(app), "it is for the address it was typed for"
+    assert "typed in for this session" not in page_text(app), (
+        "it is for the address it was typed for"
+    )
     app.button("generate-start").click().run()
     assert handed[1:] == [{}]
     app.button("cancel-2").click().run()
     app = named(app, "")
     app.button("generate-key-forget").click().run()
-    assert "needs an API key" in told(app)
+    assert "needs an API key" in page_text(app)
 
 
 def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
@@ -352,12 +355,12 @@ def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:hunter2@llm.example/v1")
     open_project.settings.clear()
     app = named(open_page("generate"), "")
-    assert "Key: set in the environment" in told(app)
+    assert "Key: set in the environment" in page_text(app)
     assert app.text_input("generate-address").placeholder == "https://llm.example/v1"
     assert "hunter2" not in sent(app) and "sk-environment" not in sent(app)
     assert not app.button("generate-start").disabled
     app = named(app, "http://127.0.0.1:9/v1")
-    assert "is for https://llm.example/v1; it is not sent to another address" in told(app)
+    assert "is for https://llm.example/v1; it is not sent to another address" in page_text(app)
     assert "hunter2" not in sent(app)
     assert app.text_input("generate-key").value == ""
 
@@ -367,10 +370,10 @@ def test_rules_write_without_a_key_or_a_model(
 ) -> None:
     app = open_page("generate")
     app.segmented_control(key="generate-provider").set_value("rules").run()
-    assert "costs nothing" in told(app) and not app.button("generate-start").disabled
+    assert "costs nothing" in page_text(app) and not app.button("generate-start").disabled
     app.button("generate-start").click().run()
     carry_out(ten, started[0])
-    assert "Nothing to generate" in told(app.run())
+    assert "Nothing to generate" in page_text(app.run())
     with reading(ten) as session:
         rows = list(session.execute(select(Variant)).scalars())
     assert len(rows) == 60 and {row.provider for row in rows} == {"rules"}
@@ -390,4 +393,4 @@ def test_rules_write_frames_for_the_types_that_are_chosen(
     assert {row.type_id for row in rows} == {"free_hedge"} and len(rows) == 10
     frames = {row.cue for row in rows}
     app.run().segmented_control("step").set_value("Results").run()
-    assert f"Free hedge: {len(frames)} cues" in told(app)
+    assert f"Free hedge: {len(frames)} cues" in page_text(app)

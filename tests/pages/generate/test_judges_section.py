@@ -22,7 +22,7 @@ from tests.support.generating import Serve
 HOSTILE = "**bold** <b>x</b> :smile: $x$"
 
 
-def told(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.text)
 
@@ -70,19 +70,19 @@ def test_a_sample_is_drawn_decided_and_a_trusted_judge_accepts_the_rest(
     app.number_input("judges-size").set_value(8)
     app.pills("judges-types").set_value(["verbal"]).run()
     app.button("judges-draw").click().run()
-    assert "0 of 8 variants decided blind." in told(app)
-    assert "No person has decided blind on a variant that this model has judged." in told(app)
+    assert "0 of 8 variants decided blind." in page_text(app)
+    assert "No person has decided blind on a variant that this model has judged." in page_text(app)
     ada = decide(judged, Verdict.ACCEPT)
     app.session_state["reviewer_id"], app.session_state["reviewer_name"] = ada, "Ada"
     app.run()
-    assert "8 of 8 variants decided blind." in told(app)
-    assert "No type qualifies" in told(app)
+    assert "8 of 8 variants decided blind." in page_text(app)
+    assert "No type qualifies" in page_text(app)
     app.number_input("judges-precision").set_value(60.0).run()
-    assert "Recommended: Verbal" in told(app)
+    assert "Recommended: Verbal" in page_text(app)
     app.button("judges-accept").click().run()
-    assert "Accepted 2 variants." in told(app) and pending(judged) == 0
+    assert "Accepted 2 variants." in page_text(app) and pending(judged) == 0
     app.button("judges-undo").click().run()
-    assert "Undid 2 decisions." in told(app) and pending(judged) == 2
+    assert "Undid 2 decisions." in page_text(app) and pending(judged) == 2
     assert "**bold**" not in unsafe_texts(app) and "<b>x" not in unsafe_texts(app)
 
 
@@ -99,16 +99,16 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     address, _ = serve_chat()
     app.selectbox("generate-model").set_value("gpt-4o-mini")
     app.text_input("generate-address").set_value(address).run()
-    assert "14 variants of" in told(app) and "one call for each." in told(app)
+    assert "14 variants of" in page_text(app) and "one call for each." in page_text(app)
     app.button("opinion-start").click().run()
     execute(with_source, load_settings(), started[0], {KIND: opinion_run.work})
     app.run()
     app.number_input("opinion-times").set_value(3).run()
-    assert "14 variants of" in told(app) and "3 calls for each." in told(app)
+    assert "14 variants of" in page_text(app) and "3 calls for each." in page_text(app)
     app.button("opinion-start").click().run()
     execute(with_source, load_settings(), started[1], {KIND: opinion_run.work})
     app.run()
-    assert "42 repeated answers, 0 calls failed." in told(app)
+    assert "42 repeated answers, 0 calls failed." in page_text(app)
     with reading(with_source) as session:
         assert len(session.execute(select(Opinion)).all()) == 14
     decide(with_source, Verdict.REJECT)
@@ -116,7 +116,7 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     ranking = app.dataframe[0].value
     assert list(ranking["Judge"]) == ["judge: gpt-4o-mini, prompt 1"]
     assert list(ranking["Items"]) == [14] and list(ranking["Consistency"]) == [100.0]
-    assert "42 answers on 14 variants. Two answers on the same variant" in told(app)
+    assert "42 answers on 14 variants. Two answers on the same variant" in page_text(app)
     verdicts = app.dataframe[2].value
     assert verdicts["People reject"].sum() == 14 and verdicts["People accept"].sum() == 0
 
@@ -126,4 +126,4 @@ def test_without_variants_there_is_nothing_to_draw(
 ) -> None:
     with writing(with_source) as session:
         add_anchor(session)
-    assert "no variants to sample from" in told(section(open_page))
+    assert "no variants to sample from" in page_text(section(open_page))

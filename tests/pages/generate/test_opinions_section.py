@@ -18,7 +18,7 @@ from tests.support.generating import Serve
 from tests.support.servers.chat_server import opinion_on
 
 
-def told(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.text)
 
@@ -46,27 +46,27 @@ def test_a_trial_then_the_run_then_the_agreement(
             add_family(session, f"The {subject} is safe.", subject=subject)
     address, _ = serve_chat()
     app = section(open_page, address)
-    assert "14 variants of 2 anchors, one call for each." in told(app)
-    assert "unknown until you try" in told(app)
+    assert "14 variants of 2 anchors, one call for each." in page_text(app)
+    assert "unknown until you try" in page_text(app)
     app.number_input("opinion-concurrency").set_value(4).run()
     app.button("opinion-try").click().run()
-    assert "opinions by gpt-4o-mini, 10 variants" in told(app)
+    assert "opinions by gpt-4o-mini, 10 variants" in page_text(app)
     carry_out(started[0], with_source)
     app.run()
-    assert "10 variants judged, 0 calls failed." in told(app)
-    assert "4 variants of" in told(app) and "based on 10 answered calls" in told(app)
+    assert "10 variants judged, 0 calls failed." in page_text(app)
+    assert "4 variants of" in page_text(app) and "based on 10 answered calls" in page_text(app)
     app.number_input("generate-calls").set_value(1).run()
     app.button("opinion-start").click().run()
     carry_out(started[1], with_source)
     app.run()
-    assert "Paused at the budget" in told(app)
+    assert "Paused at the budget" in page_text(app)
     app.number_input(f"generate-calls-{started[1]}").set_value(100).run()
     app.button(f"generate-resume-{started[1]}").click().run()
     carry_out(started[1], with_source)
     app.run()
-    assert "Nothing to judge" in told(app)
-    assert "judge: gpt-4o-mini, prompt 1: 14 opinions; does not count.\nWould acc" in told(app)
-    assert "No person has decided on a variant that it has judged yet." in told(app)
+    assert "Nothing to judge" in page_text(app)
+    assert "judge: gpt-4o-mini, prompt 1: 14 opinions; does not count.\nWould acc" in page_text(app)
+    assert "No person has decided on a variant that it has judged yet." in page_text(app)
     with writing(with_source) as session:
         assert list_runs(session, kind=opinion_run.KIND)[0].state is RunState.DONE
         assert len(session.execute(select(Opinion)).all()) == 14
@@ -85,7 +85,7 @@ def test_without_variants_it_says_so(open_page: OpenPage, with_source: Engine) -
     app = open_page("generate")
     app.session_state["step"] = "Second opinions"
     app.run()
-    assert "no variants to judge yet" in told(app) and not app.get("number_input")
+    assert "no variants to judge yet" in page_text(app) and not app.get("number_input")
 
 
 def test_the_prompt_can_be_read_filled_in_and_edited(

@@ -17,7 +17,7 @@ from tests.support.factories import add_anchor, add_variant, person
 HOSTILE = "<b>Never</b> **was** :smile: $it$ {types} safe."
 
 
-def told(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.text)
 
@@ -50,7 +50,7 @@ def test_a_version_with_examples_is_saved_and_filled_in(
     assert "Save version with 3 examples" in [button.label for button in app.button]
     app.number_input("generate-examples-number").set_value(2).run()
     app.button("generate-save-examples").click().run()
-    assert "Saved as version 2." in told(app)
+    assert "Saved as version 2." in page_text(app)
     with reading(reviewed) as session:
         newest = prompt_versions(session, "negation")[0]
     assert newest.version == 2 and len(newest.examples) == 2
@@ -66,7 +66,7 @@ def test_without_anything_accepted_it_says_so(with_source: Engine, open_page: Op
     with writing(with_source) as session:
         add_variant(session, add_anchor(session))
     app = prompts(open_page)
-    assert "no person has accepted" in told(app)
+    assert "no person has accepted" in page_text(app)
 
 
 def test_results_show_the_acceptance_of_each_version(reviewed: Engine, open_page: OpenPage) -> None:

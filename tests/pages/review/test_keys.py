@@ -107,7 +107,7 @@ def mounted(app: AppTest) -> Any:
     return found.proto
 
 
-def told(app: AppTest) -> dict[str, Any]:
+def page_text(app: AppTest) -> dict[str, Any]:
     """What the browser is told."""
     data = json.loads(mounted(app).json)
     assert isinstance(data, dict)
@@ -116,7 +116,7 @@ def told(app: AppTest) -> dict[str, Any]:
 
 def press(app: AppTest, *keys: str) -> None:
     """Send keys on the card that is shown, as the browser does."""
-    data = told(app)
+    data = page_text(app)
     on = Shows(data["variant"], data["version"])
     sent = [{"event": "pressed", "value": presses(*keys, on=on, first=data["answered"] + 1)}]
     events = f"$$STREAMLIT_INTERNAL_KEY_{mounted(app).id}__events"
@@ -141,7 +141,7 @@ def status(engine: Engine, uid: str) -> Status:
 def test_the_component_carries_the_shown_variant_and_its_version(
     app: AppTest, with_source: Engine
 ) -> None:
-    first, component = told(app), mounted(app).id
+    first, component = page_text(app), mounted(app).id
     with reading(with_source) as session:
         query = select(Variant).where(col(Variant.uid) == first["variant"])
         assert session.execute(query).scalar_one().version == first["version"]
@@ -149,8 +149,8 @@ def test_the_component_carries_the_shown_variant_and_its_version(
     assert first["keys"]["e"] == first["keys"]["0"] == "writes"
     assert first["keys"]["z"] == first["keys"]["shift+u"] == "plain"
     press(app, "a")
-    assert told(app)["variant"] != first["variant"]
-    assert told(app)["answered"] == 1
+    assert page_text(app)["variant"] != first["variant"]
+    assert page_text(app)["answered"] == 1
     assert mounted(app).id == component  # the same one: it is not mounted again
     assert status(with_source, first["variant"]) == Status.ACCEPTED
 
@@ -159,32 +159,32 @@ def test_the_keys_list_the_second_opinion_only_where_there_are_some(
     app: AppTest, with_source: Engine
 ) -> None:
     press(app, "h")
-    assert "J" not in list(app.table[0].value["Key"]) and "j" not in told(app)["keys"]
+    assert "J" not in list(app.table[0].value["Key"]) and "j" not in page_text(app)["keys"]
     with writing(with_source) as session:
         variant = session.execute(select(Variant).limit(1)).scalar_one()
         add_opinion(session, variant, Verdict.ACCEPT, reviewer_id=judge(session))
     app.run()
-    assert "J" in list(app.table[0].value["Key"]) and "j" in told(app)["keys"]
+    assert "J" in list(app.table[0].value["Key"]) and "j" in page_text(app)["keys"]
 
 
 def test_five_rapid_presses_decide_one_card(app: AppTest, with_source: Engine) -> None:
-    first = told(app)["variant"]
+    first = page_text(app)["variant"]
     press(app, *"aaaaa")
-    second = told(app)["variant"]
+    second = page_text(app)["variant"]
     assert status(with_source, first) == Status.ACCEPTED
     assert status(with_source, second) == Status.PENDING
     assert len(state_of(app).recent) == 1
 
 
 def test_no_key_means_anything_while_an_editor_is_open(app: AppTest) -> None:
-    before = told(app)
+    before = page_text(app)
     press(app, "e", "a", "1", "z")  # as fast as they are typed
-    data = told(app)
+    data = page_text(app)
     assert data["variant"] == before["variant"]
     assert {*data["keys"]} <= {*"uqov", *(f"shift+{letter}" for letter in "uqov")}
     press(app, "a", "u")
-    assert told(app)["variant"] == before["variant"]
-    assert told(app)["keys"] == data["keys"]
+    assert page_text(app)["variant"] == before["variant"]
+    assert page_text(app)["keys"] == data["keys"]
 
 
 def test_letters_go_through_the_queues_types_orders_and_views(app: AppTest) -> None:

@@ -16,7 +16,7 @@ from pages.components.train.kind_choice import LANGUAGE, SIDE
 from pages.components.train.language.section_choice import ARMS, RESULTS, SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import unsafe_texts
-from tests.pages.train.support.states import HOSTILE, told
+from tests.pages.train.support.states import HOSTILE, page_text
 from tests.support.checkout import APP
 from training.llm import study
 from training.llm.request import KIND, request_language_finetuning
@@ -71,7 +71,7 @@ def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values:
 
 def test_without_a_release_the_page_leads_to_one(app_engine: Engine) -> None:
     test = page()
-    assert "made from a release. There is none yet" in told(test)
+    assert "made from a release. There is none yet" in page_text(test)
     assert not [button for button in test.button if button.key == "llm-start"]
 
 
@@ -86,8 +86,8 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     test.text_input("llm-recipe-modules_to_save").set_value("embed_tokens,lm_head")
     test.selectbox("llm-arm").set_value("paper")
     test.toggle("llm-merge").set_value(True).run()
-    assert "Trains on 24 question pairs, and evaluates 4" in told(test)
-    assert "6 steps. There is no time estimate" in told(test)
+    assert "Trains on 24 question pairs, and evaluates 4" in page_text(test)
+    assert "6 steps. There is no time estimate" in page_text(test)
     test.button("llm-start").click().run()
     assert started == [earlier + 1]
     with reading(released) as session:
@@ -102,19 +102,19 @@ def test_what_cannot_be_finetuned_is_told_before_the_click(
     released: Engine, small_llama: Path, tmp_path: Path
 ) -> None:
     test = page(**{"llm-base": str(tmp_path)})
-    assert "Expected a causal language model" in told(test)
+    assert "Expected a causal language model" in page_text(test)
     assert test.button("llm-start").disabled
     store(released, small_llama)
     test = page()
     test.text_input("llm-recipe-targets").set_value("").run()
-    assert "targets expected names of layers" in told(test) and not test.exception
+    assert "targets expected names of layers" in page_text(test) and not test.exception
 
 
 def test_results_show_figures_curves_and_the_folder(released: Engine, small_llama: Path) -> None:
     first = store(released, small_llama)
     store(released, small_llama, seed=2)
     test = page(RESULTS)
-    said = told(test)
+    said = page_text(test)
     assert "Finetuned on 24 question pairs (left out as too long: 2 pairs)" in said
     assert "of release 1 in 30 steps" in said
     assert "It answers 87.5% of the validation questions correctly; its base model" in said
@@ -131,7 +131,7 @@ def test_a_run_that_failed_says_why_and_can_be_started_again(
     run_id = store(released, small_llama, RunState.FAILED)
     for section in (TRAIN, RESULTS):
         test = page(section)
-        assert HOSTILE in told(test) and HOSTILE not in unsafe_texts(test)
+        assert HOSTILE in page_text(test) and HOSTILE not in unsafe_texts(test)
     test.button(f"again-{run_id}").click().run()
     assert started == [run_id]
     with reading(released) as session:
@@ -141,7 +141,7 @@ def test_a_run_that_failed_says_why_and_can_be_started_again(
 def test_the_arms_are_compared_in_a_table(
     released: Engine, small_llama: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "No study yet" in told(page(ARMS))
+    assert "No study yet" in page_text(page(ARMS))
     monkeypatch.setattr(study, "ARMS", {"All": "paper", "Everything": "both"})
     number = store(released, small_llama) + 1
     page().button("llm-start-arms").click().run()

@@ -19,9 +19,9 @@ from tests.pages.train.support.states import (
     HOSTILE,
     finished_run,
     page,
+    page_text,
     store_looks,
     stored_run,
-    told,
 )
 from training.finetune.checkpoints import TrainingPosition
 from training.recipe.plan import KIND
@@ -38,7 +38,7 @@ def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engi
     log.write_text(f"first\n{HOSTILE}\n", encoding="utf-8")
     test = page()
     assert any("first evaluation comes after one epoch" in note.value for note in test.caption)
-    assert f"Training: {HOSTILE} · about 3 min left" in told(test)
+    assert f"Training: {HOSTILE} · about 3 min left" in page_text(test)
     assert HOSTILE in test.code[0].value
     assert len(test.get("vega_lite_chart")) == 1
     store_looks(project, run_id)
@@ -56,13 +56,13 @@ def test_a_failed_training_says_why_and_can_be_started_again(
     run_id = stored_run(project, state=RunState.FAILED, message=f"No such encoder {HOSTILE}.")
     test = page()
     sentence = f"Run {run_id} failed: No such encoder {HOSTILE}."
-    assert sentence in told(test)
+    assert sentence in page_text(test)
     test.button(f"train-show-{run_id}").click().run()
-    assert sentence in told(test)
+    assert sentence in page_text(test)
     assert any("before its first evaluation" in note.value for note in test.caption)
     test.button(f"again-{run_id}").click().run()
     assert started == [run_id]
-    assert "Waiting for its process" in told(test)
+    assert "Waiting for its process" in page_text(test)
     with reading(project) as session:
         assert [run.state for run in list_runs(session, kind=KIND)] == [RunState.QUEUED]
 
@@ -77,7 +77,9 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
     folder.mkdir(parents=True)
     place = {"of": "it", "files": {}, "place": asdict(TrainingPosition())}
     (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
-    assert "was cancelled; it left no result. You can continue it from step 20." in told(page())
+    assert "was cancelled; it left no result. You can continue it from step 20." in page_text(
+        page()
+    )
     test = page(RESULTS)
     assert len(test.get("vega_lite_chart")) == 5  # its curves
     button = test.button(f"again-{run_id}")
@@ -95,19 +97,19 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
 )
 def test_what_was_cut_off_is_told(project: Engine, state: RunState, sentence: str) -> None:
     stored_run(project, state=state)
-    assert sentence in told(page())
+    assert sentence in page_text(page())
 
 
 def test_when_followed_trainings_end_each_is_mentioned(project: Engine) -> None:
     old = finished_run(project)
     runs = [stored_run(project, state=RunState.RUNNING, seed=seed) for seed in (2, 3)]
     test = page()
-    assert f"Run {old} is done" not in told(test)
+    assert f"Run {old} is done" not in page_text(test)
     with writing(project) as session:
         ended = col(Run.id).in_(runs)
         session.execute(update(Run).where(ended).values(state=RunState.FAILED, message="No."))
     test.run()
     for run_id in runs:
-        assert f"Run {run_id} failed: No." in told(test)
+        assert f"Run {run_id} failed: No." in page_text(test)
     test.button(f"train-show-{runs[0]}").click().run()
     assert test.selectbox(f"train-run-{runs[1]}").value == runs[0]

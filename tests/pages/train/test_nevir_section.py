@@ -12,7 +12,7 @@ from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.train.section_choice import NEVIR
 from tests.pages.conftest import unsafe_texts
-from tests.pages.train.support.states import HOSTILE, page, told
+from tests.pages.train.support.states import HOSTILE, page, page_text
 from tests.training.ranking.support.finetunings import ENTRIES, lines
 from training.benchmarks.data.sources import keep_data
 from training.models.rankers import KIND
@@ -62,7 +62,7 @@ def charts(test: AppTest) -> int:
 
 def test_an_empty_project_says_what_to_add(app_engine: Engine) -> None:
     test = page(NEVIR)
-    assert "Add a file of pairs first." in told(test)
+    assert "Add a file of pairs first." in page_text(test)
     assert test.button("nevir-start").disabled and not charts(test)
 
 
@@ -71,7 +71,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
 ) -> None:
     keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(ENTRIES))
     test = page(NEVIR)
-    assert "16 training pairs, 4 held out. Takes " in told(test)
+    assert "16 training pairs, 4 held out. Takes " in page_text(test)
     test.number_input("nevir-epochs").set_value(3)
     test.selectbox("nevir-architecture").set_value("cross-encoder")
     test.button("nevir-start").click().run()
@@ -80,7 +80,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
         (run,) = list_runs(session, kind=KIND)
     assert run.parameters["data_name"] == "pairs.jsonl"
     assert (run.parameters["epochs"], run.parameters["architecture"]) == (3, "cross-encoder")
-    assert "It starts when the current run has ended." in told(test.run())
+    assert "It starts when the current run has ended." in page_text(test.run())
 
 
 def test_the_pairs_can_be_seen_with_the_part_of_each(app_engine: Engine) -> None:
@@ -98,7 +98,7 @@ def test_a_file_of_one_passage_says_why_it_cannot_be_divided(app_engine: Engine)
     keep_pairs(load_settings().data_folder, "one.jsonl", lines(ENTRIES[:1]))
     test = page(NEVIR)
     test.toggle("nevir-show-pairs").set_value(True).run()
-    assert "at least 2 passages in 'one.jsonl', found one" in told(test)
+    assert "at least 2 passages in 'one.jsonl', found one" in page_text(test)
 
 
 def test_pairs_of_a_test_are_refused_before_the_click_and_can_be_left_out(
@@ -108,12 +108,12 @@ def test_pairs_of_a_test_are_refused_before_the_click_and_can_be_left_out(
     keep_pairs(folder, "pairs.jsonl", lines(ENTRIES))
     keep_data(folder, "nevir", {"test.jsonl": lines(ENTRIES[:1])})
     test = page(NEVIR)
-    assert "shares 1 passage with 'test.jsonl'" in told(test)
+    assert "shares 1 passage with 'test.jsonl'" in page_text(test)
     assert test.button("nevir-start").disabled
     test.button("nevir-untested").click().run()
-    assert "shares" not in told(test)
-    assert "pairs-untested.jsonl was added: 19 pairs. It is selected above." in told(test)
-    assert "15 training pairs, 4 held out" in told(test)
+    assert "shares" not in page_text(test)
+    assert "pairs-untested.jsonl was added: 19 pairs. It is selected above." in page_text(test)
+    assert "15 training pairs, 4 held out" in page_text(test)
     test.button("nevir-start").click().run()
     assert started == [1] and not test.exception
 
@@ -126,9 +126,9 @@ def test_a_file_that_is_known_is_chosen_and_called_known(app_engine: Engine) -> 
     assert test.selectbox("nevir-data-2-0").value == "second.jsonl"
     same = ("first.jsonl", lines(ENTRIES), "text/plain")
     test.file_uploader("nevir-file-0").set_value(same).run()
-    assert "first.jsonl was already there: 20 pairs. It is selected above." in told(test)
+    assert "first.jsonl was already there: 20 pairs. It is selected above." in page_text(test)
     assert test.selectbox("nevir-data-2-1").value == "first.jsonl"
-    assert "was already there" not in told(test.run()), "it is told once"
+    assert "was already there" not in page_text(test.run()), "it is told once"
 
 
 def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) -> None:
@@ -152,8 +152,8 @@ def test_a_run_under_way_shows_its_curves_so_far(app_engine: Engine) -> None:
     run_id = store(app_engine, state=RunState.QUEUED)
     test = page(NEVIR)
     assert charts(test) == 3
-    assert f"Run {run_id}: all-MiniLM-L6-v2" in told(test)
-    assert "16 training pairs, 4 held out" in told(test)
+    assert f"Run {run_id}: all-MiniLM-L6-v2" in page_text(test)
+    assert "16 training pairs, 4 held out" in page_text(test)
 
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.CANCELLED])

@@ -12,7 +12,7 @@ from db.engine import reading
 from db.runs import list_runs
 from pages.components.train.section_choice import SECTION, STUDIES, TRAIN
 from pages.components.train.start.recipe_editor import OWN, PRESET
-from tests.pages.train.support.states import page, told
+from tests.pages.train.support.states import page, page_text
 from tests.pages.train.test_recipe_editor import box, field
 from training.recipe import presets
 from training.recipe.plan import KIND
@@ -31,7 +31,9 @@ def test_the_preset_that_fits_is_chosen_and_says_why(project: Engine) -> None:
     test = page()
     assert choice(test).value == "quick"
     assert choice(test).options == ["Quick", "Standard", "Thorough", "Paper"]
-    assert "Preset: quick, because the first release has 9 families to train on. " in told(test)
+    assert "Preset: quick, because the first release has 9 families to train on. " in page_text(
+        test
+    )
     assert parse_recipe(box(test).value) == PRESETS["quick"].recipe
 
 
@@ -39,10 +41,10 @@ def test_another_preset_changes_the_recipe_the_estimate_and_what_is_trained(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
-    assert "Trains all-MiniLM-L6-v2" in told(test) and "3 steps with 8 of 9" in told(test)
+    assert "Trains all-MiniLM-L6-v2" in page_text(test) and "3 steps with 8 of 9" in page_text(test)
     choice(test).set_value("thorough").run()
-    assert f"Preset: thorough. {PRESETS['thorough'].purpose}" in told(test)
-    assert "3 trainings of 3 steps with 8 of 9" in told(test)
+    assert f"Preset: thorough. {PRESETS['thorough'].purpose}" in page_text(test)
+    assert "3 trainings of 3 steps with 8 of 9" in page_text(test)
     assert parse_recipe(box(test).value) == PRESETS["thorough"].recipe
     test.button("train-click").click().run()
     with reading(project) as session:
@@ -55,7 +57,7 @@ def test_an_edited_recipe_is_one_s_own_and_stays_at_hand(project: Engine) -> Non
     field(test, "epochs").set_value(3.5).run()
     own = box(test).value
     assert choice(test).value == OWN and choice(test).options[-1] == "Your own"
-    assert "Your own recipe. It differs from every preset." in told(test)
+    assert "Your own recipe. It differs from every preset." in page_text(test)
     choice(test).set_value("standard").run()
     assert parse_recipe(box(test).value) == PRESETS["standard"].recipe
     assert choice(test).options[-1] == "Your own"
@@ -94,7 +96,9 @@ def test_a_larger_release_has_another_preset(
     monkeypatch.setattr(presets, "STANDARD_FAMILIES", 9)
     test = page()
     assert choice(test).value == "standard"
-    assert "Preset: standard, because the first release has 9 families to train on. " in told(test)
+    assert "Preset: standard, because the first release has 9 families to train on. " in page_text(
+        test
+    )
 
 
 def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: list[int]) -> None:
@@ -102,10 +106,10 @@ def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: lis
     test.button("train-click").click().run()  # makes a release
     choice(test).set_value("thorough").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "Uses the preset thorough" not in told(test)
+    assert "Uses the preset thorough" not in page_text(test)
     next(box for box in test.selectbox if box.label == "Recipe").set_value("standard").run()
-    assert "Uses the preset standard, except for what the study varies." in told(test)
+    assert "Uses the preset standard, except for what the study varies." in page_text(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "Uses your edited recipe, except for what the study varies." in told(test)
+    assert "Uses your edited recipe, except for what the study varies." in page_text(test)

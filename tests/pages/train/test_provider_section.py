@@ -19,7 +19,7 @@ from pages.components.shared.runs import background
 from pages.components.train import kind_choice
 from pages.components.train.language import section_choice
 from tests.pages.conftest import unsafe_texts
-from tests.pages.train.support.states import HOSTILE, told
+from tests.pages.train.support.states import HOSTILE, page_text
 from tests.support.checkout import APP
 from tests.support.generating import Serve
 from training.llm.provider.job_file import Job, keep_job
@@ -83,7 +83,7 @@ def store(engine: Engine, state: RunState, **how: Any) -> int:
 
 def test_without_a_release_it_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "There is none yet" in told(test)
+    assert "There is none yet" in page_text(test)
     assert not [button for button in test.button if button.key == "llm-provider-start"]
 
 
@@ -91,21 +91,21 @@ def test_a_click_stores_what_the_boxes_show_and_the_key_goes_to_its_process_alon
     released: Engine, environments: list[dict[str, str]]
 ) -> None:
     test = page()
-    assert "Enter a model" in told(test)
+    assert "Enter a model" in page_text(test)
     test.selectbox("generate-model").set_value("gpt-4o-mini").run()
-    assert "It trains on 36 question pairs of release 1" in told(test)
-    assert "for each epoch, by the price list of" in told(test)
+    assert "It trains on 36 question pairs of release 1" in page_text(test)
+    assert "for each epoch, by the price list of" in page_text(test)
     assert test.button("llm-provider-start").disabled, "OpenAI needs a key"
     test.text_input("generate-key-llm").set_value(KEY).run()
     test.number_input("llm-provider-epochs").set_value(2).run()
-    assert "for 2 epochs" in told(test)
+    assert "for 2 epochs" in page_text(test)
     test.button("llm-provider-start").click().run()
     with reading(released) as session:
         (run,) = list_runs(session, kind=KIND)
     assert run.parameters["model"] == "gpt-4o-mini" and run.parameters["epochs"] == 2
     assert (run.parameters["release"], run.parameters["seed"]) == (1, None)
     assert environments == [{KEY_VARIABLE: KEY}] and KEY not in str(run.parameters)
-    assert f"Run {run.id}: finetune gpt-4o-mini on release 1" in told(test)
+    assert f"Run {run.id}: finetune gpt-4o-mini on release 1" in page_text(test)
     assert not test.exception
 
 
@@ -113,7 +113,7 @@ def test_an_arm_that_the_release_cannot_fill_is_said_before_the_click(released: 
     test = page()
     test.selectbox("generate-model").set_value("gpt-4o-mini").run()
     test.selectbox("llm-provider-arm").set_value("hedging").run()
-    assert "an original contradiction" in told(test)
+    assert "an original contradiction" in page_text(test)
 
 
 def test_what_came_out_is_shown_and_can_be_chosen_as_a_chat_model(released: Engine) -> None:
@@ -121,8 +121,8 @@ def test_what_came_out_is_shown_and_can_be_chosen_as_a_chat_model(released: Engi
     store(released, RunState.DONE, seed=2)
     test = page()
     assert f"ft:{HOSTILE}" in [element.value for element in test.code]
-    assert "36 question pairs for 3 epochs (1,234 tokens" in told(test)
-    assert "Loss on 4 validation questions: 0.4000" in told(test)
+    assert "36 question pairs for 3 epochs (1,234 tokens" in page_text(test)
+    assert "Loss on 4 validation questions: 0.4000" in page_text(test)
     assert len(test.get("vega_lite_chart")) == 1
     assert test.dataframe[0].value["US$"].tolist() == [0.5, 0.5]
     assert f"ft:{HOSTILE}" in test.selectbox("generate-model").options
@@ -134,7 +134,7 @@ def test_a_paused_run_can_be_resumed_with_its_key(
 ) -> None:
     run_id = store(released, RunState.PAUSED, model="small", base_url="http://127.0.0.1:9/v1")
     test = page()
-    assert "keeps running until you cancel it" not in told(test), "nothing was started there"
+    assert "keeps running until you cancel it" not in page_text(test), "nothing was started there"
     test.text_input(f"generate-key-llm-{run_id}").set_value(KEY).run()
     test.button(f"again-{run_id}").click().run()
     assert [found[KEY_VARIABLE] for found in environments] == [KEY]
@@ -154,9 +154,9 @@ def test_cancelling_a_paused_run_cancels_its_job_with_the_typed_key(
     folder.mkdir(parents=True, exist_ok=True)
     keep_job(folder, Job(label="x", training_file="file-1", started=True, job="ftjob-7"))
     test = page()
-    assert "keeps running until you cancel it" in told(test)
+    assert "keeps running until you cancel it" in page_text(test)
     test.button(f"llm-provider-cancel-{run_id}").click().run()
-    assert "may still be running at the provider" in told(test), "no key was typed in yet"
+    assert "may still be running at the provider" in page_text(test), "no key was typed in yet"
     with writing(released) as session:
         session.get_one(Run, run_id).state = RunState.PAUSED
     test = page()

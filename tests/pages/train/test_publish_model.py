@@ -77,7 +77,7 @@ def page() -> AppTest:
     return AppTest.from_function(_page, default_timeout=TIMEOUT).run()
 
 
-def told(test: AppTest) -> str:
+def page_text(test: AppTest) -> str:
     assert not test.exception
     return "\n".join(element.value for element in test.text)
 
@@ -104,21 +104,21 @@ def test_one_click_pushes_privately_with_the_typed_token(
     engine: Engine, environments: Environments
 ) -> None:
     test = with_token(page())
-    assert "typed in for this session" in told(test)
+    assert "typed in for this session" in page_text(test)
     test = push_to(test, "ada/encoder")
     (run,) = stored(engine)
     assert (run.kind, run.state) == (KIND, RunState.QUEUED)
     assert run.parameters == {"run": 1, "release": None, "repo": "ada/encoder", "private": True}
     assert environments == [{HUB_TOKEN: TOKEN}]
     assert TOKEN not in str(run.model_dump()) + str(test.main)
-    assert "Push the model to ada/encoder" in told(test)
+    assert "Push the model to ada/encoder" in page_text(test)
 
 
 def test_a_token_is_forgotten_when_asked(engine: Engine, environments: Environments) -> None:
     test = with_token(page())
     test = test.button(f"hub-forget-{SUBJECT.group}").click().run()
     test = push_to(test, "ada/encoder")
-    assert "Expected an access token for the Hub" in told(test)
+    assert "Expected an access token for the Hub" in page_text(test)
     assert stored(engine) == [] and environments == []
 
 
@@ -127,7 +127,7 @@ def test_the_environments_token_is_told_of_and_need_not_be_typed(
 ) -> None:
     monkeypatch.setenv(HUB_TOKEN, TOKEN)
     test = page()
-    assert f"set in the environment ({HUB_TOKEN})" in told(test)
+    assert f"set in the environment ({HUB_TOKEN})" in page_text(test)
     test.toggle(key("private")).set_value(False).run()
     push_to(test, "ada/encoder")
     (run,) = stored(engine)
@@ -138,7 +138,7 @@ def test_a_wrong_name_is_told_in_a_sentence_and_kept(
     engine: Engine, environments: Environments
 ) -> None:
     test = push_to(with_token(page()), "encoder")
-    assert "Expected a repository as owner/name" in told(test)
+    assert "Expected a repository as owner/name" in page_text(test)
     assert test.text_input(key("repo")).value == "encoder"
     assert stored(engine) == [] and environments == []
 
@@ -163,7 +163,7 @@ def test_what_was_pushed_can_be_opened_and_pushed_again(engine: Engine) -> None:
     made = {"repo": "ada/encoder", "private": False, "url": address, "commit": "c0ffee" * 6}
     ended(engine, RunState.DONE, result=made)
     test = page()
-    assert "Pushed to ada/encoder (public)" in told(test)
+    assert "Pushed to ada/encoder (public)" in page_text(test)
     (link,) = test.get("link_button")
     assert link.proto.url == address
     assert test.text_input(key("repo")).value == "ada/encoder"
@@ -175,7 +175,7 @@ def test_a_failed_push_says_why_and_can_be_started_again_with_the_token(
 ) -> None:
     ended(engine, RunState.FAILED, message=f"The Hub is away {HOSTILE}.")
     test = with_token(page())
-    assert f"failed: The Hub is away {HOSTILE}." in told(test)
+    assert f"failed: The Hub is away {HOSTILE}." in page_text(test)
     test.button("again-2").click().run()
     assert [run.state for run in stored(engine)] == [RunState.QUEUED]
     assert environments == [{HUB_TOKEN: TOKEN}]

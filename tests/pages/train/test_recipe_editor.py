@@ -16,7 +16,7 @@ from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.train.section_choice import RESULTS, SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
-from tests.pages.train.support.states import HOSTILE, page, told
+from tests.pages.train.support.states import HOSTILE, page, page_text
 from training.recipe.plan import KIND
 from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe
@@ -44,11 +44,11 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
 ) -> None:
     test = page()
     box(test).set_value("epoch: 3").run()
-    assert "The recipe has no key 'epoch'" in told(test)
-    assert "fields above have no effect" in told(test)
+    assert "The recipe has no key 'epoch'" in page_text(test)
+    assert "fields above have no effect" in page_text(test)
     assert field(test, "epochs").disabled
     assert test.button("train-click").disabled
-    assert told(test).count("no key 'epoch'") == 2  # next to the button, and above the box
+    assert page_text(test).count("no key 'epoch'") == 2  # next to the button, and above the box
     assert box(test).value == "epoch: 3"
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.button("train-click").click().run()
@@ -99,7 +99,7 @@ def test_a_field_that_the_recipe_refuses_changes_nothing(project: Engine) -> Non
     test = page()
     box(test).set_value("batch_size: 4\nmax_triples: 6").run()
     field(test, "batch_size").set_value(9).run()
-    assert "max_triples (6) must be at least batch_size (9)" in told(test)
+    assert "max_triples (6) must be at least batch_size (9)" in page_text(test)
     assert field(test, "batch_size").value == 4
     assert parse_recipe(box(test).value) == Recipe(batch_size=4, max_triples=6)
 
@@ -108,7 +108,7 @@ def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> 
     test = page()
     field(test, "epochs").set_value(6.5).run()
     test.segmented_control(SECTION).set_value(RESULTS).run()
-    assert "No training run has ended yet" in told(test)
+    assert "No training run has ended yet" in page_text(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     assert field(test, "epochs").value == 6.5
     next(button for button in test.button if button.label == "Back to the preset").click().run()
@@ -123,11 +123,11 @@ def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
 
 def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[int]) -> None:
     test = page()
-    assert "(18 triples in the training split)" in told(test)
+    assert "(18 triples in the training split)" in page_text(test)
     box(test).set_value("batch_size: 4\ntypes: {verbal: 0}").run()
-    assert "(9 triples, from 18 triples in the training split)" in told(test)
+    assert "(9 triples, from 18 triples in the training split)" in page_text(test)
     box(test).set_value("batch_size: 4\ntypes: {verbal: 0, lexical: 0}").run()
-    assert "leaves none" in told(test)
+    assert "leaves none" in page_text(test)
     assert test.button("train-click").disabled
 
 
@@ -135,12 +135,12 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
-    assert "Share of each source" not in told(test)
+    assert "Share of each source" not in page_text(test)
     with writing(project) as session:
         for number in range(50, 58):
             add_plain_family(session, number, split=Split.TRAIN, source=HOSTILE)
     test = page()
-    assert "Share of each source's families per epoch" in told(test)
+    assert "Share of each source's families per epoch" in page_text(test)
     assert field(test, "source:A corpus").value == 1.0
     field(test, "batch_size").set_value(4).run()
     hostile = field(test, re.escape(f"source:{HOSTILE}"))
@@ -148,9 +148,9 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     hostile.set_value(0.5).run()
     wanted = Recipe().sources | {HOSTILE: 0.5}
     assert parse_recipe(box(test).value).sources == wanted
-    assert "of 13 families each, the part of 17 families that one epoch uses" in told(test)
+    assert "of 13 families each, the part of 17 families that one epoch uses" in page_text(test)
     field(test, "source:A corpus").set_value(0.0).run()
-    assert "of 4 families each, the part of 8 families that one epoch uses" in told(test)
+    assert "of 4 families each, the part of 8 families that one epoch uses" in page_text(test)
     test.button("train-click").click().run()
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)
@@ -160,12 +160,12 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
 def test_a_file_is_kept_by_its_content_and_named_in_the_recipe(project: Engine) -> None:
     test = page()
     upload(test, "train-file-sts_file", b"4\tA dog.\tA hound.\n1\tA dog.\tRain.\n3\tA\tB\n")
-    assert "STS file: 3 sentence pairs" in told(test)
+    assert "STS file: 3 sentence pairs" in page_text(test)
     path = parse_recipe(box(test).value).sts_file
     assert path is not None and Path(path).parent.parent == load_settings().data_folder
     test.button("train-file-drop-sts_file").click().run()
     assert parse_recipe(box(test).value).sts_file is None
     upload(test, "train-file-sts_file", b"nonsense")
-    assert "some.txt: Expected" in told(test)
-    assert str(load_settings().data_folder) not in told(test)
+    assert "some.txt: Expected" in page_text(test)
+    assert str(load_settings().data_folder) not in page_text(test)
     assert parse_recipe(box(test).value).sts_file is None

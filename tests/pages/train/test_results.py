@@ -16,9 +16,9 @@ from tests.pages.train.support.states import (
     HOSTILE,
     finished_run,
     page,
+    page_text,
     store_looks,
     stored_run,
-    told,
 )
 from tests.support.checkout import APP
 from tests.support.old_recipes import OLD_RECIPES
@@ -40,10 +40,10 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     test = page()
     assert (
         "It ranks 92.5% of the held-out triples correctly; its base encoder ranked 50.0%"
-        in told(test)
+        in page_text(test)
     )
     test.button(f"train-show-{run_id}").click().run()
-    text = told(test)
+    text = page_text(test)
     assert [element.value for element in test.header] == [
         "On the validation split",
         "Figure 1",
@@ -85,13 +85,13 @@ def test_a_training_by_an_older_version_still_opens(project: Engine, version: in
         kept = {key: run.parameters[key] for key in ("release", "seed")}
         run.parameters = kept | {"recipe": OLD_RECIPES[version]}
     test = page(RESULTS)
-    assert "has no evaluation on held-out anchors" in told(test)
+    assert "has no evaluation on held-out anchors" in page_text(test)
     recipe = OLD_RECIPES[version]
     rows = "32 triples" if version == 1 else f"{recipe['batch_size']} families"
-    assert f"Trained for 3 steps, with {rows} each" in told(test)
+    assert f"Trained for 3 steps, with {rows} each" in page_text(test)
     assert yaml.safe_load(test.code[-2].value) == recipe
     assert not [button for button in test.button if button.label.startswith("Use this")]
-    assert f"The recipe of run {run_id} has version {version}, expected" in told(test)
+    assert f"The recipe of run {run_id} has version {version}, expected" in page_text(test)
     assert f"version: {version}" in page(RUNS).dataframe[0].value["Recipe"][0]
 
 
@@ -101,13 +101,13 @@ def test_a_recipe_is_told_against_the_nearest_preset(project: Engine) -> None:
     with writing(project) as session:
         run = get_run(session, run_id)
         run.parameters = {**run.parameters, "preset": None, "recipe": mine.model_dump(mode="json")}
-    assert "Differs from the preset quick:" in told(page(RESULTS))
+    assert "Differs from the preset quick:" in page_text(page(RESULTS))
     assert page(RUNS).dataframe[0].value["Recipe"].tolist() == ["quick, but batch_size: 16"]
 
 
 def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:
     finished_run(project)
-    assert HOSTILE in told(page())
+    assert HOSTILE in page_text(page())
     for test in (page(), page(RESULTS)):
         rendered = [*test.markdown, *test.caption, *test.title, *test.header]
         assert not [element for element in rendered if "onerror" in element.value]
@@ -122,10 +122,10 @@ def test_a_link_leads_to_the_results_of_its_run(project: Engine) -> None:
     test.query_params["run"] = str(old)
     test.session_state[SECTION] = RESULTS
     test.switch_page("pages/train.py").run()
-    assert "The first." in told(test)
+    assert "The first." in page_text(test)
     (choice,) = [box for box in test.selectbox if box.label == "Results of"]
     choice.set_value(old + 1).run()
-    assert "The second." in told(test)
+    assert "The second." in page_text(test)
     assert test.query_params["run"] == str(old + 1)
 
 
@@ -135,15 +135,15 @@ def test_own_probes_are_stored_at_once_and_a_problem_loses_nothing(project: Engi
     test.text_input("train-probe-text").set_value(" ")
     add = next(button for button in test.button if button.label == "Add")
     add.click().run()
-    assert "second sentence of the pair is empty" in told(test)
+    assert "second sentence of the pair is empty" in page_text(test)
     assert test.text_input("train-probe-anchor").value == "It rains."
     test.text_input("train-probe-text").set_value(HOSTILE)
     next(button for button in test.button if button.label == "Add").click().run()
-    assert HOSTILE in told(test)
+    assert HOSTILE in page_text(test)
     assert test.text_input("train-probe-anchor").value == ""
     with reading(project) as session:
         (stored,) = own_probes(session)
     test.button(f"train-probe-{stored.id}").click().run()
-    assert HOSTILE not in told(test)
+    assert HOSTILE not in page_text(test)
     with reading(project) as session:
         assert own_probes(session) == []

@@ -57,7 +57,7 @@ def page(section: str) -> AppTest:
     return test
 
 
-def told(test: AppTest) -> str:
+def page_text(test: AppTest) -> str:
     assert not test.exception
     return "\n".join(element.value for element in test.text)
 
@@ -89,7 +89,7 @@ def result(place: int) -> dict[str, object]:
 
 def test_without_a_release_the_page_leads_to_one(project: Engine) -> None:
     test = page(STUDIES)
-    assert "Create a release first" in told(test)
+    assert "Create a release first" in page_text(test)
     assert "Create a release" in [link.proto.label for link in test.get("page_link")]
 
 
@@ -97,9 +97,9 @@ def test_one_click_stores_a_study_and_starts_its_process(
     released: Engine, started: list[int]
 ) -> None:
     test = page(STUDIES)
-    assert "3 runs" in told(test) and "in total: All types" in told(test)
+    assert "3 runs" in page_text(test) and "in total: All types" in page_text(test)
     assert test.button("study-start-writers").disabled
-    assert "none by rules" in told(test)
+    assert "none by rules" in page_text(test)
     assert "onerror" not in unsafe_texts(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run().button("study-start-types").click().run()
@@ -108,23 +108,25 @@ def test_one_click_stores_a_study_and_starts_its_process(
         assert started == [run.id]
         assert run.parameters["recipe"] == BASE.model_dump(mode="json")
         members = trials(session, run)
-    assert "Waiting for its process" in told(test)
-    assert f"You can start the next study when run {run.id} has ended." in told(test)
+    assert "Waiting for its process" in page_text(test)
+    assert f"You can start the next study when run {run.id} has ended." in page_text(test)
     assert test.button("study-start-triples").disabled
-    assert f"Without {HOSTILE}: waiting (run {members[1].run.id})" in told(test)
+    assert f"Without {HOSTILE}: waiting (run {members[1].run.id})" in page_text(test)
     assert "onerror" not in unsafe_texts(test)
 
 
 def test_studies_go_by_the_recipe_that_is_chosen(released: Engine, started: list[int]) -> None:
     test = page(STUDIES)
     test.selectbox("study-recipe-0").set_value("thorough").run()
-    assert told(test).count("Uses the preset thorough") > 1
-    assert "No anchor has an original entailment" in told(test)
+    assert page_text(test).count("Uses the preset thorough") > 1
+    assert "No anchor has an original entailment" in page_text(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run()
-    assert "Uses your edited recipe" in told(test)
+    assert "Uses your edited recipe" in page_text(test)
     test.selectbox("study-recipe-1").set_value("paper").run()
-    assert "your edited recipe" not in told(test) and "Uses the preset paper" in told(test)
+    assert "your edited recipe" not in page_text(test) and "Uses the preset paper" in page_text(
+        test
+    )
 
 
 def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
@@ -144,8 +146,9 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
     assert list(table["Ranked"])[:3] == [0.5, 0.9, pytest.approx(0.8)]
     assert list(table["Retrieval"])[:3] == [0.8, 0.75, 0.75]
     assert any("MRR@10 on 300 bundled questions" in note.value for note in test.caption)
-    assert f"Run {members[-1]} (Without Lexical negation) failed: It diverged {HOSTILE}." in told(
-        test
+    assert (
+        f"Run {members[-1]} (Without Lexical negation) failed: It diverged {HOSTILE}."
+        in page_text(test)
     )
     assert "onerror" not in unsafe_texts(test)
     assert any("n = 20" in note.value for note in test.caption)
@@ -154,23 +157,25 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
 def test_where_trainings_start_a_study_is_one_line(released: Engine) -> None:
     run_id = stored(released, Study.TYPES, state=RunState.QUEUED)
     test = page(TRAIN)
-    assert f"Run {run_id}, the study “One type left out” on release 1, is in progress" in told(test)
+    assert f"Run {run_id}, the study “One type left out” on release 1, is in progress" in page_text(
+        test
+    )
     assert not [button for button in test.button if button.label == "Cancel"]
     test.button("train-show-study").click().run()
-    assert test.session_state[SECTION] == STUDIES and "Waiting for its process" in told(test)
+    assert test.session_state[SECTION] == STUDIES and "Waiting for its process" in page_text(test)
 
 
 def test_a_stopped_study_can_be_started_again(released: Engine, started: list[int]) -> None:
     run_id = stored(released, Study.TRIPLES, state=RunState.CANCELLED)
     test = page(STUDIES)
-    assert f"Run {run_id} was cancelled" in told(test)
+    assert f"Run {run_id} was cancelled" in page_text(test)
     assert len(test.get("vega_lite_chart")) == 2
     test.button(f"again-{run_id}").click().run()
     assert not test.exception and started == [run_id]
 
 
 def test_the_runs_are_listed_and_compared(released: Engine) -> None:
-    assert "No training run has finished yet" in told(page(RUNS))
+    assert "No training run has finished yet" in page_text(page(RUNS))
     stored(released, Study.TYPES)
     with writing(released) as session:
         recipe = {"base_encoder": HOSTILE, "epochs": 12}
@@ -188,7 +193,7 @@ def test_the_runs_are_listed_and_compared(released: Engine) -> None:
     assert effort.set_index("Effort").loc["steps", newest] == 3
     assert "onerror" not in unsafe_texts(test)
     test.multiselect[0].set_value([]).run()
-    assert "Choose the runs to compare." in told(test)
+    assert "Choose the runs to compare." in page_text(test)
 
 
 ROWS = [

@@ -101,7 +101,7 @@ def results(open_page: OpenPage, training: int) -> AppTest:
     return test
 
 
-def told(test: AppTest) -> str:
+def page_text(test: AppTest) -> str:
     assert not test.exception
     return "\n".join(element.value for element in test.text)
 
@@ -116,14 +116,14 @@ def test_one_click_measures_and_the_page_follows(
     results: AppTest, training: int, app_engine: Engine, started: list[int]
 ) -> None:
     test = results.run()
-    assert "often keeps most of the gain" in told(test)
-    assert "Takes less than a minute. Nothing is trained." in told(test)
+    assert "often keeps most of the gain" in page_text(test)
+    assert "Takes less than a minute. Nothing is trained." in page_text(test)
     test.button(f"tradeoff-click-{training}").click().run()
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
     assert (run.parameters["training"], run.parameters["shares"]) == (training, list(SHARES))
     assert started == [run.id]
-    assert f"Run {run.id}: measuring the trade-off of run {training}" in told(test)
+    assert f"Run {run.id}: measuring the trade-off of run {training}" in page_text(test)
     assert not [b for b in test.button if b.label == "Measure the trade-off"]
 
 
@@ -139,7 +139,7 @@ def test_the_slider_shows_the_figures_of_each_measured_share(
     (row,) = (row for row in rows(test) if row.startswith("Anchors ranked correctly"))
     middle = f"{0.1 + 0.3 * 1.3 / 2:.1%}"
     assert row == f"Anchors ranked correctly | 10.0% | {middle} | 40.0% | 3 anchors"
-    assert f"STS file: my {HOSTILE}.tsv." in told(test)
+    assert f"STS file: my {HOSTILE}.tsv." in page_text(test)
     assert HOSTILE not in unsafe_texts(test)
     test.segmented_control(f"tradeoff-x-{curve_run}").set_value(KEPT).run()
     assert not test.exception
@@ -153,20 +153,20 @@ def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
     test = results.run()
     for share, sentence in ((0.0, "those of the base encoder"), (1.0, "'s own model")):
         test.select_slider(f"tradeoff-share-{curve_run}").set_value(share).run()
-        assert sentence in told(test)
+        assert sentence in page_text(test)
         assert test.button(f"tradeoff-save-{training}").disabled
     test.select_slider(f"tradeoff-share-{curve_run}").set_value(0.7).run()
     test.button(f"tradeoff-save-{training}").click().run()
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=tradeoff_save.KIND)
     assert (run.parameters, started) == ({"training": training, "share": 0.7}, [run.id])
-    assert f"Run {run.id}: saving a model out of run {training}" in told(test)
+    assert f"Run {run.id}: saving a model out of run {training}" in page_text(test)
     finish_saving(app_engine, run)
     test.run()
-    assert f"already saved as 'run 1 at 0.7 {HOSTILE}'" in told(test)
+    assert f"already saved as 'run 1 at 0.7 {HOSTILE}'" in page_text(test)
     assert HOSTILE not in unsafe_texts(test)
     assert test.button(f"tradeoff-save-{training}").disabled
-    assert f"hedgerow push {run.id} --repo" in told(test)
+    assert f"hedgerow push {run.id} --repo" in page_text(test)
     assert any(f"{run.folder}/model" in code.value for code in test.code)
 
 
@@ -201,11 +201,11 @@ def test_a_model_that_is_gone_and_a_wrong_file_are_told_in_one_sentence(
         tradeoff_section, "_given", lambda training: real(Upload.name, Upload().getvalue())
     )
     test.button(f"tradeoff-click-{training}").click().run()
-    assert "mine.tsv: Expected a score and two sentences" in told(test)
+    assert "mine.tsv: Expected a score and two sentences" in page_text(test)
     assert started == []
     (load_settings().data_folder / f"runs/{training:05d}-train" / "model").rmdir()
     test.run()
-    assert f"The model of run {training} is no longer at" in told(test)
+    assert f"The model of run {training} is no longer at" in page_text(test)
     assert not [b for b in test.button if b.label == "Measure the trade-off"]
 
 

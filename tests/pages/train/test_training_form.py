@@ -22,8 +22,8 @@ from tests.cli.support.commands import ask, complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.pages.train.support.states import (
     page,
+    page_text,
     stored_run,
-    told,
 )
 from tests.support.checkpoints import checkpoint
 from tests.support.factories import add_anchor, add_variant, person
@@ -36,21 +36,21 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
 def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "No variant has been accepted yet" in told(test)
+    assert "No variant has been accepted yet" in page_text(test)
     assert not [button for button in test.button if button.label == "Finetune"]
 
 
 def test_with_one_side_alone_the_page_says_what_is_missing(app_engine: Engine) -> None:
     with writing(app_engine) as session:
         add_family(session, "It rains.", {"verbal": ["It does not rain."]}, split=Split.TRAIN)
-    assert "an accepted negation and an accepted hedge" in told(page())
+    assert "an accepted negation and an accepted hedge" in page_text(page())
 
 
 def test_one_click_makes_a_release_and_starts_the_preset_that_fits(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
-    assert "a first release, made from the 27 accepted variants" in told(test)
+    assert "a first release, made from the 27 accepted variants" in page_text(test)
     test.button("train-click").click().run()
     assert not test.exception
     with reading(project) as session:
@@ -59,7 +59,7 @@ def test_one_click_makes_a_release_and_starts_the_preset_that_fits(
         assert run.parameters["preset"] == "quick"
         assert len(list_releases(session)) == 1
     assert started == [run.id]
-    assert "Waiting for its process" in told(test)
+    assert "Waiting for its process" in page_text(test)
 
 
 def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(
@@ -69,7 +69,7 @@ def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(
     test = page()
     test.text_area("train-yaml").set_value(f"base_encoder: {base}\nbatch_size: 4").run()
     test.button("train-click").click().run()
-    assert "found BertForSequenceClassification: a cross-encoder" in told(test)
+    assert "found BertForSequenceClassification: a cross-encoder" in page_text(test)
     assert started == []
     with reading(project) as session:
         assert list_runs(session, kind=KIND) == []
@@ -82,7 +82,7 @@ def test_where_no_process_can_be_started_no_run_is_left_waiting(
     monkeypatch.setattr("db.run_process.sys.executable", str(tmp_path / "nowhere" / "python"))
     test = page()
     test.button("train-click").click().run()
-    assert "cannot be started" in told(test)
+    assert "cannot be started" in page_text(test)
     with reading(project) as session:
         assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
 
@@ -92,14 +92,14 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
 ) -> None:
     first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
     test = page()
-    assert "It starts when the current training has ended." in told(test)
+    assert "It starts when the current training has ended." in page_text(test)
     test.number_input("train-seed-box").set_value(1)
     test.button("train-click").click().run()
-    assert f"Run {first} is already training with the same settings" in told(test)
+    assert f"Run {first} is already training with the same settings" in page_text(test)
     test.number_input("train-seed-box").set_value(2)
     test.button("train-click").click().run()
     assert len(started) == 1
-    assert "The others wait in the order they were requested" in told(test)
+    assert "The others wait in the order they were requested" in page_text(test)
     test.button(f"cancel-{started[0]}").click().run()
     assert not test.exception
     with reading(project) as session:
@@ -124,7 +124,7 @@ def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
     assert sentence in refusal
     test = page()
     test.text_area("train-yaml").set_value(recipe).run()
-    assert f"The recipe under Advanced is not valid yet. {refusal}" in told(test)
+    assert f"The recipe under Advanced is not valid yet. {refusal}" in page_text(test)
     assert test.button("train-click").disabled
 
 
@@ -141,11 +141,11 @@ def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None
 def test_the_first_release_takes_all_sources_and_says_so(
     project: Engine, started: list[int]
 ) -> None:
-    assert "of all sources" not in told(page())
+    assert "of all sources" not in page_text(page())
     with writing(project) as session:
         add_tiny_family(session, source="Other")
     test = page()
-    assert "a first release, made from the 28 accepted variants of all sources" in told(test)
+    assert "a first release, made from the 28 accepted variants of all sources" in page_text(test)
     (link,) = test.get("page_link")
     assert link.label == "To train on some sources only, create a release of them."
     test.button("train-click").click().run()
@@ -162,7 +162,7 @@ def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
         first = next(name for name in sources_in_use(session).values() if name != HOSTILE)
         create_release(session, selection=Selection((first,)))
     test = page()
-    assert f"release 1, which contains only {first}:" in told(test)
+    assert f"release 1, which contains only {first}:" in page_text(test)
     assert not test.get("page_link")  # the other source has more, but this release leaves it out
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.TRAIN)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from curation.release.export.overlap_section import NOT_CHECKED
 from curation.release.freezing import create_release
-from curation.release.overlap_results import FOLDER, told
+from curation.release.overlap_results import FOLDER, page_text
 from db.engine import reading, writing
 from db.errors import RunCancelled
 from db.execution import execute
@@ -25,7 +25,7 @@ from tests.support.overlapping import SAID, keep_doors
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
 from tests.training.support.trainings import ask, train
 from training.benchmarks.contamination import (
-    bundled_texts_told,
+    bundled_texts_description,
     compare,
     compare_bundled_texts,
     known,
@@ -64,7 +64,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     seen: list[tuple[int, int, str]] = []
     nevir, own = compare(session, folder, release, report=lambda *told: seen.append(told))
     assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
-    assert told(own.facts) == SAID and own.shares
+    assert page_text(own.facts) == SAID and own.shares
     assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
         (0, True, "Door 1 is not open."),
         (2, True, "Door 3 is open."),
@@ -98,7 +98,9 @@ def test_what_an_older_hedgerow_kept_is_compared_again_by_field(
     path.write_text(json.dumps(values), encoding="utf-8")
     (folder / data.file).unlink()
     (old,) = compare(session, folder, release)
-    assert old.fields is None and told(old.facts) == SAID, "the data are gone, so that it stays"
+    assert old.fields is None and page_text(old.facts) == SAID, (
+        "the data are gone, so that it stays"
+    )
 
 
 def test_each_comparison_is_made_once(
@@ -133,9 +135,9 @@ def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
     nevir = keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
     (folder / nevir.file).write_text("{")
     broken, own = compare(session, folder, release)
-    assert told(own.facts) == SAID
-    assert told(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
-    assert str(folder) not in told(broken.facts) and broken.facts["items"] == 0
+    assert page_text(own.facts) == SAID
+    assert page_text(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
+    assert str(folder) not in page_text(broken.facts) and broken.facts["items"] == 0
     assert missing(folder, release.content_hash) == []
     (folder / data.file).unlink()
     assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
@@ -148,23 +150,23 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
     (settings.data_folder / FOLDER).write_text("in the way")
     for _ in range(2):
         (found,) = compare(session, settings.data_folder, release)
-        assert told(found.facts) == SAID
+        assert page_text(found.facts) == SAID
 
 
 def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = settings.data_folder
-    assert compare_bundled_texts(folder) == [] and bundled_texts_told([]) == ""
+    assert compare_bundled_texts(folder) == [] and bundled_texts_description([]) == ""
     keep_doors(folder)
     (clean,) = compare_bundled_texts(folder)
     said = "The bundled retention texts share 5 words in a row with "
-    assert bundled_texts_told([clean.facts]) == f"{said}no item of the benchmark files."
+    assert bundled_texts_description([clean.facts]) == f"{said}no item of the benchmark files."
     pairs = [NEVIR[0] | {"doc1": documents()[0].passage}, *NEVIR[1:]]
     keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", pairs))
     found = compare_bundled_texts(folder)
     items = len(NEVIR)
-    assert bundled_texts_told([entry.facts for entry in found]) == (
+    assert bundled_texts_description([entry.facts for entry in found]) == (
         f"{said}1 of {items} items of NevIR (pairs.jsonl); 1 item has a text that also appears "
         "in full."
     )
@@ -181,11 +183,11 @@ def test_what_shares_words_with_several_benchmarks_is_told_of_each() -> None:
         return shown | {"overlapping": overlapping} | more
 
     several = [facts("A", 1), facts("B", 0), facts("C", 20), facts("D", 1100)]
-    assert bundled_texts_told([*several, facts("E", 0, problem="It is gone.")]) == (
+    assert bundled_texts_description([*several, facts("E", 0, problem="It is gone.")]) == (
         "The bundled retention texts share 5 words in a row with 1 of 1,200 items of A "
         "(a.jsonl), 20 of 1,200 items of C (a.jsonl) and 1,100 of 1,200 items of D (a.jsonl)."
     )
-    assert bundled_texts_told([facts("E", 0, problem="It is gone.")]) == ""
+    assert bundled_texts_description([facts("E", 0, problem="It is gone.")]) == ""
 
 
 @pytest.mark.parametrize("knows", [True, False])

@@ -39,7 +39,7 @@ def cells() -> Iterator[str]:
             yield line.split(" | ")[1]
 
 
-def told(pattern: str) -> list[str]:
+def page_text(pattern: str) -> list[str]:
     """The commands, or the pages, of the guide in its order."""
     return [found for cell in cells() for found in re.findall(f"`({pattern}[^`]*)`", cell)]
 
@@ -122,7 +122,7 @@ def test_every_line_of_the_guide_works(
 ) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     ask("init", "--empty")
-    for line in told("hedgerow "):
+    for line in page_text("hedgerow "):
         _, *arguments = shlex.split(line)
         for name, folder in models.items():
             arguments = [argument.replace(name, folder) for argument in arguments]
@@ -137,7 +137,7 @@ def test_every_line_of_the_guide_works(
             arguments[arguments.index("RUN")] = str(trained["run"])
         result = CliRunner().invoke(cli.app, arguments)
         assert result.exit_code == 0, f"{line}\n{result.output}"
-    for address in dict.fromkeys(told("/")):
+    for address in dict.fromkeys(page_text("/")):
         page = opened_pages(address)
         assert not page.exception, address
 

@@ -24,7 +24,7 @@ from tests.curation.support.families import (
     model,
 )
 from tests.support.databases import Fill, both_databases
-from training.data.families import drawn, training_families, with_prompts
+from training.data.families import sampled, training_families, with_prompts
 from training.data.sampling import as_triples, count_triples
 from training.recipe.schema import Recipe
 from training.runs.trainings import request_training
@@ -176,7 +176,7 @@ def test_variants_of_other_providers_are_left_out(engine: Engine) -> None:
 
 
 @st.composite
-def drawn_from(draw: st.DrawFn) -> list[Family]:
+def sampled_from(draw: st.DrawFn) -> list[Family]:
     sizes = st.tuples(st.integers(1, 3), st.integers(0, 4))
     return [
         [
@@ -188,12 +188,12 @@ def drawn_from(draw: st.DrawFn) -> list[Family]:
     ]
 
 
-@given(drawn_from(), st.integers(2, 60), st.integers(0, 5))
+@given(sampled_from(), st.integers(2, 60), st.integers(0, 5))
 def test_a_draw_takes_whole_families_up_to_so_many_triples(
     families: list[Family], limit: int, seed: int
 ) -> None:
-    found = drawn(families, max_triples=limit, seed=seed)
-    assert found == drawn(families, max_triples=limit, seed=seed)
+    found = sampled(families, max_triples=limit, seed=seed)
+    assert found == sampled(families, max_triples=limit, seed=seed)
     assert found == [family for family in families if family in found]  # in their order
     triples = sum(map(count_triples, found))
     assert found and (triples <= limit or len(found) == 1)
@@ -201,16 +201,16 @@ def test_a_draw_takes_whole_families_up_to_so_many_triples(
         most = max(map(count_triples, families))
         assert triples > limit - most
     flat = as_triples(families)
-    assert len(drawn(flat, max_triples=limit, seed=seed)) == min(limit, len(flat))
+    assert len(sampled(flat, max_triples=limit, seed=seed)) == min(limit, len(flat))
 
 
 def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
     families = [[Member(f"{n}", Role.ANCHOR), Member(f"{n}h", Role.HEDGE)] for n in range(100)]
-    assert drawn(families, max_triples=None, seed=1) == families
+    assert sampled(families, max_triples=None, seed=1) == families
     taken = Counter(
         family[0].text
         for seed in range(40)
-        for family in drawn(families, max_triples=25, seed=seed)
+        for family in sampled(families, max_triples=25, seed=seed)
     )
     assert len(taken) > 90  # every family has its chance
 

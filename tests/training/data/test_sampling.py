@@ -177,14 +177,14 @@ def test_triples_that_all_share_a_text_give_no_batch() -> None:
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(ROLES)), max_size=5)))
 def test_flat_triples_are_every_positive_with_every_negative(
-    drawn: list[list[tuple[int, Role]]],
+    sampled: list[list[tuple[int, Role]]],
 ) -> None:
     families = [
         [
             Member(f"anchor {n}", Role.ANCHOR),
             *(Member(f"{n} {text}", role) for text, role in dict(variants).items()),
         ]
-        for n, variants in enumerate(drawn)
+        for n, variants in enumerate(sampled)
     ]
     expected = []
     for anchor, *variants in families:

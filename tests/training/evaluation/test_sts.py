@@ -73,8 +73,8 @@ def test_a_file_that_is_none_is_told(tmp_path: Path, name: str) -> None:
 
 @settings(deadline=None)  # the first call loads SciPy
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(-1, 1)), min_size=3, max_size=30))
-def test_the_correlation_is_that_of_the_mean_ranks(drawn: list[tuple[int, float]]) -> None:
-    scores, cosines = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
+def test_the_correlation_is_that_of_the_mean_ranks(sampled: list[tuple[int, float]]) -> None:
+    scores, cosines = (np.array(column, dtype=float) for column in zip(*sampled, strict=True))
     if len(set(scores)) == 1:
         return
     found = spearman(pairs(*scores), cosines)

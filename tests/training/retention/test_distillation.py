@@ -68,14 +68,14 @@ def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
     model = AnyText()
     loss = with_edits(model)
     # Where no edit came to nothing; then the copies stand in the order of their originals.
-    drawn = next(texts for step in range(1, 6) if len(texts := loss.draw(step)) == 4)
-    assert [text.endswith("walked slowly through the old town.") for text in drawn[:2]] == [
+    sampled = next(texts for step in range(1, 6) if len(texts := loss.draw(step)) == 4)
+    assert [text.endswith("walked slowly through the old town.") for text in sampled[:2]] == [
         True
     ] * 2
-    old = torch.from_numpy(model.encode(drawn))
-    assert float(loss.loss(old, drawn)) == pytest.approx(0.0, abs=1e-5)
+    old = torch.from_numpy(model.encode(sampled))
+    assert float(loss.loss(old, sampled)) == pytest.approx(0.0, abs=1e-5)
     # Turned all together, they keep every cosine; one pair moved apart loses its own.
-    assert float(loss.loss(-old, drawn)) == pytest.approx(2.0, abs=1e-5)
+    assert float(loss.loss(-old, sampled)) == pytest.approx(2.0, abs=1e-5)
     moved = old.clone()
     moved[2] = -moved[2]  # the copy of the first
     new = moved @ moved.T
@@ -84,7 +84,7 @@ def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
         + (new - old @ old.T).square().mean().sqrt()
         + ((new - old @ old.T)[[0, 1], [2, 3]]).square().mean().sqrt()
     )
-    assert float(loss.loss(moved, drawn)) == pytest.approx(float(expected), rel=1e-4)
+    assert float(loss.loss(moved, sampled)) == pytest.approx(float(expected), rel=1e-4)
 
 
 def test_edited_copies_are_the_same_whatever_is_drawn_first() -> None:
@@ -120,9 +120,9 @@ def test_an_unchanged_model_loses_nothing() -> None:
 
     model = base()
     loss = distillation(model)
-    drawn = loss.draw(1)
-    embeddings = torch.from_numpy(model.encode(drawn)).requires_grad_()
-    value = loss.loss(embeddings, drawn)
+    sampled = loss.draw(1)
+    embeddings = torch.from_numpy(model.encode(sampled)).requires_grad_()
+    value = loss.loss(embeddings, sampled)
     assert float(value.detach()) == pytest.approx(0.0, abs=1e-5)
 
 
@@ -130,14 +130,14 @@ def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight(
     import torch
 
     model, other = base(), base(seed=1)
-    drawn = distillation(model).draw(2)
-    old, new = model.encode(drawn), other.encode(drawn)
+    sampled = distillation(model).draw(2)
+    old, new = model.encode(sampled), other.encode(sampled)
     expected = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
         np.square(old @ old.T - new @ new.T).mean()
     )
     for weight in (1.0, 3.0):
         embeddings = torch.from_numpy(new).requires_grad_()
-        value = distillation(model, weight=weight).loss(embeddings, drawn)
+        value = distillation(model, weight=weight).loss(embeddings, sampled)
         value.backward()
         assert (
             float(value.detach()) == pytest.approx(weight * expected, rel=1e-5) and expected > 0.1
@@ -170,18 +170,18 @@ def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
 
     model = AnyText()
     loss = with_topics(model)
-    drawn = loss.draw(1)
-    told = [topic.texts for topic in TOPICS if topic.same[0] in drawn]
-    assert len(told) == 2 and drawn[2:] and all(text in drawn for one in told for text in one)
+    sampled = loss.draw(1)
+    told = [topic.texts for topic in TOPICS if topic.same[0] in sampled]
+    assert len(told) == 2 and sampled[2:] and all(text in sampled for one in told for text in one)
     pairs = [pair for texts in told for pair in combinations(texts, 2)]
-    places = [(drawn.index(one), drawn.index(other)) for one, other in pairs]
-    old = model.encode(drawn, normalize_embeddings=True)
+    places = [(sampled.index(one), sampled.index(other)) for one, other in pairs]
+    old = model.encode(sampled, normalize_embeddings=True)
     new = np.roll(old, 1, axis=0)
     apart = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
     rest = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
         np.square(old @ old.T - new @ new.T).mean()
     )
-    value = float(loss.loss(torch.from_numpy(new), drawn))
+    value = float(loss.loss(torch.from_numpy(new), sampled))
     assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
 
 
@@ -198,8 +198,8 @@ def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings(
 
     model = base()
     loss = distillation(model)
-    drawn = loss.draw(1)
-    value = loss.loss(torch.from_numpy(-model.encode(drawn)), drawn)
+    sampled = loss.draw(1)
+    value = loss.loss(torch.from_numpy(-model.encode(sampled)), sampled)
     assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with the cosine -1
 
 
@@ -214,8 +214,8 @@ def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:
 
 def test_only_texts_that_will_be_drawn_are_encoded_each_once() -> None:
     model = base()
-    drawn = set(distillation(model, steps=1).draw(1))
-    assert sorted(model.encoded) == sorted(drawn)
+    sampled = set(distillation(model, steps=1).draw(1))
+    assert sorted(model.encoded) == sorted(sampled)
     many = base()
     distillation(many, steps=10**9)
     assert sorted(many.encoded) == sorted(TEXTS)
@@ -244,7 +244,7 @@ def test_lines_are_judged_by_the_beginning_of_their_file(
     path = tmp_path / "lines.txt"
     path.write_text("Über alles.\n\n" * 1_000, encoding="utf-8")
     assert module.lines_of(path) == (1_000, 11)
-    monkeypatch.setattr(module, "LOOKED_THROUGH", 14 * 10)
+    monkeypatch.setattr(module, "SEARCHED_BYTES", 14 * 10)
     assert module.lines_of(path) == (1_000, 11)
     path.write_text("\n", encoding="utf-8")
     assert module.lines_of(path) == (0, 0.0)

@@ -18,12 +18,12 @@ DOCUMENTS = [
 
 def test_a_draw_takes_whole_documents_and_some_of_the_queries_of_each() -> None:
     rankings = Rankings(DOCUMENTS)
-    drawn = rankings.draw(2, random.Random(1))
-    passages = [document for document in DOCUMENTS if document.passage in drawn]
-    assert len(passages) == 2 and len(drawn) == 2 * (1 + QUERIES_OF_A_DOCUMENT)
+    sampled = rankings.draw(2, random.Random(1))
+    passages = [document for document in DOCUMENTS if document.passage in sampled]
+    assert len(passages) == 2 and len(sampled) == 2 * (1 + QUERIES_OF_A_DOCUMENT)
     for document in passages:
-        place = drawn.index(document.passage) + 1
-        assert set(drawn[place : place + QUERIES_OF_A_DOCUMENT]) <= set(document.queries)
+        place = sampled.index(document.passage) + 1
+        assert set(sampled[place : place + QUERIES_OF_A_DOCUMENT]) <= set(document.queries)
     everything = {text for seed in range(50) for text in rankings.draw(9, random.Random(seed))}
     assert everything == rankings.texts
 

@@ -22,7 +22,7 @@ HUB = "hf:"
 LARGEST_FILE = 500 * 1024 * 1024
 """Bytes; ExcluIR's corpus, the largest, is a tenth of it."""
 
-_TOLD = 60
+_SHOWN = 60
 Item = TypeVar("Item")
 _KINDS: Mapping[type, str] = {
     str: "a text",
@@ -82,7 +82,7 @@ class FileRecord(NamedTuple):
         for name in names:
             if name in self.values:
                 return self.values[name]
-        found = ", ".join(repr(str(name)[:_TOLD]) for name in list(self.values)[:12]) or "none"
+        found = ", ".join(repr(str(name)[:_SHOWN]) for name in list(self.values)[:12]) or "none"
         raise HedgerowError(f"Expected {_quoted(names)} on {self.where}, found {found}.")
 
     def wrong(self, expected: str, found: object) -> HedgerowError:
@@ -93,7 +93,7 @@ class FileRecord(NamedTuple):
 def described(value: object) -> str:
     """A value of a file, for a message."""
     if isinstance(value, str):
-        return repr(value[:_TOLD]) if value.strip() else "an empty text"
+        return repr(value[:_SHOWN]) if value.strip() else "an empty text"
     if isinstance(value, list):
         return f"a list of {len(value):,}"
     return f"{value}" if isinstance(value, int | float) else _KINDS.get(type(value), "something")
@@ -114,7 +114,7 @@ def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
         HedgerowError: the file can't be read, or is no such file.
     """
     path = local(source)
-    name = repr(path.name[:_TOLD])
+    name = repr(path.name[:_SHOWN])
     if path.suffix.lower() == ".parquet":
         content = read_bytes(path, kind="a benchmark", largest=LARGEST_FILE)
         yield from _rows(lambda: read_parquet(content, name=name), name, expects)
@@ -149,7 +149,7 @@ def json_list(path: Path, *, expects: str) -> list[Any]:
     Raises:
         HedgerowError: the file can't be read, or holds something else.
     """
-    return [value for _, value in _json(decoded(path), repr(path.name[:_TOLD]), expects)]
+    return [value for _, value in _json(decoded(path), repr(path.name[:_SHOWN]), expects)]
 
 
 def _json(text: str, name: str, expects: str) -> Iterator[tuple[str, Any]]:

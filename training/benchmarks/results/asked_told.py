@@ -10,7 +10,7 @@ from training.benchmarks.results.metrics import POINTS
 from training.benchmarks.results.queries import Scored
 
 
-def unanswered_told(row: Scored) -> str:
+def unanswered_description(row: Scored) -> str:
     """How many items have no usable answer; '' where all have one."""
     if not row.unanswered:
         return ""

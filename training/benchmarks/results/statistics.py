@@ -80,7 +80,7 @@ def interval(result: Result) -> Interval:
 
     found = bootstrap(
         (np.arange(units),),
-        lambda drawn, axis: statistic(drawn),
+        lambda sampled, axis: statistic(sampled),
         n_resamples=RESAMPLES,
         batch=max(1, AT_ONCE // units),
         vectorized=True,
@@ -166,15 +166,17 @@ def _sampler(result: Result) -> tuple[int, Values]:
         gold, given = gold_and_given(result.rows)
         return (
             len(gold),
-            lambda drawn: (
+            lambda sampled: (
                 POINTS
-                * _correlation(rankdata(gold[drawn], axis=-1), rankdata(given[drawn], axis=-1))
+                * _correlation(rankdata(gold[sampled], axis=-1), rankdata(given[sampled], axis=-1))
             ),
         )
     units = _units(result.rows)
     right = np.array([sum(bool(result.rows[n].right) for n in rows) for rows in units])
     sizes = np.array([len(rows) for rows in units])
-    return len(units), lambda drawn: POINTS * right[drawn].sum(axis=-1) / sizes[drawn].sum(axis=-1)
+    return len(
+        units
+    ), lambda sampled: POINTS * right[sampled].sum(axis=-1) / sizes[sampled].sum(axis=-1)
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:

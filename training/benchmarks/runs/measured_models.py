@@ -24,9 +24,9 @@ from training.benchmarks.runs.model_choice import ModelChoice as ModelChoice
 from training.benchmarks.scorers.architecture import (
     SCORERS,
     fitting,
+    known_from_files,
     load_scorer,
     require_prompts_fit,
-    told_by_files,
 )
 from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
@@ -43,7 +43,7 @@ from training.benchmarks.scorers.prompted.wording import (
     installed,
     wording_of,
 )
-from training.benchmarks.scorers.scoring import PROMPTED, scoring_of, scoring_told
+from training.benchmarks.scorers.scoring import PROMPTED, scoring_description, scoring_of
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
@@ -114,7 +114,7 @@ def model_title(
     """
     usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
     notes = [] if usual else [architecture]
-    notes += scoring_told(scoring, prompts, edited)
+    notes += scoring_description(scoring, prompts, edited)
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
@@ -198,7 +198,7 @@ def find_model(
     hashes = [place.checked() for place in places]
     named = [place.name for place in places if not is_plugged_in(place.name)]
     folders = tuple(map(encoder_folder, named))
-    architecture = choice.architecture or told_by_files(places[0].name)
+    architecture = choice.architecture or known_from_files(places[0].name)
     return FoundModel(
         choice,
         choice.name,

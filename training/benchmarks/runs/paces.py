@@ -25,7 +25,7 @@ to 13,200 a second of processor time, with texts of 50, 126, 305, 714 and 1,030 
 TELLING = 2.0
 """Seconds; what took less says nothing about the pace."""
 
-LOOKED_AT = 50
+INSPECTED = 50
 """Results, the newest, out of which the pace is told."""
 
 
@@ -84,7 +84,7 @@ def paces(session: Session) -> list[RunPace]:
         .join(Run, col(Run.id) == col(result.run_id))
         .where(col(Run.host) == socket.gethostname(), col(result.file) != "")
         .order_by(col(result.id).desc())
-        .limit(LOOKED_AT)
+        .limit(INSPECTED)
     )
     found = [
         RunPace(model, architecture, **summary["took"])

@@ -72,7 +72,7 @@ PLUG_INS = PlugInGroup(
 
 WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
 
-TOLD_BY_FILES = (*KINDS, MonoT5.architecture, Causal.architecture)
+KNOWN_FROM_FILES = (*KINDS, MonoT5.architecture, Causal.architecture)
 """What the files of one model can say that it is."""
 
 _OLD_COLBERT = "ColBERT"
@@ -116,19 +116,19 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
     Raises:
         HedgerowError: no such model or architecture, or the model has another one.
     """
-    architecture = architecture or told_by_files(name)
+    architecture = architecture or known_from_files(name)
     kind = scorer_class(architecture)
     require_prompts_fit(architecture, prompts)
     if architecture not in SCORERS:
         return PluggedIn(kind, architecture, name, prompts)
-    if architecture in TOLD_BY_FILES and not (is_plugged_in(name) and kind is BiEncoder):
+    if architecture in KNOWN_FROM_FILES and not (is_plugged_in(name) and kind is BiEncoder):
         fitting(encoder_folder(name), architecture, name=name)
     scorer = kind.load(name)
     scorer.given_prompts = prompts
     return scorer
 
 
-def told_by_files(name: str) -> str:
+def known_from_files(name: str) -> str:
     """The architecture of a model, by its files; downloads a model of the hub.
 
     A plug-in's encoder is a bi-encoder.
@@ -162,7 +162,7 @@ def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
         name: of the model, for people.
 
     Raises:
-        HedgerowError: the model has another one, or none of `TOLD_BY_FILES`.
+        HedgerowError: the model has another one, or none of `KNOWN_FROM_FILES`.
     """
     found = architecture_of(folder)
     wanted = architecture or found

@@ -54,11 +54,11 @@ class Random(Scorer):
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
         """Numbers that depend on the seed and on both texts."""
-        scores = np.array([self._drawn(*pair) for pair in pairs], dtype=np.float64)
+        scores = np.array([self._sampled(*pair) for pair in pairs], dtype=np.float64)
         if on_progress:
             on_progress(len(pairs), len(pairs))
         return scores
 
-    def _drawn(self, first: str, second: str) -> float:
+    def _sampled(self, first: str, second: str) -> float:
         digest = hashlib.sha256(f"{self.seed}\0{first}\0{second}".encode()).digest()
         return int.from_bytes(digest[:8], "big") / 2**64

@@ -62,7 +62,7 @@ def scoring_of(
     return ", ".join(parts)
 
 
-def scoring_told(
+def scoring_description(
     scoring: str, prompts: Prompts, edited: Mapping[str, int | None] | None = None
 ) -> list[str]:
     """The same for people: 'dot product', 'query prompt "query: "', 'relevance prompt 2'.

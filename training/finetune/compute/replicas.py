@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from training.recipe.schema import Recipe
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 """Between two looks whether to stop."""
 
 Chunk = Mapping[str, Any]
@@ -125,7 +125,7 @@ class Threads:
         with sharing(self._products):
             tasks = [self._pool.submit(work, number) for number in range(self.count)]
             try:
-                while wait(tasks, timeout=LOOK_SECONDS).not_done:
+                while wait(tasks, timeout=CHECK_SECONDS).not_done:
                     check()
                 return [task.result() for task in tasks]
             finally:

@@ -27,7 +27,7 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 NO_MODEL = "model_not_found"
 """The provider's code for a model that it does not know."""
 
-LOOKED_AT = 200
+INSPECTED = 200
 """Files and jobs, the newest, among which ours are looked for."""
 
 EVENTS = 100
@@ -62,7 +62,7 @@ class FinetuningApi:
             async for file in self.model.client().files.list():
                 if file.filename == name:
                     return file.id
-                if (number := number + 1) == LOOKED_AT:
+                if (number := number + 1) == INSPECTED:
                     break
         except openai.APIError as error:
             raise self._explained(error) from error
@@ -111,10 +111,10 @@ class FinetuningApi:
         """The job that trains on this file; None for none."""
         number = 0
         try:
-            async for job in self.model.client().fine_tuning.jobs.list(limit=LOOKED_AT):
+            async for job in self.model.client().fine_tuning.jobs.list(limit=INSPECTED):
                 if job.training_file == training_file:
                     return job
-                if (number := number + 1) == LOOKED_AT:
+                if (number := number + 1) == INSPECTED:
                     break
         except openai.APIError as error:
             raise self._explained(error) from error

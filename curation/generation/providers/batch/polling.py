@@ -23,7 +23,7 @@ from curation.generation.providers.batch.call_lines import read_answer, request_
 from curation.generation.providers.batch.collecting import CHUNK, BatchStore
 from curation.generation.providers.chat.completions import CallError
 from curation.generation.providers.chat.retries import Asker
-from curation.generation.providers.waiting import Waiting, look_at_the_server
+from curation.generation.providers.waiting import Waiting, check_server
 from curation.generation.request import ModelRequest
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading
@@ -125,7 +125,7 @@ class BatchWorker:
                 asked = self.asker.attempt(call, call.attempts + 1)
                 attempt, _ = await self._waiting.unless_stopped(asked)
                 self._store.keep(attempt)
-                look_at_the_server(self.asker.gate)
+                check_server(self.asker.gate)
 
     def _affordable(self) -> tuple[list[int], bool]:
         """The next calls that fit into the budget and one file; and whether any call is open."""
@@ -222,7 +222,7 @@ class BatchWorker:
             while batch.status not in ENDED:
                 if asyncio.get_running_loop().time() > begun + CANCEL_SECONDS:
                     return  # who resumes the run finds it, and what it brought
-                await asyncio.sleep(waiting.LOOK_SECONDS)
+                await asyncio.sleep(waiting.CHECK_SECONDS)
                 batch = await self._api.look(place)
             await self._collect(batch)
 

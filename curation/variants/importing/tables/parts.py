@@ -24,7 +24,7 @@ _OWN_TABLES = ("variants", "pairs")
 
 _HEAD = 64 * 1024
 _ZIP = b"PK\x03\x04"
-_NAME_TOLD = 80
+_NAME_SHOWN = 80
 
 
 class Part(NamedTuple):
@@ -159,4 +159,4 @@ def _check_size(size: int, name: str) -> None:
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= _NAME_TOLD else f"{name[:_NAME_TOLD]}…"
+    return name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"

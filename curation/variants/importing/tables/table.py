@@ -16,7 +16,7 @@ from db.errors import HedgerowError
 
 MAX_ROWS = 2_000_000
 
-LOOKED_AT = 500
+INSPECTED = 500
 """Records that the columns of nested records are taken from."""
 
 Cells = dict[str, Any]
@@ -103,7 +103,7 @@ def _of_part(part: Part) -> Table:
     """One file as a table: of nested records, the columns of its first ones."""
     with part.open() as file:
         opened = _opened(file, part.name)
-        head = list(islice(opened.records, LOOKED_AT))
+        head = list(islice(opened.records, INSPECTED))
     if not head:
         raise HedgerowError(f"{part.name} has no rows; choose a file with one variant per row.")
     shape = annotations.shape_of([cells for _, cells in head])

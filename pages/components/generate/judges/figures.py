@@ -24,7 +24,7 @@ from pages.components.shared.shell import count_cache, error_messages, open_proj
 from pages.components.shared.shell.count_cache import CachedCounts
 
 SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
-_TOLD, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
+_MESSAGE, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
 
 
 def draw(found: Calibration, counts: CachedCounts) -> None:
@@ -191,7 +191,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             names = ", ".join(labels.get(key, key) for key in trusted)
             st.text(f"Recommended: {names}.")
             _offer(found, one, precision)
-        if told := st.session_state.pop(_TOLD, ""):
+        if told := st.session_state.pop(_MESSAGE, ""):
             st.text(told)
         if _DONE in st.session_state:
             st.button("Undo", key="judges-undo", on_click=_undo)
@@ -224,7 +224,7 @@ def _accept(name: str, sample: int, precision: float) -> None:
         plan = open_project.ask(trust, name, sample=sample, precision=precision)
         done = open_project.tell(accept_trusted, plan, reviewer_id=reviewer_id)
         count_cache.forget()
-        st.session_state[_TOLD] = f"Accepted {done.matches.total:,} variants."
+        st.session_state[_MESSAGE] = f"Accepted {done.matches.total:,} variants."
         if done.action_id is not None:
             st.session_state[_DONE] = (done.action_id, reviewer_id)
 
@@ -234,4 +234,4 @@ def _undo() -> None:
     with error_messages.kept_for(_PROBLEM):
         undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
         count_cache.forget()
-        st.session_state[_TOLD] = f"Undid {undone.decisions:,} decisions."
+        st.session_state[_MESSAGE] = f"Undid {undone.decisions:,} decisions."

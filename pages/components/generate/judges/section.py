@@ -147,24 +147,24 @@ def _draw(values: dict[str, object]) -> None:
 
 def _progress(found: Calibration) -> None:
     """Show how many variants people have decided, and links to the rest."""
-    drawn, decided = sum(found.drawn.values()), sum(found.decided.values())
+    sampled, decided = sum(found.sampled.values()), sum(found.decided.values())
     name = address_name(found.sample.id)
     with st.container(border=True, key="judges-people"):
         st.header("People", anchor=False)
         st.text(
-            f"{decided:,} of {drawn:,} variants decided blind."
+            f"{decided:,} of {sampled:,} variants decided blind."
             + (
                 f" People disagree on {found.disagree:,} of them; the strictest verdict counts."
                 if found.disagree
                 else ""
             )
         )
-        st.progress(decided / drawn if drawn else 0.0)
+        st.progress(decided / sampled if sampled else 0.0)
         labels = open_project.type_names()
         st.text(
             " · ".join(
                 f"{labels.get(key, key)} {found.decided.get(key, 0):,}/{number:,}"
-                for key, number in found.drawn.items()
+                for key, number in found.sampled.items()
             )
         )
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -53,7 +53,7 @@ def edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
             _type(state, labels, state.retyping_to or draft["type"], otherwise=begins["type"])
         middle.text_input("Note", draft["note"], max_chars=MAX_NOTE, key=f"note-{form}")
         _begin_cue(state, variant.cue or "", draft.get("cue"))
-        seen = _look_at_edit(state, focus, shown)
+        seen = _check_edit(state, focus, shown)
         with right:
             _cue(state, seen)
         _keep(state, shown, begins)
@@ -61,7 +61,7 @@ def edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         _checks(state, seen)
 
 
-def _look_at_edit(state: ReviewState, focus: Card, shown: ShownCard) -> Look:
+def _check_edit(state: ReviewState, focus: Card, shown: ShownCard) -> Look:
     """Blind, the checks are told only after the decision, like those of the card."""
     variant, now = focus.variant, _written(state)
     if (now.text, now.type_id, now.cue) == (variant.text, variant.type_id, None):
@@ -73,7 +73,7 @@ def _look_at_edit(state: ReviewState, focus: Card, shown: ShownCard) -> Look:
 
 
 def _save_edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
-    if not state.asks(_look_at_edit(state, focus, shown)):
+    if not state.asks(_check_edit(state, focus, shown)):
         now = _written(state)
         state.edit(shown, text=now.text, type_id=now.type_id, cue=now.cue, note=now.note)
 
@@ -92,7 +92,7 @@ def own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         with left:
             _type(state, labels, draft["type"], otherwise=chosen)
         _begin_cue(state, "", draft.get("cue"))
-        seen = _look_at_own(state, focus)
+        seen = _check_own(state, focus)
         with right:
             _cue(state, seen)
         _keep(state, shown, begins)
@@ -100,7 +100,7 @@ def own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         _checks(state, seen)
 
 
-def _look_at_own(state: ReviewState, focus: Card) -> Look:
+def _check_own(state: ReviewState, focus: Card) -> Look:
     now, anchor_id = _written(state), focus.variant.anchor_id
     if now.text == focus.anchor:
         return Look()
@@ -108,7 +108,7 @@ def _look_at_own(state: ReviewState, focus: Card) -> Look:
 
 
 def _save_own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
-    if not state.asks(_look_at_own(state, focus)):
+    if not state.asks(_check_own(state, focus)):
         now = _written(state)
         state.write(shown, type_id=now.type_id, text=now.text, cue=now.cue)
 

@@ -13,7 +13,7 @@ from curation.release.overlap_fields import SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import made_beside
+from pages.components.shared.shell.count_cache import made_in_background
 from training.benchmarks.contamination import compare, compare_bundled_texts, missing
 from training.retention.bundled_texts import texts_hash
 
@@ -44,7 +44,7 @@ def _compared(
     if not new:
         return kept(_folder(), content_hash, n=n)
     keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
-    return made_beside(("overlap", content_hash, n, keys), make)
+    return made_in_background(("overlap", content_hash, n, keys), make)
 
 
 def _folder() -> Path:

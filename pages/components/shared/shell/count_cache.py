@@ -66,7 +66,7 @@ class CachedCounts:
             return entry.value
         if self._at_once:
             return self._store.keep(key, self._version, make())
-        self._store.make_beside(key, self._version, make)
+        self._store.make_in_background(key, self._version, make)
         self.waiting = True
         return None if entry is None else entry.value
 
@@ -80,7 +80,7 @@ class CachedCounts:
             _until_made("Counting …")
 
 
-def made_beside(key: Hashable, make: Callable[[], T]) -> T | None:
+def made_in_background(key: Hashable, make: Callable[[], T]) -> T | None:
     """What ``make`` gives, made once by the thread beside the pages; None while it is at it.
 
     Args:
@@ -88,7 +88,7 @@ def made_beside(key: Hashable, make: Callable[[], T]) -> T | None:
     """
     entry = _store().entry(key)
     if entry is None:
-        _store().make_beside(key, None, make)
+        _store().make_in_background(key, None, make)
         return None
     value: T = entry.value
     return value
@@ -137,7 +137,7 @@ class _Store:
                 self._entries.popitem(last=False)
         return value
 
-    def make_beside(self, key: Hashable, version: Hashable, make: Callable[[], Any]) -> None:
+    def make_in_background(self, key: Hashable, version: Hashable, make: Callable[[], Any]) -> None:
         with self._lock:
             if key not in self._making:
                 self._making[key] = self._thread.submit(self._make, key, version, make, self._era)

@@ -126,12 +126,12 @@ def guard_callbacks() -> None:
 
 
 def _guarded_callback(states: WStates, widget_id: str) -> None:
-    with told_later():
+    with message_kept():
         _call_callback(states, widget_id)
 
 
 @contextmanager
-def told_later() -> Iterator[None]:
+def message_kept() -> Iterator[None]:
     """Keep what goes wrong inside for ``show_callback_errors``."""
     try:
         yield

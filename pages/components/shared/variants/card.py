@@ -186,11 +186,11 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     if shown.levenshtein is None:
         parts.append(_chip("", "not measured yet", title="The next diagnostics run measures it."))
         return _chip_row(parts)
-    keeps_wording = entry.surface_check.keeps_wording
-    parts.append(_distance(shown, threshold if keeps_wording else None))
+    keeps_words = entry.surface_check.keeps_words
+    parts.append(_distance(shown, threshold if keeps_words else None))
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
     parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
-    if keeps_wording:  # in free words, these two say nothing
+    if keeps_words:  # in free words, these two say nothing
         parts += _kept(shown)
     parts += _flag_chips(shown, entry)
     return _chip_row(parts)

@@ -38,7 +38,7 @@ def nearest(
     others = [
         (likeness(other.variant.text, shown.variant.text), other.variant.text, its)
         for other in family
-        if other.stands_beside(shown) and (its := entries[other.variant.type_id]).role != role
+        if other.is_shown_with(shown) and (its := entries[other.variant.type_id]).role != role
     ]
     near = [found for found in others if found[0] >= MIN_LIKENESS]
     if not near:

@@ -101,10 +101,10 @@ def _promise(*, busy: bool) -> tuple[str, bool]:
         found = _outlook(recipe.model_dump_json(), base, st.session_state[_RELEASE])
     except HedgerowError as error:
         return str(error), False
-    drawn = "" if found.drawn == found.pairs else f", sampled from {found.pairs:,}"
+    sampled = "" if found.sampled == found.pairs else f", sampled from {found.pairs:,}"
     wait = " It starts when the current run has ended." if busy else ""
     return (
-        f"Trains on {counted(found.drawn, 'question pair')}{drawn}, and evaluates "
+        f"Trains on {counted(found.sampled, 'question pair')}{sampled}, and evaluates "
         f"{found.measured:,} before training and after each epoch. {_duration(found)}{wait}"
     ), True
 

@@ -28,7 +28,7 @@ FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
 A_FIFTH = "a fifth of the passages, held out"
 
-_PROBLEM, _TOLD = "nevir_file_problem", "nevir_file_told"
+_PROBLEM, _MESSAGE = "nevir_file_problem", "nevir_file_told"
 _ADDED, _NAMED = "nevir_files_added", "nevir_files_named"
 
 
@@ -61,7 +61,7 @@ def choose() -> tuple[dict[str, Any], str]:
             _show(RankingRequest(**chosen))
     with st.expander("Add a file of pairs", icon=":material/upload_file:", expanded=not names):
         _add()
-    if told := st.session_state.pop(_TOLD, ""):
+    if told := st.session_state.pop(_MESSAGE, ""):
         st.text(told)
     error_messages.show_kept(_PROBLEM)
     return chosen, obstacle
@@ -114,7 +114,7 @@ def _said(check: Callable[[], object]) -> str:
 def _leave_out(request: RankingRequest) -> None:
     folder = open_project.settings().data_folder
     with error_messages.kept_for(_PROBLEM):
-        _told_of(lambda: keep_untested(folder, request.data, name=request.data_name))
+        _description_of(lambda: keep_untested(folder, request.data, name=request.data_name))
 
 
 def _show(request: RankingRequest) -> None:
@@ -177,21 +177,21 @@ def _keep(key: str) -> None:
         return
     with error_messages.kept_for(_PROBLEM):
         folder = open_project.settings().data_folder
-        _told_of(lambda: keep_pairs(folder, uploaded.name, uploaded.getvalue()))
+        _description_of(lambda: keep_pairs(folder, uploaded.name, uploaded.getvalue()))
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # empties the box
 
 
 def _download() -> None:
     with error_messages.kept_for(_PROBLEM):
-        _told_of(lambda: keep_pairs_of(open_project.settings().data_folder, PUBLISHED))
+        _description_of(lambda: keep_pairs_of(open_project.settings().data_folder, PUBLISHED))
 
 
-def _told_of(keep: Callable[[], KeptData]) -> None:
+def _description_of(keep: Callable[[], KeptData]) -> None:
     """Store a file, select it, and say whether it is new."""
     folder = open_project.settings().data_folder
     before = {kept.file for kept in kept_pairs(folder)}
     kept = keep()
     pairs = counted(len(read_pairs(folder, kept.file).pairs), "pair")
     done = "was already there" if kept.file in before else "was added"
-    st.session_state[_TOLD] = f"{kept.name} {done}: {pairs}. It is selected above."
+    st.session_state[_MESSAGE] = f"{kept.name} {done}: {pairs}. It is selected above."
     st.session_state[_NAMED] = st.session_state.get(_NAMED, 0) + 1

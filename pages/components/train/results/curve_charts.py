@@ -91,7 +91,7 @@ def lines(
         ],
     )
     if names:
-        base = base.encode(**_told_apart(names, colours))
+        base = base.encode(**_distinct(names, colours))
     else:
         base = base.encode(color=alt.value(colours[0]))
     chart: Any = alt.layer(
@@ -104,7 +104,7 @@ def _epochs() -> alt.X:
     return alt.X("epoch:Q", title="epochs", axis=alt.Axis(tickMinStep=1))
 
 
-def _told_apart(names: list[str], colours: list[str]) -> dict[str, Any]:
+def _distinct(names: list[str], colours: list[str]) -> dict[str, Any]:
     """By colour and by line style."""
     legend = alt.Legend(
         title=None,
@@ -137,7 +137,7 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("lower:Q", title="Mean − 1 SD", format=".3f"),
             alt.Tooltip("upper:Q", title="Mean + 1 SD", format=".3f"),
         ],
-        **_told_apart(list(series), list(series.values())),
+        **_distinct(list(series), list(series.values())),
     )
     spread = base.mark_area(opacity=0.15, strokeWidth=0).encode(
         y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)), y2="upper:Q"

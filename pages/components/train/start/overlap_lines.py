@@ -9,7 +9,7 @@ from curation.release.overlap_results import OverlapWithTest, told
 from pages.components.shared.runs import overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
-from training.benchmarks.contamination import bundled_texts_told
+from training.benchmarks.contamination import bundled_texts_description
 
 MOST_LINES = 4
 
@@ -31,7 +31,7 @@ def draw(number: int | None, *, held: bool) -> None:
     with st.container(key="train-overlap", gap="xxsmall"):
         for line in lines(found):
             st.text(line)
-        if said := bundled_texts_told([entry.facts for entry in bundled]):
+        if said := bundled_texts_description([entry.facts for entry in bundled]):
             st.text(said)
     if any(entry.overlap.examples for entry in found):
         with st.expander("Benchmark texts that the release shares", icon=":material/join:"):

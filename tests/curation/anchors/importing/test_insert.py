@@ -39,7 +39,7 @@ def looked(engine: Engine, text: str, **more: str) -> Preview:
         return preview(session, read_pasted(text), column="text", **more)
 
 
-def told(row: FileRow) -> tuple[Fate, list[Reason]]:
+def page_text(row: FileRow) -> tuple[Fate, list[Reason]]:
     return row.fate, [finding.reason for finding in row.findings]
 
 
@@ -75,7 +75,7 @@ class TestPreview:
         self, engine: Engine, text: str, reason: Reason
     ) -> None:
         (row,) = looked(engine, text).rows
-        assert told(row) == (Fate.SUSPICIOUS, [reason])
+        assert page_text(row) == (Fate.SUSPICIOUS, [reason])
 
     def test_the_impossible_is_told_and_never_chosen(self, engine: Engine) -> None:
         data = b'{"text":"\\u0007 bell"}\n{"text":" "}\n{"text":null}\n{"text":"\\ud800"}\n'
@@ -97,7 +97,7 @@ class TestPreview:
         shown = looked(
             engine, "The café is open.\n\nThe  cafe\u0301 is\u00a0open.\u200b\nIt is open."
         )
-        assert [told(row)[0] for row in shown.rows] == [Fate.NEW, Fate.DUPLICATE, Fate.NEW]
+        assert [page_text(row)[0] for row in shown.rows] == [Fate.NEW, Fate.DUPLICATE, Fate.NEW]
         assert shown.rows[1].line == 3
         assert shown.rows[1].findings[0].sentence == "It repeats line 1."
 
@@ -105,7 +105,7 @@ class TestPreview:
         with writing(engine) as session:
             add_anchor(session, "The well-known bridge is safe.")
         shown = looked(engine, "the well known bridge is “safe”\nIt's open.\nIT’S OPEN\nIts open.")
-        assert [told(row)[0] for row in shown.rows] == [
+        assert [page_text(row)[0] for row in shown.rows] == [
             Fate.SUSPICIOUS,
             Fate.NEW,
             Fate.SUSPICIOUS,
@@ -129,8 +129,8 @@ class TestPreview:
             second = add_anchor(session, "The ferry is safe.")
             retire_anchor(session, second.id)
         shown = looked(engine, "The bridge is safe.\nThe bridge is closed.\nThe ferry is safe.")
-        assert [told(row) for row in shown.rows] == [
-            (Fate.DUPLICATE, [Reason.EARLIER_WORDING]),
+        assert [page_text(row) for row in shown.rows] == [
+            (Fate.DUPLICATE, [Reason.EARLIER_REVISION]),
             (Fate.DUPLICATE, [Reason.KNOWN]),
             (Fate.DUPLICATE, [Reason.RETIRED]),
         ]
@@ -343,8 +343,8 @@ class TestSampling:
         assert len(sample) == len(set(sample)) == size
         assert sample == [text for text in texts if text in set(sample)]  # in their order
         assert set(draw(texts[::-1], 1)) == set(sample)
-        bands, drawn = Counter(map(length_band, texts)), Counter(map(length_band, sample))
-        assert all(abs(drawn[b] - n * size / len(texts)) < 1 for b, n in bands.items())
+        bands, sampled = Counter(map(length_band, texts)), Counter(map(length_band, sample))
+        assert all(abs(sampled[b] - n * size / len(texts)) < 1 for b, n in bands.items())
 
     def test_another_seed_draws_another_sample(self) -> None:
         texts = [f"Sentence number {n} is here." for n in range(200)]

@@ -216,7 +216,7 @@ def test_its_markdown_has_no_markup_of_others(found: Report) -> None:
 def test_of_people_who_never_met_it_says_so(engine: Engine) -> None:
     with writing(engine) as session:
         accept(session, add_family(session)["verbal"], person(session))
-        told = said(report(session, create_release(session).release))
-    assert "No two people decided on the same variant independently" in told
-    assert "No variant was decided by a rule over measures." in told
-    assert "Reviewers disagreed about none of the variants." in told
+        output = said(report(session, create_release(session).release))
+    assert "No two people decided on the same variant independently" in output
+    assert "No variant was decided by a rule over measures." in output
+    assert "Reviewers disagreed about none of the variants." in output

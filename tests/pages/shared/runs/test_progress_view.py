@@ -19,7 +19,7 @@ def test_times_are_told_as_exactly_as_they_are_known(seconds: float, words: str)
     assert words in progress_view.duration(seconds)
 
 
-def told(
+def page_text(
     monkeypatch: pytest.MonkeyPatch, looks: list[tuple[int, int]], *, total: int = 1_000
 ) -> list[str]:
     """What a session says at these moments: (seconds since the run began, steps done)."""
@@ -46,18 +46,18 @@ def test_the_time_left_waits_for_enough_steps_and_then_does_not_jump(
 ) -> None:
     # The first answers come at once, after a minute of loading; then one comes each second.
     looks = [(0, 0), (60, 1), (62, 9), (64, 11), (70, 17), (80, 27), (90, 37), (200, 147)]
-    said = told(monkeypatch, looks)
+    said = page_text(monkeypatch, looks)
     assert said == [*[""] * 5, *(f"about {minutes} min left" for minutes in (12, 13, 14))]
 
 
 def test_a_run_that_has_gone_on_for_long_has_its_time_left_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert told(monkeypatch, [(1_000, 500), (1_002, 501)]) == [
+    assert page_text(monkeypatch, [(1_000, 500), (1_002, 501)]) == [
         "about 17 min left",
         "about 17 min left",
     ]
 
 
 def test_one_of_a_few_long_steps_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, [(30, 0), (600, 1)], total=4) == ["", "about 30 min left"]
+    assert page_text(monkeypatch, [(30, 0), (600, 1)], total=4) == ["", "about 30 min left"]

@@ -33,7 +33,7 @@ def page(section: str = TRAIN) -> AppTest:
     return test.switch_page("pages/train.py").run()
 
 
-def told(test: AppTest) -> str:
+def page_text(test: AppTest) -> str:
     assert not test.exception
     return "\n".join(element.value for element in test.text)
 

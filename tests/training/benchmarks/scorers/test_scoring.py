@@ -29,7 +29,7 @@ from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.architecture import load_scorer
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.benchmarks.scorers.interface import Prompts
-from training.benchmarks.scorers.scoring import scoring_of, scoring_told
+from training.benchmarks.scorers.scoring import scoring_description, scoring_of
 
 PAIRS = [
     ("Which bridge was shut?", "The old bridge was not open in winter."),
@@ -187,6 +187,9 @@ def test_prompts_are_refused_where_nothing_takes_them(
 
 def test_what_is_told_of_a_long_prompt_still_tells_two_apart(tmp_path: Path) -> None:
     one, other = (Prompts("word " * 30 + end) for end in ("a", "b"))
-    told = [scoring_told(scoring_of(None, "bi-encoder", given), given)[0] for given in (one, other)]
+    told = [
+        scoring_description(scoring_of(None, "bi-encoder", given), given)[0]
+        for given in (one, other)
+    ]
     assert told[0] != told[1] and all(len(text) < 90 for text in told)
     assert len(scoring_of(tmp_path, "bi-encoder", one)) <= 40

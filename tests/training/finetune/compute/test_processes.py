@@ -120,11 +120,11 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     assert expected.state == RunState.DONE, said(home)
     broken = ask(project, long_recipe)  # the same, which is refused as long as it is under way
     folder = settings.data_folder / found(project, broken).folder
-    drawn, reached = random.Random(3), 0
+    sampled, reached = random.Random(3), 0
     for _ in range(3):
         process = forker.start(project.url, home, broken, QUICK)
         wait_until(lambda: checkpoints.step_reached(folder) > reached, home)  # noqa: B023
-        time.sleep(drawn.uniform(0.0, 0.3))
+        time.sleep(sampled.uniform(0.0, 0.3))
         if not is_alive(process):
             break
         kill(process)

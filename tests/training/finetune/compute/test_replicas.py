@@ -113,7 +113,7 @@ def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
 def test_who_stops_meanwhile_stops_all_threads(
     model: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicas, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(replicas, "CHECK_SECONDS", 0.0)
     before = torch.get_num_threads()
     forward, asked = type(model).forward, Event()
 

@@ -50,7 +50,7 @@ Served = tuple[str, ChatServer]
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for a provider that is a thread of this process."""
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
 
 

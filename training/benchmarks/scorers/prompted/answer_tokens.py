@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from db.errors import HedgerowError, first_line
 
-LOOKED_AT = 64
+INSPECTED = 64
 """Characters at the end of a prompt that decide how an answer after them is split."""
 
 Ids = tuple[int, ...]
@@ -75,7 +75,7 @@ class AnswerTokens:
         for text, ids in zip(texts, split["input_ids"], strict=True):
             if not templated and ids and ids[-1] == end:
                 ids = ids[:-1]
-            possible = self._answers(text[-LOOKED_AT:], tuple(answers))
+            possible = self._answers(text[-INSPECTED:], tuple(answers))
             cut = tuple(ids[: len(ids) - possible.cut])
             most = len(cut) + max(map(len, possible.spelled))
             found.append(AskedPrompt(cut if cut and most <= self._longest else None, possible))

@@ -35,7 +35,7 @@ ASKED_TWICE = 2
 IN_A_ROW = 10
 """Prompts that a server refuses, one after another, after which it is asked no more."""
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 """How often a prompt that waits looks whether the run should stop."""
 
 Read = Callable[[str], float | None]
@@ -228,11 +228,11 @@ class Chat(Prompted):
 
     async def _wait(self, seconds: float) -> None:
         """Sleep, looking now and then whether the run should stop."""
-        while seconds > LOOK_SECONDS and not self._should_stop():
-            await asyncio.sleep(LOOK_SECONDS)
-            seconds -= LOOK_SECONDS
+        while seconds > CHECK_SECONDS and not self._should_stop():
+            await asyncio.sleep(CHECK_SECONDS)
+            seconds -= CHECK_SECONDS
             self._look()
-        await asyncio.sleep(min(max(seconds, 0.0), LOOK_SECONDS))
+        await asyncio.sleep(min(max(seconds, 0.0), CHECK_SECONDS))
 
     async def _sent(self, model: ChatModel, prompt: str) -> Reply:
         """One attempt, as soon as the budget allows it, and booked whatever comes of it."""

@@ -145,7 +145,7 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
 def test_a_forecast_of_many_anchors_is_scaled_from_some(
     anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forecasting, "LOOKED_AT", 10)
+    monkeypatch.setattr(forecasting, "INSPECTED", 10)
     with reading(anchors) as session:
         told = forecast(session, checked_request({**RULES, "roles": ("hedge",)}))
     assert (told.variants, told.exact) == ({"word": 40, "phrase": 40}, False)
