@@ -17,9 +17,9 @@ from curation.release.overlap_results import (
     description_by_field,
     keep,
     kept,
-    told,
     records_of,
     texts_of,
+    told,
 )
 from db.engine import writing
 from db.models import Variant
