@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.cosines import count_without_cosine
+from curation.diagnostics.distributions import EVERYTHING
 from curation.diagnostics.measuring import count_without_measures
 from curation.diagnostics.queue_order import count_to_reorder, request_reorder
 from curation.encoders.registered import encoder_name
@@ -22,8 +23,9 @@ from curation.project.opening import (
     get_setting,
     put_setting,
 )
+from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
-from db.models import Diagnostic, Run
+from db.models import Diagnostic, Run, Variant
 from db.runs import list_runs
 from db.settings import Settings
 
@@ -60,19 +62,29 @@ def consequences(session: Session, kinds: Iterable[str], *, looked_at: int) -> C
 
 
 class OverThreshold(NamedTuple):
-    """Number of measured variants above the current threshold, and above another one."""
+    """Numbers of variants that the current threshold flags, and that another one would flag."""
 
     now: int
     then: int
 
 
 def count_over_threshold(session: Session, value: int) -> OverThreshold:
-    """Count the variants that a threshold of ``value`` characters and the current one flag."""
+    """Count the variants that the current threshold and one of ``value`` characters flag.
+
+    As on the Diagnostics page: measured variants in use, without free-form types.
+    """
     now, then = (
         func.count().filter(col(Diagnostic.levenshtein) > limit)
         for limit in (int(get_setting(session, THRESHOLD)), value)
     )
-    return OverThreshold(*session.execute(select(now, then)).one())
+    types = [one.id for one in all_types(session).values() if one.surface_check.keeps_words]
+    query = (
+        select(now, then)
+        .select_from(Diagnostic)
+        .join(Variant, col(Variant.id) == col(Diagnostic.variant_id))
+        .where(EVERYTHING.condition(), col(Variant.type_id).in_(types))
+    )
+    return OverThreshold(*session.execute(query).one())
 
 
 def change_threshold(session: Session, value: int) -> bool:

@@ -73,10 +73,10 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = open_page("settings")
-    assert "Measured variants above it: 0." in texts(app)
+    assert "Variants above the threshold: 0." in texts(app)
     assert app.button(key="change-threshold").disabled
     app = app.number_input(key="threshold-60").set_value(5).run()
-    assert "Measured variants above 5: " in texts(app)
+    assert "Variants above 5: " in texts(app)
     assert setting(judged, THRESHOLD) == 60
     app = app.button(key="change-threshold").click().run()
     assert setting(judged, THRESHOLD) == 5

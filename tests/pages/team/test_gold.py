@@ -86,16 +86,22 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
     with reading(project) as session:
         uid = session.get_one(Variant, 2).uid
     app = section(open_page, "Gold items")
-    assert "2 for practice" in texts(app) and not app.exception
+    assert "1 item for the review queue, 2 for practice rounds." in texts(app)
+    assert "choose a rate" in texts(app) and not app.exception
     app.text_input(key="gold-uid").set_value(uid).run()
-    app.get("button_group")  # the choices are there
+    assert app.button(key="make-gold").disabled, "no verdict is preselected"
+    app.segmented_control(key="gold-verdict").set_value(Verdict.REJECT).run()
+    app.button(key="make-gold").click().run()
+    assert "Expected a reason for 'reject'" in texts(app)
+    app.segmented_control(key="gold-verdict").set_value(Verdict.ACCEPT).run()
     app.text_area(key="gold-explanation").set_value("No part is.").run()
     app.button(key="make-gold").click().run()
-    assert f"{uid} is a gold item, to accept." in texts(app)
+    assert f"{uid} is now a gold item, settled as accept." in texts(app)
     with reading(project) as session:
         (made,) = gold_items(session, of=[2])
         assert (made.maker, made.explanation, made.use) == ("Ada", "No part is.", GoldUse.MIXED)
     app.text_input(key="gold-uid").set_value(uid).run()
+    app.segmented_control(key="gold-verdict").set_value(Verdict.ACCEPT).run()
     app.button(key="make-gold").click().run()
     assert "is already a gold item" in texts(app)
     app.text_input(key="gold-uid").set_value("nonsense").run()
@@ -111,11 +117,12 @@ def test_the_rate_and_who_practises_first_are_chosen_there(
     with reading(project) as session:
         assert (get_setting(session, GOLD_RATE), get_setting(session, PRACTISE_FIRST)) == (20, True)
     assert app.selectbox(key="gold-rate-20").value == 20
+    assert "choose a rate" not in texts(app)
 
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("Gold items", "choose the gold items"), ("People", "see the figures of each person")],
+    [("Gold items", "can choose gold items"), ("People", "can see each person's figures")],
 )
 def test_nobody_but_a_lead_sees_them(
     project: Engine, open_page: OpenPage, name: str, what: str

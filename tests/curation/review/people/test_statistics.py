@@ -102,7 +102,13 @@ def test_gold_counts_the_last_verdict_before_the_answer_was_known(engine: Engine
         lena, ben = person(session, "Lena"), person(session, "Ben")
         decide(session, 1, ben)  # before it was a gold item
         for number, right in ((1, A), (2, R), (3, R)):
-            items.mark(session, session.get_one(Variant, number).uid, right, reviewer_id=lena)
+            items.mark(
+                session,
+                session.get_one(Variant, number).uid,
+                right,
+                reviewer_id=lena,
+                reason="wrong_scope" if right is R else "",
+            )
         decide(session, 1, ada, A, gold=True)
         decide(session, 2, ada, A, gold=True)
         decide(session, 2, ada, R)  # on a card that showed what is right
