@@ -93,8 +93,8 @@ def _freeze(state: ReleaseState) -> None:
     )
     if unfinished := open_project.ask(count_accepted_unfinished):
         st.caption(
-            f"Of the accepted variants, {unfinished:,} still want verdicts of other people (Team, "
-            "Assignment). A release takes them as they are now."
+            "Accepted variants that still need verdicts from other people (Team › Assignment): "
+            f"{unfinished:,}. A release includes them as they are now."
         )
     if not now.triples:
         st.write(

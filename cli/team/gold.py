@@ -27,9 +27,7 @@ def add(
     ] = "",
     training: Annotated[
         bool,
-        typer.Option(
-            "--training", help="Use it in practice rounds instead of the review queue."
-        ),
+        typer.Option("--training", help="Use it in practice rounds instead of the review queue."),
     ] = False,
     reviewer: ReviewerName = "",
     as_json: AsJson = False,

@@ -149,8 +149,8 @@ def test_people_have_their_figures(project: Engine, open_page: OpenPage) -> None
     app = section(open_page, "People")
     assert not app.exception
     (row,) = app.dataframe[0].value.to_dict("records")
-    assert (row["Name"], row["Decisions"], row["Gold"]) == (HOSTILE, 2, "–")
-    assert row["Accepted"] == "100.0% (15.8% to 100.0%)"
+    assert (row["Name"], row["Verdicts"], row["Gold"]) == (HOSTILE, 2, "–")
+    assert row["Accepted"] == "100.0%", "an interval of two verdicts says nothing"
     assert list(app.dataframe[1].value.columns) == [HOSTILE]
     assert HOSTILE not in unsafe_texts(app)
 
@@ -160,7 +160,7 @@ def test_without_decisions_it_says_so(
 ) -> None:
     with writing(with_source) as session:
         add_family(session)
-    assert "Nobody has decided on anything yet." in texts(section(open_page, "People"))
+    assert "Nobody has decided on a variant yet." in texts(section(open_page, "People"))
 
 
 # -- practice --------------------------------------------------------------------------
@@ -209,11 +209,15 @@ def test_a_skipped_card_comes_back_at_the_end(project: Engine, open_page: OpenPa
     app = section(open_page, "Practice")
     with reading(project) as session:
         first, second = current_round(session, person_id(session)).items
+    assert {"Other", "Anchor unsuitable"} <= {one.label for one in app.button}
     press(app, "s")
     assert second.uid in texts(app) and first.uid not in texts(app)
-    press(app, "e")
+    press(app, "f")
+    assert "You rejected it (anchor unsuitable)." in texts(app)
     press(app, "n")
     assert first.uid in texts(app)
+    press(app, "0")
+    assert "You rejected it." in texts(app)
 
 
 def test_practice_is_offered_on_review_and_may_be_required(
