@@ -119,8 +119,8 @@ class EncoderChange(NamedTuple):
     """The result of changing the active encoder.
 
     Attributes:
-        changed: whether it is another one than before.
-        missing: variants that lack its cosine, and variants that lack other measures.
+        changed: whether the encoder changed.
+        missing: number of variants without its cosine, plus variants without other measures.
     """
 
     changed: bool
@@ -128,10 +128,10 @@ class EncoderChange(NamedTuple):
 
 
 def switch_encoder(session: Session, settings: Settings, typed: str) -> EncoderChange:
-    """As ``change_encoder``; says what is left to measure.
+    """Change the active encoder and count what is left to measure.
 
     Raises:
-        HedgerowError: as ``change_encoder``.
+        HedgerowError: as in ``change_encoder``.
     """
     changed = change_encoder(session, settings, typed)
     missing = count_without_active_cosine(session)
@@ -139,16 +139,16 @@ def switch_encoder(session: Session, settings: Settings, typed: str) -> EncoderC
 
 
 def change_encoder(session: Session, settings: Settings, typed: str) -> bool:
-    """Make another encoder the active one: a known one, a folder, or a name on the model hub.
+    """Change the active encoder to a known one, a folder, or a name on the model hub.
 
-    The queues follow its cosines as far as they are stored (a run of the kind ``reorder``); what
-    lacks one is measured by a run of the kind ``diagnose``. Start both once this is committed.
+    A run of the kind ``reorder`` sorts the queues by the stored cosines, and a run of the kind
+    ``diagnose`` computes missing cosines. Start both after this is committed.
 
     Returns:
-        Whether this is another encoder than before.
+        Whether the encoder changed.
 
     Raises:
-        HedgerowError: it cannot be a text encoder (its files are looked at, not loaded).
+        HedgerowError: it is not a text encoder, judging by its files, which are not loaded.
     """
     name = encoder_name(session, settings, typed)
     if name == get_setting(session, ACTIVE_ENCODER):
