@@ -159,11 +159,11 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
         width="content",
         height="content",
         column_config={
-            "Reviewer": st.column_config.TextColumn(width=150),
-            "Type": st.column_config.TextColumn(width=150),
+            "Reviewer": st.column_config.TextColumn(width=120),
+            "Type": st.column_config.TextColumn(width=135),
         }
         | {
-            name: st.column_config.NumberColumn(format="localized", width=80)
+            name: st.column_config.NumberColumn(format="localized", width=75)
             for name in ("Decided", "Quota", "Left")
         },
     )

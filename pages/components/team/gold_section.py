@@ -207,8 +207,8 @@ def _items(found: Sequence[Gold]) -> None:
         on_select="rerun",
         selection_mode="multi-row",
         column_config={
-            "Variant": st.column_config.TextColumn(width=220),
-            "Uid": st.column_config.TextColumn(width=150),
+            "Variant": st.column_config.TextColumn(width=210),
+            "Uid": st.column_config.TextColumn(width=165),
             "Matched": st.column_config.TextColumn(
                 width=80, help="How many reviewers' verdicts match the right verdict."
             ),
