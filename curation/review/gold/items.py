@@ -28,7 +28,7 @@ USE_LABELS = {GoldUse.MIXED: "review queue", GoldUse.TRAINING: "practice rounds"
 
 
 class Gold(NamedTuple):
-    """A gold item in force.
+    """A current gold item.
 
     Attributes:
         id: the id of its settlement.
