@@ -71,9 +71,10 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
 def _freeze(state: ReleaseState) -> None:
     """Show what a release would contain now, and the button that creates one."""
     st.header("Freeze a release", anchor=False)
+    may_freeze = rights.only_leads("can freeze releases")
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
-    selection = _selection(usual) if now.variants else usual
+    selection = _selection(usual) if now.variants and may_freeze else usual
     if selection != usual:
         now = open_project.ask(contents_now, selection)
     if newest and selection != selection_of(newest):
@@ -92,15 +93,15 @@ def _freeze(state: ReleaseState) -> None:
     )
     if unfinished := open_project.ask(count_accepted_unfinished):
         st.caption(
-            f"Of the accepted variants, {unfinished:,} still want verdicts of other people (Team, "
-            "Assignment). A release takes them as they are now."
+            "Accepted variants that still need verdicts from other people (Team › Assignment): "
+            f"{unfinished:,}. A release includes them as they are now."
         )
     if not now.triples:
         st.write(
             "A triple needs an accepted hedge or paraphrase and an accepted negation of the same "
             "anchor."
         )
-    if rights.only_leads("freeze releases"):
+    if may_freeze:
         _name_it(selection)
     with st.expander("Contents by type and split", expanded=newest is None):
         labels = {entry.id: entry.label for entry in open_project.types()}

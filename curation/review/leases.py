@@ -171,8 +171,14 @@ def is_closed(window: str) -> bool:
 
 
 def release(session: Session, windows: Collection[str]) -> None:
-    """Give back what these windows have, and what has expired."""
-    gone = or_(col(Lease.window).in_(windows), col(Lease.until) <= db_now())
-    # What another window is about to renew or to take is left to it.
-    free = select(col(Lease.variant_id)).where(gone).with_for_update(skip_locked=True)
-    session.execute(delete(Lease).where(col(Lease.variant_id).in_(free)))
+    """Release the leases of these windows, and the expired leases of all windows."""
+    theirs = select(col(Lease.variant_id)).where(col(Lease.window).in_(windows))
+    expired = select(col(Lease.variant_id)).where(col(Lease.until) <= db_now())
+    # On PostgreSQL, a window that looks for its next card locks the leases of others for a moment.
+    # Wait for these locks, in the order in which ``take`` locks: a lease that is passed over would
+    # hold its card for minutes. An expired lease that is locked is being renewed or taken.
+    for leases in (
+        theirs.order_by(col(Lease.variant_id)).with_for_update(),
+        expired.with_for_update(skip_locked=True),
+    ):
+        session.execute(delete(Lease).where(col(Lease.variant_id).in_(leases)))

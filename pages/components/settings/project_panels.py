@@ -103,9 +103,10 @@ def _threshold() -> None:
         )
         over = open_project.ask(count_over_threshold, value)
         if value == now:
-            st.text(f"Measured variants above it: {over.now:,}.")
+            st.text(f"Variants above the threshold: {over.now:,}.")
         else:
-            st.text(f"Measured variants above {value}: {over.then:,}; above {now}: {over.now:,}.")
+            st.text(f"Variants above {value}: {over.then:,}. Above {now}: {over.now:,}.")
+        st.caption("Counts measured variants in use. Free-form types have no threshold.")
         st.button(
             "Change the threshold",
             key="change-threshold",

@@ -199,6 +199,7 @@ def test_without_a_rate_and_for_practice_none_comes(state: ReviewState, gold: in
             made.uid,
             Verdict.REJECT,
             reviewer_id=made.maker_id,
+            reason="wrong_scope",
             use=GoldUse.TRAINING,
         )
     state.restart()

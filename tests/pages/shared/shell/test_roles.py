@@ -139,11 +139,11 @@ def test_a_lead_gives_roles_but_keeps_the_last(
         return _said(app) + "".join(refused())
 
     assert "'Ada' is the last lead" in give("Ada", Role.VIEWER)
-    assert "Vic is a lead now." in give("Vic", Role.LEAD)
-    assert "Ada is a reviewer now." in give("Ada", Role.REVIEWER)
+    assert "Vic is now a lead." in give("Vic", Role.LEAD)
+    assert "Ada is now a reviewer." in give("Ada", Role.REVIEWER)
     with reading(team) as session:
         assert is_lead(session, ids["Vic"]) and not is_lead(session, ids["Ada"])
-    assert "Only leads change people." in _said(app.run())
+    assert "Only leads can change people." in _said(app.run())
 
 
 def test_without_a_provider_the_names_of_leads_open_nothing(
