@@ -1,6 +1,6 @@
-"""Antonyms of adjectives out of WordNet 3.0: the list that ships with Hedgerow.
+"""Antonyms of adjectives from WordNet 3.0: the list that ships with Hedgerow.
 
-``extract.py`` writes it; WordNet's licence is next to it.
+``extract.py`` writes the list. WordNet's licence is next to it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ FILE = Path(__file__).with_name("adjective_antonyms.json")
 
 
 def antonym_of(adjective: str) -> str:
-    """The antonym of an adjective in small letters; '' where WordNet has none of one word."""
+    """Return the antonym of a lower-case adjective; '' if WordNet has no single-word antonym for
+    it.
+    """
     return _antonyms().get(adjective, "")
 
 
