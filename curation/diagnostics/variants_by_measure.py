@@ -18,7 +18,7 @@ from db.models import Anchor, AnchorRevision, Diagnostic, Source, Status, Varian
 
 
 class First(StrEnum):
-    """Which of the found variants come first (see ``curation.diagnostics.measures``)."""
+    """Which of the matching variants come first (see ``curation.diagnostics.measures``)."""
 
     HARDEST = "hardness"
     SUSPICIOUS = "suspicion"
@@ -29,10 +29,10 @@ class VariantFilter:
     """Search conditions; all of them must be met.
 
     Attributes:
-        levenshtein: least and greatest distance in characters, both included.
+        levenshtein: minimum and maximum distance in characters, inclusive.
         cosine_bins: first and last bin of the cosine under the active encoder (see
-            ``curation.diagnostics.distributions.cosine_counts``), both included.
-        flag: one that has to be set.
+            ``curation.diagnostics.distributions.cosine_counts``), inclusive.
+        flag: a flag that must be set.
     """
 
     scope: Scope = EVERYTHING
@@ -43,14 +43,14 @@ class VariantFilter:
 
 
 class FoundVariants(NamedTuple):
-    """How many variants there are in all, and the ids of the first of them."""
+    """How many variants match in total, and the ids of the first ones."""
 
     total: int
     ids: tuple[int, ...]
 
 
 class FoundVariant(NamedTuple):
-    """A variant as a table shows it; measures are None where they are not stored."""
+    """A variant in a table; measures are None if they are not stored."""
 
     id: int
     uid: str
@@ -65,9 +65,9 @@ class FoundVariant(NamedTuple):
 
 
 def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariants:
-    """Count the variants wanted, and name the first ``limit`` of them.
+    """Count the matching variants and return the ids of the first ``limit``.
 
-    As in every queue, those of one's own anchors come before those of the corpora.
+    As in every queue, variants of the user's own anchors come before those of the corpora.
     """
     conditions = _conditions(wanted)
     total = session.execute(measured(session, select(func.count())).where(*conditions))
@@ -83,8 +83,10 @@ def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariant
 
 
 def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
-    """The variants with these ids, in this order, at most some hundreds; unknown ids are left
-    out."""
+    """Return the variants with these ids in this order; unknown ids are skipped.
+
+    Meant for at most a few hundred ids.
+    """
     query = (
         measured(
             session,
@@ -113,7 +115,7 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
 
 
 def measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
-    """``query`` over variants, their measures and their cosine under the active encoder."""
+    """Extend ``query`` to the variants' measures and their cosine under the active encoder."""
     return (
         query.select_from(Variant)
         .outerjoin(Diagnostic, col(Diagnostic.variant_id) == col(Variant.id))
