@@ -175,7 +175,7 @@ def measure(
 def distance_flag(levenshtein: int, threshold: int, *, check: SurfaceCheck) -> Flag:
     """Return OVER_THRESHOLD for a distance (in characters) above the threshold, else no flag.
 
-    A freely worded type has no threshold.
+    A free-form type has no threshold.
     """
     over = check.keeps_words and levenshtein > threshold
     return Flag.OVER_THRESHOLD if over else Flag(0)

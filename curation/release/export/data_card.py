@@ -55,14 +55,14 @@ def card(
     compared: Sequence[OverlapWithTest] = (),
     place: str = PLACE,
 ) -> str:
-    """The card of an export.
+    """Return the card of an export.
 
     Args:
-        rows: table → split → number of rows written; a table or split without rows is left out.
-        writers: of the release's variants.
-        notes: sentences about what was written.
-        compared: the release with tests.
-        place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
+        rows: table → split → number of rows written; tables and splits without rows are left out.
+        writers: the writers of the release's variants.
+        notes: sentences about the files.
+        compared: comparisons of the release with benchmarks.
+        place: the argument for ``load_dataset``: a folder, or a name on the Hub if it is published.
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
     head = yaml.safe_dump(
@@ -124,14 +124,14 @@ def _left_out(summary: Mapping[str, Any]) -> str:
 
 
 def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
-    """How to open the export: for a table without rows, nothing."""
+    """Say how to open the export; '' for a table without rows."""
     tables = list(filled)
     if form.name == "hf":
         return [hf_use(tables, place)]
     if form.name in QUESTION_USE:
         return [QUESTIONS, QUESTION_USE[form.name], hf_use(tables, place)]
     said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
-    if said is None:  # a plug-in's files are its own
+    if said is None:  # a plug-in's files have their own format
         told = f"The format is {form.label or form.name}. {form.purpose}"
         return [escape(one_line(told))]
     return [said, whole_use(tables, place)] if tables else [said]

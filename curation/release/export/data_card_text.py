@@ -52,13 +52,14 @@ QUESTION_USE = {
 }
 
 WHOLE = "whole"
-"""What a split is called that is a file of all rows, whatever their own split."""
+"""The name of the split for a file that contains all rows, whatever their own split."""
 
 WEAK_SPOTS = (
     "Some affixal and lexical negations are contraries rather than plain negations: both they and "
     "the anchor can be false.",
     "Some hedges fall on a reason or a degree rather than on the main claim.",
-    "Of a gradable pair, a negated antonym is weaker than its anchor ('not stingy', 'generous').",
+    "For gradable pairs, a negated antonym is weaker than its anchor ('not stingy' "
+    "is weaker than 'generous').",
     "Variants of an anchor differ by few words, and each occurs in several triples. Split the "
     "data by anchor, never by row, and do not put two triples of an anchor into the same batch.",
 )
@@ -70,11 +71,11 @@ CITATION = f"""\
 
 
 PLACE = "PATH OF THIS FOLDER"
-"""Where a card says that an export lies, unless it is published under a name."""
+"""What a card gives as an export's location, unless it is published under a name."""
 
 
 def whole_use(tables: Iterable[str], place: str) -> str:
-    """How to open the tables of an export that has one file a table, and take a split of one."""
+    """Show how to open the tables of an export with one file per table, and select a split."""
     names = list(tables)
     lines = [f'{name} = load_dataset("{place}", "{name}", split="{WHOLE}")' for name in names]
     first = names[0]
@@ -83,7 +84,7 @@ def whole_use(tables: Iterable[str], place: str) -> str:
 
 
 def hf_use(tables: Iterable[str], place: str) -> str:
-    """How to open the configurations that a Hugging Face export has."""
+    """Show how to open the configurations of a Hugging Face export."""
     names = list(tables)
     lines = [f'{name} = load_dataset("{place}", "{name}")' for name in names]
     after = []
