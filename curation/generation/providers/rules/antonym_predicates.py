@@ -84,7 +84,7 @@ def negated_antonym(clause: Clause) -> str:
 
 
 def _check_claim(clause: Clause, *, negated: bool) -> None:
-    """Raise ``Skipped`` if an antonym of only the first predicate would not contradict the claim."""
+    """Raise ``Skipped`` if an antonym of the first predicate would not contradict the claim."""
     check_quantifiers(clause, universal=not negated)
     check_reasons(clause)
     if clause.second_verb is not None:
