@@ -16,7 +16,7 @@ class IncompleteCall(NamedTuple):
         uid, anchor: uid and text of the anchor in the call.
         types: ids of the requested types.
         state: failed, or incomplete.
-        problem: of the last answer.
+        problem: the problem of the last answer.
     """
 
     uid: str
@@ -67,6 +67,6 @@ def _lacking() -> ColumnElement[bool]:
 
 
 def has_failures(session: Session, run_id: int) -> bool:
-    """Whether a call of a run failed, or its answer lacked something."""
+    """Whether any call of a run failed or got an incomplete answer."""
     query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, _lacking()).limit(1)
     return session.execute(query).first() is not None
