@@ -175,8 +175,7 @@ def negators(
 
 @lru_cache(maxsize=20_000)
 def new_negators(anchor: str, text: str) -> frozenset[str]:
-    """Return the negators and negative affixes that ``text`` adds to ``anchor``, as in the word
-    lists.
+    """Return the negators and negative affixes that ``text`` adds to ``anchor``.
 
     Words are in lower case, with 'n't' as 'not'; a prefix is written 'un-', a suffix '-less'.
     """

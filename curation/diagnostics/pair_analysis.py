@@ -224,8 +224,7 @@ class PairAnalysis:
         prefixes: tuple[str, ...] = (),
         suffixes: tuple[str, ...] = (),
     ) -> list[tuple[int, int, int]]:
-        """Return (token, start, end) of each word with a negative affix that the anchor does not
-        have.
+        """Return (token, start, end) of each word with a negative affix that the anchor lacks.
 
         start and end are offsets within the word.
         """
@@ -283,9 +282,7 @@ class PairAnalysis:
 
     @cached_property
     def added(self) -> list[str]:
-        """The text's content words, outside frames and hedging words, that the anchor does not
-        have.
-        """
+        """The text's content words that the anchor lacks, outside frames and hedging words."""
         stems = set(self.anchor.stems)
         candidates = {
             self.text.stems[i]: self.text.words[i]
@@ -308,9 +305,7 @@ class PairAnalysis:
 
     @cached_property
     def reversed_by(self) -> list[str]:
-        """The new words that reverse a predicate without replacing it ('lacks a driver', 'fail
-        to').
-        """
+        """The new words that reverse a predicate without replacing it ('lacks a driver')."""
         known = set(self.anchor.stems)
         found = {
             word: None

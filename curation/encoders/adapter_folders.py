@@ -32,14 +32,10 @@ PREFIX = "base_model.model."
 """The prefix that peft puts before each layer's name."""
 
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
-"""The suffixes of the two matrices: from a layer's input to the rank, and from the rank to its
-output.
-"""
+"""The suffixes of the two matrices: layer input to rank, and rank to layer output."""
 
 _NOT_PLAIN = ("use_rslora", "rank_pattern", "alpha_pattern", "fan_in_fan_out", "layer_replication")
-"""peft settings that change what the matrices mean. Other variants of LoRA show in the tensor
-names.
-"""
+"""peft settings that change what the matrices mean. Other LoRA variants show in tensor names."""
 
 
 def is_adapter(folder: Path) -> bool:

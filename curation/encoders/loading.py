@@ -218,9 +218,7 @@ def fingerprint(folder_or_name: Path | str) -> str:
 
 
 def _identity_of_base(folder: Path) -> str:
-    """Return the hash that identifies an adapter's base. The default's weights are checked on
-    loading.
-    """
+    """Return the hash that identifies an adapter's base. The default is checked on loading."""
     base = base_of(folder)
     return DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
 

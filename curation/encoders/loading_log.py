@@ -1,5 +1,6 @@
-"""Redirects the messages that transformers prints while it loads a model. Imports PyTorch when
-used.
+"""Redirects the messages that transformers prints while it loads a model.
+
+Using it imports PyTorch.
 """
 
 from __future__ import annotations

@@ -49,8 +49,7 @@ class EncoderLoader(ABC):
         """
 
     def version(self, name: str) -> str:
-        """A string that changes whenever the embeddings do, because stored measures are keyed by
-        it.
+        """A string that changes whenever the embeddings do. Stored measures are keyed by it.
 
         By default, the version of the loader's package.
         """

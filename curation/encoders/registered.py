@@ -45,9 +45,7 @@ def list_encoders(session: Session) -> Sequence[Encoder]:
 
 
 def known_encoders(session: Session) -> list[str]:
-    """The encoders to offer: the active one, the built-in ones, the project's (newest first), then
-    plug-ins.
-    """
+    """The encoders to offer: active, built-in, the project's (newest first), plug-ins."""
     rows = session.execute(select(col(Encoder.name)).order_by(col(Encoder.id).desc())).scalars()
     first = [get_setting(session, ACTIVE_ENCODER), *BUILT_IN]
     return list(dict.fromkeys([*first, *rows, *LOADERS.names()]))

@@ -82,9 +82,7 @@ def request_generation(
 
 
 def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
-    """Return the prompt version for each role, or the one that represents a provider without
-    prompts.
-    """
+    """Return the prompt version for each role; providers without prompts have one too."""
     seed_prompts(session)
     if request.provider != OPENAI:
         return dict.fromkeys(request.roles, seed_provider(session, request.provider))

@@ -21,9 +21,7 @@ STORE_AGAIN_SECONDS = (1.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds to wait before retrying a database that is full, busy or unreachable."""
 
 GATHER_SECONDS = 0.1
-"""Maximum seconds that answers wait to be stored in one transaction with others, which halves the
-work.
-"""
+"""Maximum seconds that answers wait to share a transaction, which halves the work."""
 
 _ATTEMPT = TypeAdapter(Attempt)
 

@@ -24,8 +24,9 @@ _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»')
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ENDING = re.compile(r"(ing|ed|tions?|ly|ness|ity)$", re.ASCII)
 _CLEAR = 2
-"""A text with this many more foreign than English function words is foreign, whatever its
-vocabulary.
+"""With this many more foreign than English function words, a text is foreign.
+
+Its vocabulary is then not checked.
 """
 
 

@@ -47,9 +47,7 @@ def _tagger() -> Any:
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:
-    """Split a text into words with positions; contracted verbs and possessive 's are separate
-    words.
-    """
+    """Split a text into words with positions; contracted verbs and 's are separate words."""
     parts: list[tuple[str, int, int]] = []
     for match in _TOKEN.finditer(text):
         word, start, end = match[0], match.start(), match.end()

@@ -67,9 +67,7 @@ def _split_contraction(word: str, start: int, end: int) -> list[Token]:
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
-    """Split a text into lower-case tokens. "isn't" becomes 'is' and 'not'; "cannot", 'can' and
-    'not'.
-    """
+    """Split a text into lower-case tokens, with "isn't" as 'is' and 'not'."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         word = match.group().lower()
@@ -219,9 +217,7 @@ class Analysis:
 
     @cached_property
     def _by_beginning(self) -> dict[str, list[str]]:
-        """The content words, grouped by the first letters of their roots, which related words
-        share.
-        """
+        """The content words, by the first letters of their roots, which related words share."""
         found: dict[str, list[str]] = {}
         for word in self.content_words:
             found.setdefault(root(word)[:2], []).append(word)

@@ -97,9 +97,7 @@ def _edit(
 
 
 def _only_place(wanted: list[str], words: list[str]) -> int | None:
-    """The position of these words if the text has them exactly once and they are distinctive
-    enough.
-    """
+    """The position of these words if the text has them only once and they are distinctive."""
     if sum(len(word) for word in wanted) < 4:
         return None  # 'the', 'of': too common
     size = len(wanted)

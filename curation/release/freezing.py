@@ -309,8 +309,7 @@ def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
-    """Return who accepted it: number of people and models, whose verdict counted, whether
-    adjudicated.
+    """Return the number of people and models, whose verdict counted, and if it was adjudicated.
 
     As in ``curation.review.status``, an adjudication outranks people, and people outrank models.
     Variants that people accepted only by a rule count as accepted by the rule, since nobody read

@@ -25,8 +25,9 @@ from db.models import Polarity, ReleaseItem
 from db.run_folders import make_folder
 
 FOLDER = "overlap"
-"""Subfolder of the data folder: one folder per release, with a file for each data and number of
-words.
+"""Subfolder of the data folder.
+
+It has a folder per release, with a file per data and run length.
 """
 
 _BATCH = 5_000
@@ -71,9 +72,7 @@ class OverlapWithTest:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that the command line prints and a training stores, without the
-        examples.
-        """
+        """The facts that the command line prints and a training stores; no examples."""
         found = self.overlap
         facts: dict[str, Any] = {
             "benchmark": self.benchmark,
@@ -107,8 +106,7 @@ def told(facts: Mapping[str, Any]) -> str:
 
 
 def description_by_field(facts: Mapping[str, Any]) -> str:
-    """Say in one sentence which fields of the release share words with which texts of the
-    benchmark.
+    """Say in one sentence which fields of the release share words with the benchmark.
 
     Args:
         facts: from ``OverlapWithTest.facts``.

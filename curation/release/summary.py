@@ -229,8 +229,7 @@ def review_summary(connection: Connection, sources: Collection[str] = ()) -> dic
 
 
 def acceptance(counts: Mapping[str, int]) -> float | None:
-    """The share accepted as written among variants decided without a conflict; None if there are
-    none.
+    """The share accepted as written among variants decided without a conflict, or None.
 
     Args:
         counts: the counts of a type, as in ``review_summary``.

@@ -130,8 +130,7 @@ def families(
 def triple_rows(
     session: Session, release_id: int, *, split: Split | None = None
 ) -> Iterator[TripleRow]:
-    """Yield the triples of a release, or of one of its splits, by anchor, positive and negative
-    uid.
+    """Yield the triples of a release or one of its splits by anchor, positive and negative uid.
 
     A family without a positive or without a negative has none; the release's summary counts those
     families (``without_triples``).

@@ -84,8 +84,9 @@ _CHANGE = (*_STILL, "have", "become", "now", "finally", "resume", "return", "end
 """Words in an anchor that express a change."""
 
 _NO_LONGER = ("no longer", "anymore", "any longer", "any more .", "any more ,")
-"""Words that add that something was once true; 'any more' only at the end of a clause, not in 'any
-more soup'.
+"""Words that add that something was once true.
+
+'any more' only counts at the end of a clause, not in 'any more soup'.
 """
 
 _PLANE = "A yellow and black plane is flying in the clouds and blue sky."
@@ -102,9 +103,7 @@ _OPEN = (
 )
 _AGAINST = ("doubtful", "unlikely", "I doubt", "hardly likely", "not true", "untrue")
 _HOW_OFTEN = ("sometimes", "usually", "generally", "tends to", "tend to", "or thereabouts")
-"""Words for the free-form types: they weaken a claim, leave it open, contradict it, or say how
-often or how much.
-"""
+"""Words that weaken a claim, leave it open, contradict it, or say how often or how much."""
 
 TAXONOMY: tuple[VariantType, ...] = (
     VariantType(

@@ -43,8 +43,7 @@ def _lemmas(phrase: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _patterns(cue: str) -> tuple[tuple[str, ...], ...]:
-    """Return the lemma sequences that count as this cue: as printed, as corrected, and 'why/if' as
-    two.
+    """Return the lemma sequences of a cue: as printed and as corrected, with 'why/if' as two.
 
     The printed misspelling counts too: whether a text may contain it is for a reviewer to decide.
     """
@@ -100,9 +99,7 @@ def find_cue(analysis: Analysis, cue: str) -> list[list[int]]:
 
 
 def listed_cues(entry: VariantType) -> tuple[str, ...] | None:
-    """Return the cues in a type's list: the paper's for that type, or its own; None if it has no
-    list.
-    """
+    """Return the cues in a type's list: the paper's for that type, or its own; or None."""
     if not entry.needs_cue:
         return None
     return HEDGE_CUES.get(entry.id) or entry.surface_check.require_words or None

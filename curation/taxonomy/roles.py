@@ -46,8 +46,6 @@ def role_of(polarity: str, type_role: str | None) -> Role:
 
 
 def role_name(role: str) -> str:
-    """Return the plural name for a role's types; a role that no longer exists is returned
-    unchanged.
-    """
+    """Return the plural name for a role's types; an unknown role is returned unchanged."""
     facts = {str(key): facts for key, facts in ROLES.items()}.get(role)
     return facts.name if facts else role

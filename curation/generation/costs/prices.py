@@ -40,8 +40,9 @@ def spent(amount: float, *, is_estimate: bool) -> str:
 
 
 def spent_by(result: Mapping[str, Any]) -> str:
-    """Format the cost of a run from its result; results of older versions don't say if it is an
-    estimate.
+    """Format the cost of a run from its result.
+
+    Results of older versions don't say whether the cost is an estimate.
     """
     return spent(result.get("cost", 0.0), is_estimate=result.get("cost_is_estimate", False))
 

@@ -167,8 +167,7 @@ def _by_a_person(query: Select[int]) -> Select[int]:
 def diverse(
     edits: Sequence[Example], others: Sequence[Example], *, number: int, seed: int
 ) -> list[Example]:
-    """Choose this many from different anchors: first the edits, then the others, most distant
-    first.
+    """Choose this many from different anchors, edits first and the most distant first.
 
     The next one is always the one farthest from its nearest neighbour among those already chosen.
     Half of the distance is over the sentence's words and length, half over its cue and the words

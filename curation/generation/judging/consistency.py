@@ -69,9 +69,7 @@ def of_sample(sample: Sample) -> JudgeSelection:
 
 
 def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
-    """Return the newest figures of each judge that was asked repeatedly about a sample, by reviewer
-    id.
-    """
+    """Return each judge's newest figures from repeated questions about a sample, by reviewer id."""
     found: dict[int, Consistency] = {}
     for run in list_runs(session, kind=KIND, limit=INSPECTED):
         if not run.parameters.get("repeats") or run.state is not RunState.DONE:

@@ -64,9 +64,7 @@ def provider(name: str) -> Provider:
 
 
 def writer_of(made: Provider) -> str:
-    """Return the text recorded as the model of a provider's variants; it includes a plug-in's
-    package.
-    """
+    """Return the text recorded as the model of variants; for a plug-in, with its package."""
     package, version = PLUG_INS.package_of(made.name)
     return ", ".join(filter(None, [made.model, f"{package} {version}".strip()]))[:200]
 

@@ -1,6 +1,4 @@
-"""Waits for a provider's work that takes hours: tolerates failures, but stops promptly with the
-run.
-"""
+"""Waits hours for a provider's work: tolerates failures, but stops promptly with the run."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -13,9 +13,7 @@ FILE = Path(__file__).with_name("adjective_antonyms.json")
 
 
 def antonym_of(adjective: str) -> str:
-    """Return the antonym of a lower-case adjective; '' if WordNet has no single-word antonym for
-    it.
-    """
+    """Return the single-word antonym of a lower-case adjective in WordNet; '' if none."""
     return _antonyms().get(adjective, "")
 
 

@@ -72,9 +72,7 @@ def _index(place: Path, part: Part) -> dict[str, list[int]]:
 
 
 def _synset(place: Path, part: Part, offset: int) -> tuple[list[str], list[list[str]]]:
-    """Read a synset: its words, and its pointers as symbol, offset, part of speech, from word, to
-    word.
-    """
+    """Read a synset's words and pointers: symbol, offset, part of speech, from word, to word."""
     with (place / f"data.{part}").open("rb") as file:
         file.seek(offset)
         fields = file.readline().decode("ascii", "replace").split(" | ")[0].split()

@@ -158,9 +158,7 @@ Rows = Mapping[Table, Mapping[str, int]]
 
 
 def parquet_path(table: Table, split: str) -> str:
-    """Return the path of a table's split in the Hugging Face format, relative to the export's
-    folder.
-    """
+    """Return the path of a table's split in the Hugging Face format, relative to the export."""
     return f"{table}/{split}.parquet"
 
 

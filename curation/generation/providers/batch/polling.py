@@ -128,9 +128,7 @@ class BatchWorker:
                 check_server(self.asker.gate)
 
     def _affordable(self) -> tuple[list[int], bool]:
-        """Return the next calls that fit into the budget and one file, and whether any call is
-        open.
-        """
+        """Return the next calls that fit into the budget and a file; and whether any is open."""
         ids: list[int] = []
         size, money = 0, 0.0
         cap = self.request.budget.money

@@ -22,17 +22,15 @@ LONGEST_WISH = 300.0
 """Maximum seconds to wait at the server's request (Retry-After); for more, the run pauses."""
 
 DOWN_AFTER = 10
-"""Minimum consecutive failures of the server before the run pauses, instead of failing all other
-calls too.
+"""Consecutive failures of the server before the run pauses instead of failing all calls.
 
 It is never less than the number of concurrent calls.
 """
 
 REFUSALS = 300
-"""Maximum consecutive refusals for rate limits before the run pauses, or twice the number of
-concurrent calls.
+"""Consecutive refusals for rate limits before the run pauses.
 
-A server that still answers some calls gets more.
+At most twice the number of concurrent calls. A server that still answers some calls gets more.
 """
 
 

@@ -169,9 +169,7 @@ _BY = frozenset(
 
 
 def _is_event(clause: Clause, quality: Quality) -> bool:
-    """Whether this is an event: 'was signed in June' is one; 'was unsigned in June' would be a
-    state.
-    """
+    """Whether this is an event ('was signed in June') and not a state ('was unsigned')."""
     rest = [clause.word(i) for i in range(quality.position + 1, clause.end)]
     verbs = [clause.letter(i) for i in range(clause.finite + 1, quality.position)]
     dated = any(word.isdigit() or word in _DATES for word in rest)

@@ -257,9 +257,7 @@ def _check_agreement(clause: Clause) -> None:
 
 
 def _stray_verb(clause: Clause, *, joined: bool) -> int | None:
-    """The next finite verb that no conjunction introduces; with ``joined``, 'and' can introduce
-    one.
-    """
+    """The next finite verb without a conjunction; with ``joined``, 'and' counts as one."""
     opened = False
     letters = clause.letters
     for i in range(clause.finite + 1, clause.end):

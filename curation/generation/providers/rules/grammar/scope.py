@@ -58,8 +58,7 @@ _DEFINITE = frozenset("the this that these those my your his her its our their".
 
 
 def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
-    """Return the edits after the finite verb when the clause is negated: 'any' for 'some' and so
-    on.
+    """Return the edits after the finite verb when the clause is negated: 'any' for 'some' etc.
 
     Args:
         lexical: the base of the finite verb if it is a lexical verb.
@@ -114,9 +113,7 @@ _REASONS = frozenset("because since as so although though whereas".split())
 
 
 def _check_clauses(clause: Clause) -> None:
-    """Raise ``Skipped`` at a clause of reason or contrast after the verb: it would be what is
-    negated.
-    """
+    """Raise ``Skipped`` at a clause of reason or contrast, which would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
         letter, word = clause.letter(i), clause.word(i)
         if word in ("until", "till", "because") or (letter in "SW" and word not in _TAIL_CLAUSES):
@@ -150,9 +147,7 @@ def _definite_before(clause: Clause, comma: int) -> bool:
 
 
 def _check_infinitives(clause: Clause, lexical: str) -> None:
-    """Raise ``Skipped`` at 'to' after a noun: it may begin a purpose, which would be negated
-    instead.
-    """
+    """Raise ``Skipped`` at 'to' after a noun: a purpose would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
         if clause.letter(i) != "T":
             continue
