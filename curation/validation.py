@@ -41,8 +41,8 @@ _MAY_HOLD_SECRETS = ("base_url",)
 class Missing(ValueError):
     """A required field of a request is empty; raised by the request's own validators."""
 
-    def __init__(self, field: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
         self.field = field
 
 
@@ -77,10 +77,10 @@ def checked(
 def complaint(error: ValidationError) -> str:
     """Say what is wrong with the first invalid value: 'it must be a whole number'."""
     first = error.errors(include_url=False)[0]
-    if said := _IN_PLAIN_WORDS.get(first["type"]):
-        return said
-    said = first["msg"].removeprefix("Value error, ").removesuffix(".")
-    return f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
+    if message := _IN_PLAIN_WORDS.get(first["type"]):
+        return message
+    message = first["msg"].removeprefix("Value error, ").removesuffix(".")
+    return f"it{message.removeprefix('Input')}" if message.startswith("Input ") else message
 
 
 def _sentence(error: ValidationError, called: Callable[[FieldPath], str]) -> str:

@@ -92,8 +92,8 @@ def _freeze(state: ReleaseState) -> None:
     )
     if unfinished := open_project.ask(count_accepted_unfinished):
         st.caption(
-            f"Of the accepted variants, {unfinished:,} still want verdicts of other people (Team, "
-            "Assignment). A release takes them as they are now."
+            f"{unfinished:,} of the accepted variants still need verdicts from other people (Team, "
+            "Assignment). A release includes them as they are now."
         )
     if not now.triples:
         st.write(
@@ -155,8 +155,8 @@ def _left_out(now: Contents, selection: Selection) -> str:
         "above the threshold": accepted - near,
         "in incomplete families": near - now.variants,
     }
-    told = [f"{number:,} {why}" for why, number in reasons.items() if number]
-    return f"Accepted, but left out: {', '.join(told)}. " if told else ""
+    parts = [f"{number:,} {why}" for why, number in reasons.items() if number]
+    return f"Accepted, but left out: {', '.join(parts)}. " if parts else ""
 
 
 def _since(newest: Release | None, changes: Changes | None) -> str:
@@ -181,10 +181,12 @@ def _create(name: str, selection: Selection) -> None:
         error_messages.show(str(error))
         return
     if created:
-        said = f"Release {release.number} is frozen."
+        message = f"Release {release.number} is frozen."
     else:
-        said = f"Nothing has changed since release {release.number}, so no new release was created."
-    st.session_state[_SAID] = said
+        message = (
+            f"Nothing has changed since release {release.number}, so no new release was created."
+        )
+    st.session_state[_SAID] = message
     st.session_state[_CHOSEN] = release.number
     st.rerun()
 
@@ -228,9 +230,9 @@ def _contents(release: Release) -> None:
         f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
-    if told := selection_of(release).told():
+    if selected := selection_of(release).sentences():
         left_out = summary.get("left_out")
-        st.text(f"{told} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
+        st.text(f"{selected} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]
@@ -349,8 +351,8 @@ frame.begin(
     "Freeze the accepted variants as a numbered data set that later edits do not change, and "
     "download it.",
 )
-if said := st.session_state.pop(_SAID, ""):
-    st.success(said, icon=":material/inventory_2:")
+if message := st.session_state.pop(_SAID, ""):
+    st.success(message, icon=":material/inventory_2:")
 state = open_project.ask(release_state)
 known = {release.number: release for release in state.releases}
 _freeze(state)

@@ -276,7 +276,7 @@ def cue_use(session: Session, run_id: int | None) -> dict[str, dict[str, int]]:
     if run_id is not None:
         query = query.where(col(ModelCall.run_id) == run_id)
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for drawn, number in session.execute(query):
-        for type_id, cue in drawn.items():
+    for requested, number in session.execute(query):
+        for type_id, cue in requested.items():
             used[type_id][cue] += number
     return {type_id: dict(counts) for type_id, counts in used.items()}

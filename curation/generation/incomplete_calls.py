@@ -56,9 +56,14 @@ def incomplete_calls(session: Session, run_id: int) -> list[IncompleteCall]:
     )
     return [
         IncompleteCall(
-            uid, anchor, role, types, "failed" if state is CallState.FAILED else "incomplete", said
+            uid,
+            anchor,
+            role,
+            types,
+            "failed" if state is CallState.FAILED else "incomplete",
+            detail,
         )
-        for uid, anchor, role, types, state, said in session.execute(query)
+        for uid, anchor, role, types, state, detail in session.execute(query)
     ]
 
 

@@ -95,8 +95,8 @@ def _sampled(
 ) -> dict[Role, list[WantedAnchor]]:
     uids = {anchor.uid for anchors in found.values() for anchor in anchors}
     salt = f"{_SAMPLE_SALT}:{seed}:"
-    drawn = set(nsmallest(limit, uids, key=lambda uid: bucket(uid, salt=salt)))
-    return {role: [a for a in anchors if a.uid in drawn] for role, anchors in found.items()}
+    sampled = set(nsmallest(limit, uids, key=lambda uid: bucket(uid, salt=salt)))
+    return {role: [a for a in anchors if a.uid in sampled] for role, anchors in found.items()}
 
 
 def has_anchors(session: Session, selection: AnchorSelection) -> bool:

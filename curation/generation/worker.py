@@ -59,7 +59,7 @@ class Worker:
         self._keeper = Keeper(
             self.context,
             self._store,
-            self._told,
+            self._stored_some,
             self._halt,
             self._stop,
             most=WAITING * self.request.concurrency,
@@ -224,7 +224,7 @@ class Worker:
 
     # -- storing --------------------------------------------------------------------------
 
-    def _told(self, stored: list[Attempt]) -> None:
+    def _stored_some(self, stored: list[Attempt]) -> None:
         """Count stored attempts, and let tasks that waited for storage continue."""
         self.done += sum(attempt.state is CallState.DONE for attempt in stored)
         self.failed += sum(attempt.state is CallState.FAILED for attempt in stored)
@@ -241,5 +241,5 @@ class Worker:
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
         money = f", {self.ledger.cost()}" if self.ledger.money else ""
-        said = f"{self.done:,} answers stored{failed}{money}.{self.asker.gate.waits()}"
-        self.context.progress(self.done + self.failed, self.total, said)
+        message = f"{self.done:,} answers stored{failed}{money}.{self.asker.gate.waits()}"
+        self.context.progress(self.done + self.failed, self.total, message)

@@ -100,9 +100,9 @@ def told(facts: Mapping[str, Any]) -> str:
     n, items, some, exact = (facts[key] for key in ("n", "items", "overlapping", "exact"))
     share = "shares" if some == 1 else "share"
     have = "has" if exact == 1 else "have"
-    said = f"{some:,} of {items:,}" if some else f"None of {items:,}"
+    amount = f"{some:,} of {items:,}" if some else f"None of {items:,}"
     whole = f"; {exact:,} {have} a text that is identical to one in it" if exact else ""
-    return f"{said} items of {what} {share} {n} consecutive words with the release{whole}."
+    return f"{amount} items of {what} {share} {n} consecutive words with the release{whole}."
 
 
 def description_by_field(facts: Mapping[str, Any]) -> str:

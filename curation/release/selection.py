@@ -67,19 +67,19 @@ class Selection(NamedTuple):
         )
         return col(Variant.type_id).in_(types) & col(Variant.id).in_(far)
 
-    def told(self) -> str:
+    def sentences(self) -> str:
         """Describe what is left out, in sentences; "" if nothing is."""
-        told = []
+        sentences = []
         if self.sources:
-            told.append(f"Sources: {', '.join(self.sources)}.")
+            sentences.append(f"Sources: {', '.join(self.sources)}.")
         if self.max_distance is not None:
-            told.append(
+            sentences.append(
                 f"Without variants more than {self.max_distance} characters (Levenshtein) from "
                 "their anchor, except for free-form types."
             )
         if self.complete:
-            told.append("Only families with all four negations and both hedges of the paper.")
-        return " ".join(told)
+            sentences.append("Only families with all four negations and both hedges of the paper.")
+        return " ".join(sentences)
 
     def as_json(self) -> dict[str, Any]:
         """Return the selection for storing in a release's summary."""

@@ -79,9 +79,9 @@ def read_check(values: Mapping[str, Any]) -> SurfaceCheck:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+        request = first["msg"].removeprefix("Value error, ")
         where = f" in '{field}'" if field else ""
-        raise HedgerowError(f"The surface check cannot be used{where}: {said}.") from None
+        raise HedgerowError(f"The surface check cannot be used{where}: {request}.") from None
 
 
 def draft(wanted: OwnType, others: Sequence[VariantType], *, type_id: str = "") -> VariantType:
@@ -264,10 +264,10 @@ def as_written(entry: VariantType) -> OwnType:
 
 def made_prompt_line(wanted: OwnType) -> str:
     """Return the line that asks a model for a type without a prompt line."""
-    said = f"{canonical(wanted.label)}: {canonical(wanted.definition)}"
+    request = f"{canonical(wanted.label)}: {canonical(wanted.definition)}"
     if not wanted.surface_check.require_cue:
-        return said
-    return f"{said.rstrip('.')}, with a cue such as {{cue}}"
+        return request
+    return f"{request.rstrip('.')}, with a cue such as {{cue}}"
 
 
 def _check_prompt_line(entry: VariantType) -> None:

@@ -102,9 +102,9 @@ def _without(
         return table
     keep = [mark not in refused for mark in marks]
     if not any(keep):
-        said = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
+        how = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
         raise HedgerowError(
-            f"Every row of {table.name} was {said} in the source ({quoted(column)}), so there is "
+            f"Every row of {table.name} was {how} in the source ({quoted(column)}), so there is "
             "nothing to add."
         )
     left = replace(

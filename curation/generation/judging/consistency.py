@@ -87,22 +87,24 @@ def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
 
 
 def _consistency(session: Session, run_id: int, request: JudgeRequest) -> Consistency:
-    verdicts = {key: said for key, said in _verdicts(session, run_id).items() if said.total() > 1}
-    same = [_same(said) for said in verdicts.values()]
+    verdicts = {
+        key: judged for key, judged in _verdicts(session, run_id).items() if judged.total() > 1
+    }
+    same = [_same(judged) for judged in verdicts.values()]
     return Consistency(
         run_id,
         request.temperature,
         len(verdicts),
-        sum(said.total() for said in verdicts.values()),
+        sum(judged.total() for judged in verdicts.values()),
         sum(same) / len(same) if same else None,
-        sum(len(said) == 1 for said in verdicts.values()),
+        sum(len(judged) == 1 for judged in verdicts.values()),
     )
 
 
-def _same(said: Mapping[Verdict, int]) -> float:
+def _same(judged: Mapping[Verdict, int]) -> float:
     """Return the share of pairs of answers with the same verdict."""
-    n = sum(said.values())
-    return sum(number * (number - 1) for number in said.values()) / (n * (n - 1))
+    n = sum(judged.values())
+    return sum(number * (number - 1) for number in judged.values()) / (n * (n - 1))
 
 
 def _verdicts(session: Session, run_id: int) -> dict[int, Counter[Verdict]]:
@@ -124,8 +126,8 @@ def _verdicts(session: Session, run_id: int) -> dict[int, Counter[Verdict]]:
     )
     last: dict[int, tuple[int, Verdict]] = {}
     for call_id, variant_id, text, anchor, raw in session.execute(query):
-        if (said := read_judgement(raw, variant=text, anchor=anchor)) is not None:
-            last[call_id] = variant_id, said.verdict
+        if (judged := read_judgement(raw, variant=text, anchor=anchor)) is not None:
+            last[call_id] = variant_id, judged.verdict
     found: defaultdict[int, Counter[Verdict]] = defaultdict(Counter)
     for variant_id, verdict in last.values():
         found[variant_id][verdict] += 1

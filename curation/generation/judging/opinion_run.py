@@ -137,20 +137,20 @@ def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]
             col(Answer.call_id).in_(ids)
         )
         for answer_id, call_id, number in session.execute(query.order_by(col(Answer.id))):
-            attempt, said = found[call_id]
+            attempt, opinion = found[call_id]
             if number == attempt.number:
-                opinions.append(_opinion(attempt.call, said, answer_id))
+                opinions.append(_opinion(attempt.call, opinion, answer_id))
     return opinions
 
 
-def _opinion(call: Call, said: Judgement, answer_id: int) -> NewOpinion:
+def _opinion(call: Call, opinion: Judgement, answer_id: int) -> NewOpinion:
     judged = _judged(call)
     return NewOpinion(
         variant_id=judged.variant_id,
         version=judged.version,
         since_version=judged.since_version,
         answer_id=answer_id,
-        **said._asdict(),
+        **opinion._asdict(),
     )
 
 

@@ -152,8 +152,8 @@ def _lines(raw: str) -> dict[str, Any]:
     items = list(_FIELD.finditer(raw))
     for number, item in enumerate(items):
         end = items[number + 1].start() if number + 1 < len(items) else len(raw)
-        said = raw[item.end() : end].strip()
-        found.setdefault(item[1].lower(), said.splitlines()[0].strip("*_` ") if said else "")
+        content = raw[item.end() : end].strip()
+        found.setdefault(item[1].lower(), content.splitlines()[0].strip("*_` ") if content else "")
     if "verdict" not in found and (first := _FIRST_WORD.match(raw)):
         rest = raw[first.end() :].strip(" \t\n:.,;–—-*_")
         found = {"comment": rest.split("\n\n")[0]} | found | {"verdict": first[1]}

@@ -95,7 +95,7 @@ def _identity(release: Release) -> str:
 def _contents(
     release: Release, form: ExportFormat, rows: Rows, notes: Sequence[str], place: str
 ) -> str:
-    summary, told = release.summary, selection_of(release).told()
+    summary, sentences = release.summary, selection_of(release).sentences()
     filled = filled_tables(rows)
     parts = [
         f"{summary['anchors']:,} anchors with {summary['variants']:,} accepted variants, which "
@@ -103,7 +103,7 @@ def _contents(
         f"accepted negative. {summary['anchors_without_triples']:,} anchors have no triples "
         "because they lack a positive or a negative. All variants of an anchor are in the same "
         "split.",
-        *([escape(f"{told} {_left_out(summary)}".strip())] if told else []),
+        *([escape(f"{sentences} {_left_out(summary)}".strip())] if sentences else []),
         *map(escape, map(one_line, notes)),
         *_use(form, filled, place),
     ]
@@ -130,11 +130,11 @@ def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
         return [hf_use(tables, place)]
     if form.name in QUESTION_USE:
         return [QUESTIONS, QUESTION_USE[form.name], hf_use(tables, place)]
-    said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
-    if said is None:  # a plug-in's files have their own format
-        told = f"The format is {form.label or form.name}. {form.purpose}"
-        return [escape(one_line(told))]
-    return [said, whole_use(tables, place)] if tables else [said]
+    usage = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
+    if usage is None:  # a plug-in's files have their own format
+        sentences = f"The format is {form.label or form.name}. {form.purpose}"
+        return [escape(one_line(sentences))]
+    return [usage, whole_use(tables, place)] if tables else [usage]
 
 
 def _splits(summary: Mapping[str, Any]) -> list[str]:
@@ -229,14 +229,14 @@ def _acceptance(counts: Mapping[str, int]) -> str:
 
 def _taxonomy(release: Release) -> str:
     parts = [_type_table(release)]
-    for origin, said in _ORIGINS.items():
+    for origin, label in _ORIGINS.items():
         names = [
             f"`{name}`"
             for name in ordered_types(release)
             if release.taxonomy[name].get("origin") == origin
         ]
         if names:
-            parts.append(f"{said}: {', '.join(names)}.")
+            parts.append(f"{label}: {', '.join(names)}.")
     return "\n\n".join(parts)
 
 

@@ -140,8 +140,8 @@ def _dollars(cost: float) -> str:
 
 
 def _filters(release: Release, rules: Sequence[tuple[str, str, int]]) -> Iterator[Block]:
-    told = selection_of(release).told()
-    yield told or "The release includes all accepted variants."
+    selected = selection_of(release).sentences()
+    yield selected or "The release includes all accepted variants."
     if (left_out := release.summary.get("left_out")) is not None:
         yield f"Left out: {counted(left_out, 'accepted variant')}."
     if not rules:

@@ -85,7 +85,7 @@ def stage(
         with _writing(path) as connection:
             reader = EntryReader(roles, types_by_name(types.values()), meanings)
             rows, left_out, places = _fill(connection, table, reader, report)
-            _check_said(connection, table.name)
+            _check_consistent(connection, table.name)
             untyped = _find_types(connection, types, roles, report)
             facts = Facts(
                 *(table.name, parts.content_hash, rows, dict(roles)),
@@ -172,7 +172,7 @@ def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) ->
     )
 
 
-def _check_said(connection: sqlite3.Connection, name: str) -> None:
+def _check_consistent(connection: sqlite3.Connection, name: str) -> None:
     """Refuse an anchor with two splits or sources, and a source with two licences."""
     for what, group in (
         ("split", "anchor.text"),

@@ -213,5 +213,5 @@ def _reason_and_note(one: NewVerdict, entry: VariantType, file: str) -> tuple[st
         known = reject_reason(reason)
         if not known.applies_to(entry):
             reason, note = OTHER, f"{known.label}. {note}".strip()
-    told = f"{RULE}as imported from {file}." if one.by_rule else f"Imported from {file}."
-    return reason, f"{told} {note}".strip()
+    mark = f"{RULE}as imported from {file}." if one.by_rule else f"Imported from {file}."
+    return reason, f"{mark} {note}".strip()

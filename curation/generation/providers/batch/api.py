@@ -123,15 +123,15 @@ class BatchApi:
         except openai.APIError as error:
             raise self.model.explained(error) from error
         except httpx2.HTTPError as error:
-            said = f"{self.model.where} interrupted the answer."
-            raise CallError(AnswerProblem.CONNECTION, said) from error
+            message = f"{self.model.where} interrupted the answer."
+            raise CallError(AnswerProblem.CONNECTION, message) from error
 
 
 def why_failed(batch: Batch) -> str:
     """Return the provider's reason for refusing a batch, on one line."""
     errors = (batch.errors.data if batch.errors else None) or []
-    said = [" ".join((error.message or error.code or "").split())[:300] for error in errors[:3]]
-    return " ".join(one for one in said if one) or "no reason given"
+    messages = [" ".join((error.message or error.code or "").split())[:300] for error in errors[:3]]
+    return " ".join(one for one in messages if one) or "no reason given"
 
 
 def has_too_many(batch: Batch) -> bool:

@@ -64,12 +64,12 @@ def read_answer(line: bytes) -> tuple[int, Reply | CallError] | None:
     if error.get("code") == "batch_cancelled":
         return None
     if error.get("code") == "batch_expired":
-        return call_id, CallError(AnswerProblem.EXPIRED, _said(error))
+        return call_id, CallError(AnswerProblem.EXPIRED, _message(error))
     response = _object(value, "response")
     body = _object(response, "body")
     if response.get("status_code") != 200:
         problem = _problem(response.get("status_code"))
-        return call_id, CallError(problem, _said(_object(body, "error") or error))
+        return call_id, CallError(problem, _message(_object(body, "error") or error))
     try:
         return call_id, read_completion(body)
     except CallError as unreadable:
@@ -91,6 +91,6 @@ def _problem(status: Any) -> AnswerProblem:
     return AnswerProblem.SERVER
 
 
-def _said(error: dict[str, Any]) -> str:
+def _message(error: dict[str, Any]) -> str:
     """Return the provider's message on one line."""
     return " ".join(str(error.get("message") or "No answer.").split())[:500]

@@ -61,7 +61,7 @@ class BatchWorker:
     def __post_init__(self) -> None:
         self._api = BatchApi(self.asker.model)
         self._store = BatchStore(self.context, self.request, self.asker, self.ledger)
-        self._waiting = Waiting(self.context, lambda said: self._store.report(0, said))
+        self._waiting = Waiting(self.context, lambda message: self._store.report(0, message))
 
     async def run(self) -> None:
         """Send open calls, wait and store the answers until no call is open.

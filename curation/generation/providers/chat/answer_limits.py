@@ -57,11 +57,11 @@ def bounded(most: int, path: str) -> Callable[[httpx2.Response], Awaitable[None]
             return
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A small compressed answer can expand to any size.
-            said = (
+            text = (
                 "The server sent a compressed answer, although Hedgerow asked for an "
                 "uncompressed one."
             )
-            raise BadBody(response.request, AnswerProblem.SERVER, said)
+            raise BadBody(response.request, AnswerProblem.SERVER, text)
         is_answer = response.request.url.path.endswith(path)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(
@@ -83,9 +83,9 @@ class _Bounded(httpx2.AsyncByteStream):
             parts.append(part)
             size += len(part)
             if size > self._most:
-                said = f"The server sent more than {self._most:,} bytes in one answer."
+                text = f"The server sent more than {self._most:,} bytes in one answer."
                 head = b"".join(parts)[: self._most]
-                raise BadBody(self._request, AnswerProblem.TOO_LONG, said, head)
+                raise BadBody(self._request, AnswerProblem.TOO_LONG, text, head)
             yield part
 
     async def aclose(self) -> None:

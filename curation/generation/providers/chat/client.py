@@ -121,7 +121,7 @@ class ChatModel:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if self._learns_from(error, request):
                     continue
-                raise CallError(AnswerProblem.REFUSED_REQUEST, self._said(error)) from error
+                raise CallError(AnswerProblem.REFUSED_REQUEST, self._message(error)) from error
             except openai.APIError as error:
                 raise self.explained(error) from error
             return self.checked(read_completion(read_json(content)), request)
@@ -140,12 +140,12 @@ class ChatModel:
 
     def _paid_in_vain(self, error: BadBody, request: dict[str, Any]) -> CallError:
         """Return an oversized answer's beginning and its cost."""
-        problem, said = error.problem, self._said(error)
+        problem, detail = error.problem, self._message(error)
         if problem is not AnswerProblem.TOO_LONG:
-            return CallError(problem, said)
+            return CallError(problem, detail)
         raw = error.head.decode("utf-8", "replace")[:KEPT]
         reply = Reply(raw, problem.value, None, None, hidden=max(0, len(error.head) - len(raw)))
-        return CallError(problem, said, reply=self.checked(reply, request))
+        return CallError(problem, detail, reply=self.checked(reply, request))
 
     def checked(self, reply: Reply, request: dict[str, Any]) -> Reply:
         """Return the reply to a request, with trusted token counts and without the key.
@@ -182,13 +182,13 @@ class ChatModel:
 
         Other calls may have learnt the same in the meantime, so this looks at what was sent.
         """
-        said = f"{error.param} {error.message}".lower()
-        if "max_completion_tokens" in said and "max_tokens" in request:
+        detail = f"{error.param} {error.message}".lower()
+        if "max_completion_tokens" in detail and "max_tokens" in request:
             self._dialect.limit = "max_completion_tokens"
-        elif "temperature" in said and "temperature" in request:
+        elif "temperature" in detail and "temperature" in request:
             self._dialect.temperature = False
         elif "response_format" in request and any(
-            word in said for word in ("response_format", "json_schema", "structured", "schema")
+            word in detail for word in ("response_format", "json_schema", "structured", "schema")
         ):
             self._dialect.structured = False
         else:
@@ -197,9 +197,9 @@ class ChatModel:
 
     def explained(self, error: openai.APIError) -> Exception:
         """Convert a server's error to a ``CallError``, or to a message for a person."""
-        said = self._said(error)
+        detail = self._message(error)
         if isinstance(error, BadBody):
-            return CallError(error.problem, said)
+            return CallError(error.problem, detail)
         if isinstance(error, openai.APITimeoutError):
             return self._too_late()
         if isinstance(error, openai.APIConnectionError):
@@ -226,25 +226,25 @@ class ChatModel:
                     "resume."
                 )
             return CallError(
-                AnswerProblem.RATE_LIMIT, said, retry_after=retry_after(error.response)
+                AnswerProblem.RATE_LIMIT, detail, retry_after=retry_after(error.response)
             )
         if isinstance(error, openai.InternalServerError):
-            return CallError(AnswerProblem.SERVER, said, retry_after=retry_after(error.response))
+            return CallError(AnswerProblem.SERVER, detail, retry_after=retry_after(error.response))
         if isinstance(error, openai.APIResponseValidationError):
-            return CallError(AnswerProblem.SERVER, said)
+            return CallError(AnswerProblem.SERVER, detail)
         if isinstance(error, openai.APIStatusError) and error.response.is_redirect:
             return HedgerowError(
                 f"{self.where} redirects to another address{_on_to(error.response)}; use that "
                 "address instead."
             )
-        return CallError(AnswerProblem.REFUSED_REQUEST, said)
+        return CallError(AnswerProblem.REFUSED_REQUEST, detail)
 
     def _too_late(self) -> CallError:
         return CallError(
             AnswerProblem.TIMEOUT, f"No complete answer within {self.timeout:g} seconds."
         )
 
-    def _said(self, error: openai.APIError) -> str:
+    def _message(self, error: openai.APIError) -> str:
         """Return the server's message on one line, without the key."""
         return " ".join(self.without_key(str(error.message)).split())[:500]
 

@@ -126,11 +126,11 @@ def retry_after(response: httpx2.Response) -> float | None:
 
     This may be years.
     """
-    said = response.headers.get("retry-after", "")
+    header = response.headers.get("retry-after", "")
     try:
-        seconds = float(said)
+        seconds = float(header)
     except ValueError:
-        seconds = _seconds_until(said)
+        seconds = _seconds_until(header)
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 

@@ -110,8 +110,8 @@ class Asker:
         """
         again = error.problem not in NEVER and self._ask_again((error.problem,), tries)
         state = CallState.OPEN if again else CallState.FAILED
-        said = self.model.without_key(str(error))
-        return Attempt(call, number, error.reply, {}, (error.problem,), said, state)
+        message = self.model.without_key(str(error))
+        return Attempt(call, number, error.reply, {}, (error.problem,), message, state)
 
     def _wait_after(self, attempt: Attempt, error: CallError, tries: int) -> float:
         """Return the seconds before the call is repeated; a rate limit makes all calls wait."""
