@@ -57,7 +57,7 @@ class Axis(NamedTuple):
         """Start of the bin that contains a value."""
         return min(value, self.end - 1) // self.width * self.width
 
-    def row_names(self, start: int) -> str:
+    def description(self, start: int) -> str:
         """The values of the bin that starts there, as text."""
         last = start + self.width - 1
         if start + self.width >= self.end:
