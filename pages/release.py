@@ -196,7 +196,7 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     rows = [
         {
             "Release": release.number,
-            "Made": release.created_at,
+            "Created": release.created_at,
             "Variants": release.summary["variants"],
             "Triples": release.summary["triples"],
             "Name": release.name,
@@ -216,7 +216,7 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     columns = {
         "Variants": number,
         "Triples": number,
-        "Made": made,
+        "Created": made,
         "Name": st.column_config.TextColumn(width="medium"),
         "Hash": digest,
     }

@@ -87,7 +87,7 @@ def card(
 
 def _identity(release: Release) -> str:
     return markdown_table(
-        ["release", "made on", "content hash (SHA-256)"],
+        ["release", "created on", "content hash (SHA-256)"],
         [[release.number, release.created_at.date().isoformat(), release.content_hash]],
     )
 
