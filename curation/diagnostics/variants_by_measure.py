@@ -10,9 +10,14 @@ from sqlmodel import col
 
 from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
-from curation.diagnostics.distributions import EVERYTHING, Scope, cosine_bin
+from curation.diagnostics.distributions import (
+    EVERYTHING,
+    Scope,
+    cosine_bin,
+    with_cosine,
+    with_diagnostic,
+)
 from curation.diagnostics.measures import Flag
-from curation.project.opening import active_encoder_id
 from db.columns import Columns
 from db.models import Anchor, AnchorRevision, Diagnostic, Source, Status, Variant, VariantCosine
 
@@ -69,13 +74,12 @@ def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariant
 
     As in every queue, variants of the user's own anchors come before those of the corpora.
     """
-    conditions = _conditions(wanted)
-    total = session.execute(measured(session, select(func.count())).where(*conditions))
+    total = session.execute(_found(session, select(func.count()), wanted))
     key = col(getattr(Variant, wanted.first.value))
     query = (
-        measured(session, select(col(Variant.id)))
+        # A first condition without an index makes SQLite read the table in its own order.
+        _found(session, select(col(Variant.id)).where(key >= 0), wanted)
         .join(Source, col(Source.id) == col(Variant.source_id))
-        .where(*conditions)
         .order_by(is_bundled(col(Source.name)), key.desc(), col(Variant.id))
     )
     ids = session.execute(query.limit(limit)).scalars()
@@ -116,15 +120,17 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
 
 def measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
     """Extend ``query`` to the variants' measures and their cosine under the active encoder."""
-    return (
-        query.select_from(Variant)
-        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == col(Variant.id))
-        .outerjoin(
-            VariantCosine,
-            (col(VariantCosine.variant_id) == col(Variant.id))
-            & (col(VariantCosine.encoder_id) == active_encoder_id(session)),
-        )
-    )
+    return with_cosine(session, with_diagnostic(query.select_from(Variant)))
+
+
+def _found(session: Session, query: Select[*Columns], wanted: VariantFilter) -> Select[*Columns]:
+    """Restrict ``query`` to the matching variants, joining only the tables that are needed."""
+    query = query.select_from(Variant)
+    if wanted.levenshtein is not None or wanted.flag is not None:
+        query = with_diagnostic(query)
+    if wanted.cosine_bins is not None:
+        query = with_cosine(session, query)
+    return query.where(*_conditions(wanted))
 
 
 def _conditions(wanted: VariantFilter) -> list[ColumnElement[bool]]:

@@ -16,8 +16,8 @@ from pages.components.diagnostics.pairs_chart import (
     TypePairs,
     axes_of,
     clicked,
-    marked,
     description,
+    marked,
 )
 from pages.components.shared.charts.save import as_svg
 
