@@ -15,12 +15,13 @@ of paraphrase that is the right answer in SemAntoNeg: two reversals that cancel 
 
 JSONL_USE = """\
 `triples.jsonl`, `variants.jsonl` and `families.jsonl`, UTF-8, one JSON object per line, ordered by
-uid. `split` is the split of a row."""
+uid. The column `split` gives the split of each row."""
 
 PAIRS_USE = """\
 `pairs.csv`: accepted variants with their anchors and a label, for a loss over labelled pairs or a
-spreadsheet. UTF-8 with a byte-order mark, ordered by uid. `split` is the split of a row. Variants
-that leave the claim open are left out, because they are neither the same claim nor a contradiction.
+spreadsheet. UTF-8 with a byte-order mark, ordered by uid. The column `split` gives the split of
+each row. Variants that leave the claim open are left out, because they are neither the same claim
+nor a contradiction.
 
 To keep spreadsheets from reading a sentence as a formula, a cell that starts with `=`, `+`, `-`,
 `@`, a full-width form of these, a tab or a line break, also after apostrophes, is prefixed with an
