@@ -34,7 +34,7 @@ class Keeper:
 
     Attributes:
         store: stores attempts, and returns those that were not stored before.
-        told: called with the stored attempts.
+        on_stored: called with the stored attempts.
         on_trouble: called with the reason if nothing can be stored for a long time.
         stop: set when the run should end, so that nothing waits any longer.
         most: maximum waiting attempts before calls stop.
@@ -43,7 +43,7 @@ class Keeper:
 
     context: RunContext
     store: Store
-    told: Callable[[list[Attempt]], None]
+    on_stored: Callable[[list[Attempt]], None]
     on_trouble: Callable[[Exception], None]
     stop: asyncio.Event
     most: int
@@ -109,7 +109,7 @@ class Keeper:
                 return
             else:
                 self._waiting, self.is_shut = [], False
-                self.told(stored)
+                self.on_stored(stored)
                 return
 
     def _give_up(self, error: Exception) -> None:
@@ -131,7 +131,7 @@ class Keeper:
             HedgerowError: the message says what was saved where, or lost.
         """
         try:
-            self.told(self.store(self._waiting))
+            self.on_stored(self.store(self._waiting))
         except Exception:  # the first error is the cause
             raise unstored(self.context, self._waiting, error) from error
         raise error

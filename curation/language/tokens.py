@@ -93,8 +93,8 @@ def _trim(word: str) -> str:
         return word[:-1]
     for suffix in ("ing", "ed"):
         rest = word[: -len(suffix)]
-        stands = word.endswith(suffix) and len(rest) > 1 and _VOWEL.search(rest)
-        if stands and (suffix == "ing" or rest[-1] != "e"):  # not 'need', 'exceed'
+        removable = word.endswith(suffix) and len(rest) > 1 and _VOWEL.search(rest)
+        if removable and (suffix == "ing" or rest[-1] != "e"):  # not 'need', 'exceed'
             return rest
     return word
 

@@ -71,10 +71,10 @@ def with_labels(table: FileTable) -> FileTable:
     hypothesis = _named(table, _HYPOTHESES)
     if hypothesis in table.cells and found and found <= set(_SPELLINGS):
         return _sorted_out(table, label, hypothesis or "")
-    told = listed(sorted(found, key=len)[:_VALUES_SHOWN]) if found else "nothing"
+    shown = listed(sorted(found, key=len)[:_VALUES_SHOWN]) if found else "nothing"
     return _noted(
         table,
-        f"The labels in {quoted(label)} ({told}{' …' if len(found) > _VALUES_SHOWN else ''}) were "
+        f"The labels in {quoted(label)} ({shown}{' …' if len(found) > _VALUES_SHOWN else ''}) were "
         "ignored. Known labels are accept, reject and ignore, and, with a column of hypotheses, "
         "entailment, neutral and contradiction.",
     )

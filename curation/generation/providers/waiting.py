@@ -48,7 +48,7 @@ class Waiting:
         return self.context.stop.is_set() and self.context.stop_reason is RunState.CANCELLED
 
     async def until(
-        self, look: Callable[[], Awaitable[Result]], has_ended: Callable[[Result], bool]
+        self, ask_state: Callable[[], Awaitable[Result]], has_ended: Callable[[Result], bool]
     ) -> Result:
         """Check repeatedly until the provider's work has ended, however long that takes.
 
@@ -60,18 +60,18 @@ class Waiting:
             RunPaused: the provider has not answered for a long time, or asks for a long wait.
         """
         loop = asyncio.get_running_loop()
-        heard, missed = loop.time(), 0
+        answered_at, missed = loop.time(), 0
         while True:
             try:
-                found = await self.unless_stopped(look())
+                found = await self.unless_stopped(ask_state())
             except CallError as error:
                 self.tell(f"Waiting for the provider: {error}")
                 missed += 1
                 wait = self.wish(error) or doubling(POLL_SECONDS, missed)
-                if loop.time() > heard + AWAY_SECONDS:
+                if loop.time() > answered_at + AWAY_SECONDS:
                     raise RunPaused(unreachable(error)) from error
             else:
-                heard, missed, wait = loop.time(), 0, POLL_SECONDS
+                answered_at, missed, wait = loop.time(), 0, POLL_SECONDS
                 if has_ended(found):
                     return found
             await self.sleep(wait)

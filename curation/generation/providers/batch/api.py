@@ -77,7 +77,7 @@ class BatchApi:
             raise self._explained(error) from error
         return None
 
-    async def look(self, batch_id: str) -> Batch:
+    async def state(self, batch_id: str) -> Batch:
         """Return the batch's current state.
 
         Raises:

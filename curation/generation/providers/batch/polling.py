@@ -202,7 +202,7 @@ class BatchWorker:
             self._store.report(done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}.")
             return False
 
-        return await self._waiting.until(lambda: self._api.look(batch_id), has_ended)
+        return await self._waiting.until(lambda: self._api.state(batch_id), has_ended)
 
     async def _cancel(self, place: str) -> None:
         """Cancel the batch, if there is one, and store its results if they arrive soon.
@@ -217,13 +217,13 @@ class BatchWorker:
                     return
                 place = made.id
             await self._api.cancel(place)
-            batch = await self._api.look(place)
+            batch = await self._api.state(place)
             begun = asyncio.get_running_loop().time()
             while batch.status not in ENDED:
                 if asyncio.get_running_loop().time() > begun + CANCEL_SECONDS:
                     return  # a resumed run finds the batch and its results
                 await asyncio.sleep(waiting.CHECK_SECONDS)
-                batch = await self._api.look(place)
+                batch = await self._api.state(place)
             await self._collect(batch)
 
     # -- storing --------------------------------------------------------------------------

@@ -135,9 +135,9 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     cells = rows[type_id].cells
     st.dataframe(
         [
-            {"The model": f"{says}"}
+            {"The model": f"{said}"}
             | {f"People {theirs}": cells.get((judge, people), 0) for people, theirs in SAYS.items()}
-            for judge, says in SAYS.items()
+            for judge, said in SAYS.items()
         ],
         hide_index=True,
         key="judges-verdicts",
@@ -191,8 +191,8 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             names = ", ".join(labels.get(key, key) for key in trusted)
             st.text(f"Recommended: {names}.")
             _offer(found, one, precision)
-        if message := st.session_state.pop(_MESSAGE, ""):
-            st.text(message)
+        if told := st.session_state.pop(_MESSAGE, ""):
+            st.text(told)
         if _DONE in st.session_state:
             st.button("Undo", key="judges-undo", on_click=_undo)
         error_messages.show_kept(_PROBLEM)

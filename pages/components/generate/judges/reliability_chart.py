@@ -29,14 +29,14 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     y = alt.Y(
         "right:Q", title="right", scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(format="%")
     )
-    tooltips = [
+    told = [
         alt.Tooltip("items:Q", title="Opinions"),
         alt.Tooltip("certainty:Q", title="Mean certainty", format=".0%"),
         alt.Tooltip("right:Q", title="Right", format=".0%"),
     ]
     base = alt.Chart(rows)
     bars = base.mark_bar(color=colours.after, stroke=colours.paper).encode(
-        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltips
+        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=told
     )
     numbers = (
         base.transform_calculate(middle="(datum.low + datum.high) / 2")
