@@ -156,8 +156,8 @@ def _left_out(now: Contents, selection: Selection) -> str:
         "above the threshold": accepted - near,
         "in incomplete families": near - now.variants,
     }
-    told = [f"{number:,} {why}" for why, number in reasons.items() if number]
-    return f"Accepted, but left out: {', '.join(told)}. " if told else ""
+    parts = [f"{number:,} {why}" for why, number in reasons.items() if number]
+    return f"Accepted, but left out: {', '.join(parts)}. " if parts else ""
 
 
 def _since(newest: Release | None, changes: Changes | None) -> str:
@@ -182,10 +182,12 @@ def _create(name: str, selection: Selection) -> None:
         error_messages.show(str(error))
         return
     if created:
-        said = f"Release {release.number} is frozen."
+        message = f"Release {release.number} is frozen."
     else:
-        said = f"Nothing has changed since release {release.number}, so no new release was created."
-    st.session_state[_SAID] = said
+        message = (
+            f"Nothing has changed since release {release.number}, so no new release was created."
+        )
+    st.session_state[_SAID] = message
     st.session_state[_CHOSEN] = release.number
     st.rerun()
 
@@ -195,7 +197,7 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     rows = [
         {
             "Release": release.number,
-            "Made": release.created_at,
+            "Created": release.created_at,
             "Variants": release.summary["variants"],
             "Triples": release.summary["triples"],
             "Name": release.name,
@@ -215,7 +217,7 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     columns = {
         "Variants": number,
         "Triples": number,
-        "Made": made,
+        "Created": made,
         "Name": st.column_config.TextColumn(width="medium"),
         "Hash": digest,
     }
@@ -229,9 +231,9 @@ def _contents(release: Release) -> None:
         f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
-    if told := selection_of(release).told():
+    if selected := selection_of(release).sentences():
         left_out = summary.get("left_out")
-        st.text(f"{told} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
+        st.text(f"{selected} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]
@@ -350,8 +352,8 @@ frame.begin(
     "Freeze the accepted variants as a numbered data set that later edits do not change, and "
     "download it.",
 )
-if said := st.session_state.pop(_SAID, ""):
-    st.success(said, icon=":material/inventory_2:")
+if message := st.session_state.pop(_SAID, ""):
+    st.success(message, icon=":material/inventory_2:")
 state = open_project.ask(release_state)
 known = {release.number: release for release in state.releases}
 _freeze(state)

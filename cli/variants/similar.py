@@ -1,4 +1,4 @@
-"""Finding the variants that are most similar to one."""
+"""Find the variants that are most similar to one."""
 
 from typing import Annotated
 
@@ -12,7 +12,9 @@ from cli.shared.terminal import AsJson, show
 
 def similar(
     uid: Uid,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, help="Maximum number of variants to list.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the variants of other anchors with the most similar embeddings.

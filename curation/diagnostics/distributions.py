@@ -1,8 +1,8 @@
-"""How the measures are distributed over the variants: counted in the database, by type and status.
+"""Distributions of the measures over the variants, counted in the database by type and status.
 
-One query counts a measure for all types and statuses of one source or of all: a few thousand rows
-even for hundreds of thousands of variants. What a page shows of it, for a scope and a threshold, is
-added up from these rows. Left out everywhere are retired variants and replaced revisions.
+One query counts a measure for all types and statuses, for one source or all: a few thousand rows
+even for hundreds of thousands of variants. Pages sum these rows for a scope and a threshold.
+Retired variants and replaced revisions are never counted.
 """
 
 from collections import Counter
@@ -33,10 +33,10 @@ from db.models import (
 )
 
 COSINE_BINS = 100
-"""Equal bins of the cosine over [-1, 1]: 0.02 each."""
+"""Number of equal bins for cosines in [-1, 1]; each is 0.02 wide."""
 
 STATUSES = (Status.PENDING, Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
-"""What a variant in use can be; a superseded one is not in use."""
+"""The statuses of variants in use. A superseded variant is not in use."""
 
 
 _Values = Select[str, Status, str | None]
@@ -44,7 +44,7 @@ _Values = Select[str, Status, str | None]
 
 
 class Count(NamedTuple):
-    """Number of variants of a type and status with this value."""
+    """How many variants of a type and status have this value."""
 
     type_id: str
     status: Status
@@ -53,7 +53,7 @@ class Count(NamedTuple):
 
 
 class PairCount(NamedTuple):
-    """Number of variants of a type and status with this distance and cosine bin."""
+    """How many variants of a type and status have this distance and cosine bin."""
 
     type_id: str
     status: Status
@@ -67,9 +67,9 @@ class Scope:
     """Which variants to include.
 
     Attributes:
-        types: ids of the types; none means all.
-        status: only those with this status; None means all in use.
-        source_id: only those of anchors of this source; None means all.
+        types: ids of the types; empty means all types.
+        status: only variants with this status; None means all in use.
+        source_id: only variants of this source's anchors; None means all sources.
     """
 
     types: tuple[str, ...] = ()
@@ -77,13 +77,13 @@ class Scope:
     source_id: int | None = None
 
     def holds(self, type_id: str, status: Status) -> bool:
-        """Whether variants of its source with this type and status belong to it."""
+        """Whether variants of its source with this type and status are in the scope."""
         return (not self.types or type_id in self.types) and self.status in (None, status)
 
     def condition(self) -> ColumnElement[bool]:
-        """The same in SQL, over ``Variant``."""
+        """The same condition in SQL, over ``Variant``."""
         wanted: list[ColumnElement[bool]] = (
-            # For most of the variants: SQLite reads on, and does not look each up by an index.
+            # These match most variants, and keep SQLite from looking up each one in an index.
             [col(Variant.retired).is_not(True), col(Variant.status) != Status.SUPERSEDED]
             if self.status is None
             else [col(Variant.retired).is_(False), col(Variant.status) == self.status]
@@ -99,9 +99,10 @@ EVERYTHING = Scope()
 
 
 def data_version(session: Session) -> tuple[Any, ...]:
-    """Something that changes whenever a count may: equal ones mean that nothing has changed.
+    """Return a value that changes whenever a count may have changed.
 
-    Read from the ends of indexes and from small tables; about a millisecond for 100,000 variants.
+    It comes from the ends of indexes and from small tables, in about a millisecond for 100,000
+    variants.
     """
     newest = [func.max(col(table.id)) for table in (Decision, Variant, CueCorrection, Run)]
     latest = session.execute(select(*(select(value).scalar_subquery() for value in newest))).one()
@@ -118,11 +119,11 @@ def data_version(session: Session) -> tuple[Any, ...]:
 
 
 class DataState(NamedTuple):
-    """The state of the data that counts are made of.
+    """The state of the data behind the counts.
 
     Attributes:
-        version: changes whenever a count may.
-        newest_variant: the highest id of a variant; 0 where there is none.
+        version: changes whenever a count may have changed.
+        newest_variant: the highest variant id; 0 if there are no variants.
     """
 
     version: tuple[Any, ...]
@@ -130,7 +131,7 @@ class DataState(NamedTuple):
 
 
 def data_state(session: Session) -> DataState:
-    """The state of the data now."""
+    """Return the current state of the data."""
     newest = session.execute(select(func.max(col(Variant.id)))).scalar()
     return DataState(data_version(session), newest or 0)
 
@@ -140,30 +141,30 @@ def _in_use(source_id: int | None) -> ColumnElement[bool]:
 
 
 def levenshtein_counts(session: Session, source_id: int | None = None) -> list[Count]:
-    """How many variants have which Levenshtein distance, in characters."""
+    """Count variants by Levenshtein distance, in characters."""
     query = with_diagnostic(_values(col(Diagnostic.levenshtein), source_id))
     return list(_counts(session, query))
 
 
 def flag_counts(session: Session, source_id: int | None = None) -> list[Count]:
-    """How many variants have which combination of flags (``Flag`` as a number)."""
+    """Count variants by combination of flags (``Flag`` as a number)."""
     return list(_counts(session, with_diagnostic(_values(col(Diagnostic.flags), source_id))))
 
 
 def cosine_counts(session: Session, source_id: int | None = None) -> list[Count]:
-    """How many variants' cosine under the active encoder lies in which of ``COSINE_BINS``.
+    """Count variants by cosine bin (one of ``COSINE_BINS``) under the active encoder.
 
-    Bin b holds the cosines from b / 50 - 1 up to, not including, (b + 1) / 50 - 1; the last one 1,
-    too.
+    Bin b holds cosines from b / 50 - 1 up to, but not including, (b + 1) / 50 - 1. The last bin
+    includes 1.
     """
     return list(_counts(session, with_cosine(session, _values(cosine_bin(), source_id))))
 
 
 def pair_counts(session: Session, source_id: int | None = None) -> list[PairCount]:
-    """How many variants have which Levenshtein distance and which bin of the cosine.
+    """Count variants by Levenshtein distance and cosine bin.
 
-    Those that have both measures, the cosine under the active encoder; bins as in
-    ``cosine_counts``.
+    Only variants with both measures count. Bins are as in ``cosine_counts``, under the active
+    encoder.
     """
     both = col(Diagnostic.levenshtein) * COSINE_BINS + cosine_bin()
     query = with_cosine(session, with_diagnostic(_values(both, source_id)))
@@ -174,34 +175,36 @@ def pair_counts(session: Session, source_id: int | None = None) -> list[PairCoun
 
 
 def cosine_bin() -> ColumnElement[int]:
-    """SQL: the bin that a variant's cosine is in, over ``VariantCosine``."""
+    """SQL: a variant's cosine bin, over ``VariantCosine``."""
     place = whole((col(VariantCosine.cosine) + 1.0) * (COSINE_BINS / 2))
-    # A cosine of 1 is in the last bin; rounding can put one a hair outside of [-1, 1].
+    # A cosine of 1 belongs in the last bin, and rounding can put one slightly outside [-1, 1].
     return case((place >= COSINE_BINS, COSINE_BINS - 1), (place < 0, 0), else_=place)
 
 
 def cosine_bounds(first: int, last: int) -> tuple[float, float]:
-    """The cosines that the bins from the first to the last hold: lower and upper end."""
+    """Return the lower and upper bound of the cosines in these bins, first to last."""
     return round(first * 2 / COSINE_BINS - 1, 4), round((last + 1) * 2 / COSINE_BINS - 1, 4)
 
 
 def with_diagnostic(query: Select[*Columns]) -> Select[*Columns]:
-    """``query`` over variants and their measures; NULL where they are not measured."""
+    """Join ``query`` over variants with their measures; NULL if they are not measured."""
     return query.outerjoin(Diagnostic, col(Diagnostic.variant_id) == col(Variant.id))
 
 
 def with_cosine(session: Session, query: Select[*Columns]) -> Select[*Columns]:
-    """``query`` over variants and their cosine under the active encoder, or NULL."""
+    """Join ``query`` over variants with their cosine under the active encoder; NULL if they have
+    none.
+    """
     of_variant = col(VariantCosine.variant_id) == col(Variant.id)
     active = col(VariantCosine.encoder_id) == active_encoder_id(session)
     return query.outerjoin(VariantCosine, of_variant & active)
 
 
 def _values(measure: ColumnElement[int] | Mapped[int], source_id: int | None) -> _Values:
-    """By type and status, the values of all variants in one text.
+    """Return the values of all variants in one text, by type and status.
 
-    SQLite would sort all variants to group them by their values, too. These groups come in the
-    order of ``ix_variant_status``, which takes half the time.
+    Grouping by value as well would make SQLite sort all variants. These groups come in the order of
+    ``ix_variant_status``, which takes half the time.
     """
     text = func.aggregate_strings(cast(measure, String), ",")
     return (
@@ -219,7 +222,7 @@ def _counts(session: Session, values: _Values) -> Iterator[Count]:
 
 
 def by_type(rows: Iterable[Count], scope: Scope) -> dict[str, dict[int, int]]:
-    """Type → value → number of variants, of those in the scope."""
+    """Count the variants in the scope by type and value."""
     found: dict[str, dict[int, int]] = {}
     for type_id, status, value, number in rows:
         if scope.holds(type_id, status):
@@ -229,17 +232,17 @@ def by_type(rows: Iterable[Count], scope: Scope) -> dict[str, dict[int, int]]:
 
 
 def totals(rows: Iterable[Count], scope: Scope) -> dict[str, int]:
-    """Type → number of variants in the scope that have the measure."""
+    """Count the variants in the scope that have the measure, by type."""
     return {type_id: sum(values.values()) for type_id, values in by_type(rows, scope).items()}
 
 
 def over(rows: Iterable[Count], scope: Scope, threshold: int) -> dict[str, int]:
-    """Type → number of variants in the scope that a Levenshtein threshold cuts (those above it)."""
+    """Count the variants in the scope above the Levenshtein threshold, by type."""
     return totals((row for row in rows if row.value > threshold), scope)
 
 
 class FlagRow(NamedTuple):
-    """How many measured variants of a type have a flag, of how many."""
+    """How many of a type's measured variants have a flag, and how many were measured."""
 
     type_id: str
     flag: Flag
@@ -248,14 +251,14 @@ class FlagRow(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Between 0 and 1."""
+        """The share of variants with the flag, between 0 and 1."""
         return self.number / self.of if self.of else 0.0
 
 
 def flags_by_type(
     rows: Collection[Count], scope: Scope, *, type_ids: Sequence[str]
 ) -> list[FlagRow]:
-    """A row for every flag of every type that has measured variants in the scope."""
+    """Return a row for every flag of every type that has measured variants in the scope."""
     found = by_type(rows, scope)
     return [
         FlagRow(

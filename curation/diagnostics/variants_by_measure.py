@@ -23,7 +23,7 @@ from db.models import Anchor, AnchorRevision, Diagnostic, Source, Status, Varian
 
 
 class First(StrEnum):
-    """Which of the found variants come first (see ``curation.diagnostics.measures``)."""
+    """Which of the matching variants come first (see ``curation.diagnostics.measures``)."""
 
     HARDEST = "hardness"
     SUSPICIOUS = "suspicion"
@@ -34,10 +34,10 @@ class VariantFilter:
     """Search conditions; all of them must be met.
 
     Attributes:
-        levenshtein: least and greatest distance in characters, both included.
+        levenshtein: minimum and maximum distance in characters, inclusive.
         cosine_bins: first and last bin of the cosine under the active encoder (see
-            ``curation.diagnostics.distributions.cosine_counts``), both included.
-        flag: one that has to be set.
+            ``curation.diagnostics.distributions.cosine_counts``), inclusive.
+        flag: a flag that must be set.
     """
 
     scope: Scope = EVERYTHING
@@ -48,14 +48,14 @@ class VariantFilter:
 
 
 class FoundVariants(NamedTuple):
-    """How many variants there are in all, and the ids of the first of them."""
+    """How many variants match in total, and the ids of the first ones."""
 
     total: int
     ids: tuple[int, ...]
 
 
 class FoundVariant(NamedTuple):
-    """A variant as a table shows it; measures are None where they are not stored."""
+    """A variant in a table; measures are None if they are not stored."""
 
     id: int
     uid: str
@@ -70,14 +70,14 @@ class FoundVariant(NamedTuple):
 
 
 def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariants:
-    """Count the variants wanted, and name the first ``limit`` of them.
+    """Count the matching variants and return the ids of the first ``limit``.
 
-    As in every queue, those of one's own anchors come before those of the corpora.
+    As in every queue, variants of the user's own anchors come before those of the corpora.
     """
     total = session.execute(_found(session, select(func.count()), wanted))
     key = col(getattr(Variant, wanted.first.value))
     query = (
-        # A first condition on what no index has makes SQLite read the table in its own order.
+        # A first condition without an index makes SQLite read the table in its own order.
         _found(session, select(col(Variant.id)).where(key >= 0), wanted)
         .join(Source, col(Source.id) == col(Variant.source_id))
         .order_by(is_bundled(col(Source.name)), key.desc(), col(Variant.id))
@@ -87,8 +87,10 @@ def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariant
 
 
 def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
-    """The variants with these ids, in this order, at most some hundreds; unknown ids are left
-    out."""
+    """Return the variants with these ids in this order; unknown ids are skipped.
+
+    Meant for at most a few hundred ids.
+    """
     query = (
         measured(
             session,
@@ -117,12 +119,12 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
 
 
 def measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
-    """``query`` over variants, their measures and their cosine under the active encoder."""
+    """Extend ``query`` to the variants' measures and their cosine under the active encoder."""
     return with_cosine(session, with_diagnostic(query.select_from(Variant)))
 
 
 def _found(session: Session, query: Select[*Columns], wanted: VariantFilter) -> Select[*Columns]:
-    """``query`` over the variants wanted, joined with only what the conditions read."""
+    """Restrict ``query`` to the matching variants, joining only the tables that are needed."""
     query = query.select_from(Variant)
     if wanted.levenshtein is not None or wanted.flag is not None:
         query = with_diagnostic(query)

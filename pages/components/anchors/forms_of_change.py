@@ -27,7 +27,7 @@ class ActionResult(NamedTuple):
     """The result of an action, shown once; ``variant_id`` is a variant that it wrote."""
 
     uid: str
-    said: str
+    message: str
     variant_id: int | None = None
 
 
@@ -43,14 +43,14 @@ def doing(uid: str) -> str:
     return f"anchor-do-{uid}-{st.session_state.get('anchor-forms', 0)}"
 
 
-def finish(uid: str, said: str, variant_id: int | None = None) -> None:
+def finish(uid: str, message: str, variant_id: int | None = None) -> None:
     """Close the form, and show what was done on the next rerun.
 
     Args:
         said: our own text; shown as Markdown.
     """
     st.session_state["anchor-forms"] = st.session_state.get("anchor-forms", 0) + 1
-    st.session_state[_DONE] = ActionResult(uid, said, variant_id)
+    st.session_state[_DONE] = ActionResult(uid, message, variant_id)
     st.rerun()
 
 
@@ -176,8 +176,8 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             error_messages.show(str(error), key="anchor-write")
         return
     background.measure()
-    said = (
+    message = (
         "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
         "undecided."
     )
-    finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), written.variant.id)
+    finish(anchor.uid, f"{message} {plain(written.remark)}".strip(), written.variant.id)

@@ -23,7 +23,7 @@ STAGES = {
 CELL = 0.82
 """Share of a column's width that the longest bar fills."""
 
-ROW_HEIGHT, AROUND = 36, 110
+ROW_HEIGHT, AROUND = 36, 128
 """Pixels per row, and pixels for column heads and legend together."""
 
 FONT_SIZE = 11
@@ -87,7 +87,7 @@ def _bars(state: Funnel, cells: dict[str, Any], *, dark: bool) -> dict[str, Any]
             "domain": [ROLES[role].name for role in roles],
             "range": [colours.roles[role] for role in roles],
         },
-        "legend": {"orient": "bottom", "labelColor": colours.ink},
+        "legend": {"orient": "bottom", "columns": 2, "labelColor": colours.ink},
     }
     return cells | {
         "mark": {"type": "bar", "height": 9, "yOffset": 7, "cornerRadiusEnd": 2},

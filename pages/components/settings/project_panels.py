@@ -44,8 +44,8 @@ def draw() -> None:
     """Show the panels, and the progress of a run they started."""
     st.header("Project", anchor=False)
     st.caption("These settings apply to everybody in this project.")
-    if told := st.session_state.pop(_MESSAGE, ""):
-        st.text(told)
+    if message := st.session_state.pop(_MESSAGE, ""):
+        st.text(message)
     _at_work()
     counts = CachedCounts()
     if rights.only_leads("change these settings"):
