@@ -21,7 +21,7 @@ from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.variants.picked_variants import SELECTION, picked
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
-# URL parameters that choose what to review. Without any, the page continues where this reviewer was.
+# URL parameters that choose what to review. Without any, this reviewer continues where they were.
 _PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
 
 
@@ -93,9 +93,7 @@ def _keep_blind(state: ReviewState) -> None:
             st.query_params.pop("blind", None)
 
 
-frame.begin(
-    frame.REVIEW, "Decide whether each variant does what its type asks for.", compact=True
-)
+frame.begin(frame.REVIEW, "Decide whether each variant does what its type asks for.", compact=True)
 if (me := signin.reviewer_id()) is None:
     st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
     signin.name_form("Your name", key="signin-review")

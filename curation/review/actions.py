@@ -102,8 +102,7 @@ def _check_not_replaced(session: Session, card: ShownCard, variant: Variant) -> 
         return
     if (uid := replacement_of(session, variant.id)) is not None:
         raise HedgerowError(
-            "An edit has replaced this wording; undo the edit, or decide on the replacement "
-            f"{uid}."
+            f"An edit has replaced this wording; undo the edit, or decide on the replacement {uid}."
         )
 
 

@@ -213,7 +213,7 @@ def _in_conflict(
 def _disputes(
     session: Session, *, type_ids: Sequence[str] | None, source_id: int | None
 ) -> Mapping[int, tuple[int, int]]:
-    """For each variant in conflict: the people who contradict the most frequent verdict, and all."""
+    """For each variant in conflict: how many contradict the most frequent verdict, of how many."""
     ids = _in_conflict(session, type_ids, source_id)
     query = (
         select(col(Decision.variant_id), whose(), col(Decision.verdict), col(Decision.child_id))

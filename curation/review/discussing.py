@@ -147,9 +147,7 @@ def lift(session: Session, variant_id: int, *, reviewer_id: int) -> None:
     query = select(col(DiscussMark.id)).where(col(DiscussMark.variant_id) == variant_id, _is_open())
     ids = session.execute(query).scalars().all()
     if not ids:
-        raise HedgerowError(
-            "This variant is not marked “discuss”, so there is no mark to remove."
-        )
+        raise HedgerowError("This variant is not marked “discuss”, so there is no mark to remove.")
     session.add_all(
         DiscussMark(
             variant_id=variant_id, reviewer_id=reviewer_id, kind=MarkKind.LIFT, of_id=mark_id
@@ -214,7 +212,7 @@ def _marked(
 
 
 def mark_events(session: Session, variant_id: int) -> list[MarkEvent]:
-    """All marks and removals of a variant, oldest first. An undo only sets ``undone`` on its row."""
+    """All marks and removals of a variant, oldest first. An undo sets ``undone`` on its row."""
     rows = session.execute(
         select(DiscussMark, shown_name())
         .join(Reviewer, col(Reviewer.id) == col(DiscussMark.reviewer_id))

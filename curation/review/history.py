@@ -34,7 +34,8 @@ class PastDecision(NamedTuple):
     Attributes:
         retracted: it has been undone.
         version: the version of the variant that was on the screen.
-        counts: it was made on the anchor's current text. Earlier decisions only stay in the history.
+        counts: it was made on the anchor's current text. Earlier decisions only stay in the
+            history.
         settles: it settles a conflict.
         cue: set if the reviewer corrected the variant's cue.
     """

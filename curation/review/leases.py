@@ -109,8 +109,8 @@ def take_next(
 
     Args:
         find: returns the first variant of the queue, without those in its argument.
-        is_left: whether a variant is still in the queue. On PostgreSQL, another window may decide on
-            it and release it between ``find`` and the lease. SQLite has only one writer.
+        is_left: whether a variant is still in the queue. On PostgreSQL, another window may decide
+            on it and release it between ``find`` and the lease. SQLite has only one writer.
         by_family: lease all variants of its anchor, and skip families that others have.
     """
     sole_writer = session.get_bind().dialect.name == "sqlite"

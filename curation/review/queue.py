@@ -5,9 +5,9 @@ gives to this person. They come in the same order as if they were undecided, so 
 reveals nothing about the other verdicts.
 
 In every order, the user's own anchors come before those of the corpora that ship with Hedgerow. For
-pending variants and those accepted only by models, an index over the variants of a type and a source
-serves every order: the database looks up one row for each type and source. Conflicts and second
-looks are few, so they are sorted.
+pending variants and those accepted only by models, an index over the variants of a type and a
+source serves every order: the database looks up one row for each type and source. Conflicts and
+second looks are few, so they are sorted.
 """
 
 from collections import Counter
@@ -299,7 +299,7 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
 
 
 def status_counts(session: Session, source_id: int | None = None) -> dict[str, dict[Status, int]]:
-    """The number of variants per type and status, in one source or all. Retired ones do not count."""
+    """The number of variants per type and status, in one source or all, without retired ones."""
     query = (
         select(col(Variant.type_id), col(Variant.status), func.count())
         .where(col(Variant.retired).is_(False))

@@ -1,7 +1,8 @@
 """Settle a conflict with a decision that outranks the verdicts that contradict each other.
 
-It is stored as an adjudication (see ``curation.review.status``). Until it is undone, other decisions
-on the variant change nothing, so a later decision on a settled variant must settle it again.
+It is stored as an adjudication (see ``curation.review.status``). Until it is undone, other
+decisions on the variant change nothing, so a later decision on a settled variant must settle it
+again.
 """
 
 from collections.abc import Iterable

@@ -133,7 +133,7 @@ def check_reason(session: Session, variant: Variant, *, reason: str, note: str) 
 
 
 def overtaken(session: Session, card: ShownCard, variant: Variant) -> tuple[str, ...]:
-    """The names of those who decided after the card was drawn (the reviewer in a second window, too).
+    """The names of those who decided after the card was drawn, also the reviewer's own.
 
     Models whose verdicts do not count are left out: their opinions are shown only on request.
     """

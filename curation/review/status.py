@@ -125,9 +125,9 @@ def _unfinished(votes: Sequence[Vote], wanted: int) -> str:
 def status_of(votes: Sequence[Vote], *, births: Sequence[Vote] = ()) -> Status:
     """The status of a variant by its decisions.
 
-    The latest adjudication by a person decides. Without one, each person's latest verdict counts: if
-    all agree, they give the status, and otherwise the variant is in conflict. Without decisions by
-    people, the same rules apply to the models that are switched on. Without any decision, the
+    The latest adjudication by a person decides. Without one, each person's latest verdict counts:
+    if all agree, they give the status, and otherwise the variant is in conflict. Without decisions
+    by people, the same rules apply to the models that are switched on. Without any decision, the
     variant is pending. Two edits agree only if they made the same child.
 
     Args:

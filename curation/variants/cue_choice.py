@@ -1,4 +1,4 @@
-"""Choose the cue of a hedge, and whether it makes the hedge a single word or a phrase.
+"""Choose the cue of a hedge, which also decides between a single-word hedge and a hedge phrase.
 
 The same rule applies to everything a person writes (edits, changes of type, new variants), on the
 page and on the command line. The cue that the person names wins. Otherwise the hedge keeps its cue
@@ -17,7 +17,7 @@ from curation.variants.save_questions import Concern
 from db.errors import HedgerowError
 
 MAX_PROPOSED = 4
-"""Words of the longest stretch that is proposed as the cue."""
+"""Maximum number of words in a proposed cue."""
 
 _NEGATORS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | {"n't"}
 
@@ -26,8 +26,8 @@ class CueWanted(HedgerowError):
     """The person has to name the cue.
 
     Attributes:
-        proposed: what the field for it can begin with; '' for nothing.
-        concerns: what else there is to think about; ``draft_checks`` adds it.
+        proposed: a suggestion for the field; '' for none.
+        concerns: other concerns, which ``draft_checks`` adds.
     """
 
     def __init__(self, sentence: str, *, proposed: str = "") -> None:
@@ -118,9 +118,9 @@ def _found(entry: VariantType, *, anchor: str, text: str) -> str:
 
 
 def _added_words(anchor: str, text: str) -> str:
-    """The first stretch of words that a text adds to its anchor; '' for none, or a long one.
+    """The first sequence of words that a text adds to its anchor; '' for none or a long one.
 
-    A clitic (the n't of "isn't") begins none, and negators alone are none.
+    It does not begin with a clitic (the n't of "isn't") or consist only of negators.
     """
     analysis = analyse(text)
     origins = align(analyse(anchor), analysis)

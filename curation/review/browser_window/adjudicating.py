@@ -100,7 +100,9 @@ class AdjudicationState(ReviewState):
         elif offered:
             self.toggle(Panel.WORDING)
         else:
-            self.say("Nobody has edited this variant. To edit it, open its card on the Review page.")
+            self.say(
+                "Nobody has edited this variant. To edit it, open its card on the Review page."
+            )
 
     def take_wording(self, shown: ShownCard, wording: Wording) -> None:
         """Settle the conflict: the edited wording replaces the variant."""

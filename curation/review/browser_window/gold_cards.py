@@ -19,7 +19,8 @@ class GoldCards(QueuePosition):
     Attributes:
         gold: ids of the gold items on the screen that are disguised as pending.
         known_gold: ids of all gold items on the screen.
-        gold_done: ids of gold items decided on here, each of which lowered the pending count by one.
+        gold_done: ids of gold items decided on here, each of which lowered the pending count by
+            one.
     """
 
     gold: frozenset[int] = frozenset()

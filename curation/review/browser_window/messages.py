@@ -38,8 +38,8 @@ def did(decision: PastDecision | LateDecision | GivenVerdict) -> str:
 def verdicts(past: Iterable[PastDecision], *, me: int, action: ShownCard) -> str:
     """Other decisions that count besides the one just made, in sentences; empty if there are none.
 
-    This includes decisions made while the card was on the screen, also the reviewer's own in another
-    window. Earlier decisions are included only after a blind decision.
+    This includes decisions made while the card was on the screen, also the reviewer's own in
+    another window. Earlier decisions are included only after a blind decision.
 
     Args:
         me: the id of the reviewer who reads the message.
@@ -70,9 +70,8 @@ def late(decision: LateDecision, *, me: int) -> str:
     """The message that somebody decided on a card just after the current reviewer."""
     text = decision.text if len(decision.text) <= 80 else decision.text[:79] + "…"
     now = " It is now in conflict." if decision.status is Status.CONFLICT else ""
-    if decision.reviewer_id == me:
-        return f"“{text}” was also on screen in another of your windows, where you {did(decision)}.{now}"
-    return f"{decision.reviewer} also had “{text}” on screen and {did(decision)} after you.{now}"
+    who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
+    return f"{who} also had “{text}” on screen and {did(decision)} after you.{now}"
 
 
 def meanwhile(past: Iterable[PastDecision], seen: ShownCard, *, me: int, hidden: bool) -> str:

@@ -152,9 +152,9 @@ class Viewer(GoldCards):
         """The ids of the variants that this reviewer must see blind.
 
         In blind mode these are the variants on which the reviewer has not decided. The same applies
-        without blind mode to the variants of a calibration's sample and to those assigned to several
-        people, which stay blind, even for those who have decided, until all have. In the queue of
-        conflicts the verdicts are shown, because they are needed for settling.
+        without blind mode to the variants of a calibration's sample and to those assigned to
+        several people, which stay blind, even for those who have decided, until all have. In the
+        queue of conflicts the verdicts are shown, because they are needed for settling.
         """
         unfinished = frozenset(variant.id for variant in variants if variant.verdicts_by)
         rest = [variant for variant in variants if variant.id not in unfinished]
@@ -192,7 +192,7 @@ class Viewer(GoldCards):
     def _show(
         self, variants: Sequence[Variant], hidden: frozenset[int], settled: frozenset[int]
     ) -> None:
-        """Update the showings. Unchanged cards keep theirs, so that a redraw does not renew them."""
+        """Update the showings. Unchanged cards keep theirs, so that a redraw changes nothing."""
         old = self.showings
         self.showings = {}
         for variant in variants:

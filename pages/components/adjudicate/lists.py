@@ -19,7 +19,7 @@ AT_MOST = 50
 
 
 def to_discuss(state: AdjudicationState) -> None:
-    """Draw the marked cards, oldest mark first, each with buttons to open it and remove its mark."""
+    """Draw the marked cards, oldest mark first, with buttons to open them and remove marks."""
     marks = open_project.ask(
         discussing.open_marks,
         type_id=state.type_id,
@@ -29,8 +29,8 @@ def to_discuss(state: AdjudicationState) -> None:
     if not marks:
         with st.container(border=True, key="empty"):
             st.write(
-                "No card is marked “discuss”. To list a card here, press D on its Review page card. "
-                "A mark decides nothing."
+                "No card is marked “discuss”. To mark a card, press D on the Review page. A mark "
+                "decides nothing."
             )
             st.page_link("pages/review.py", label="Review")
         return

@@ -269,9 +269,7 @@ def reasons(
     row = "reasons-note" if with_note else "reasons"
     with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
         label = label_of("Reject", shown)
-        st.caption(
-            f"{label} with a note. Reason:" if with_note else f"{label}:", width="content"
-        )
+        st.caption(f"{label} with a note. Reason:" if with_note else f"{label}:", width="content")
         for reason in REJECT_REASONS:
             if reason.id == "anchor_unsuitable":
                 continue

@@ -38,7 +38,9 @@ def draw() -> None:
     """Draw the whole section."""
     me = signin.reviewer_id()
     if me is None:
-        st.write("Enter your name. Your answers are stored under it, so that you can continue later.")
+        st.write(
+            "Enter your name. Your answers are stored under it, so that you can continue later."
+        )
         signin.name_form("Your name", key="signin-practice", button="Start practising")
         return
     if not rights.may(Role.REVIEWER):

@@ -196,7 +196,7 @@ def _step(state: ReviewState, key: str, options: list[Any], by: int) -> None:
 
 
 def selection_left(state: ReviewState) -> None:
-    """Draw where the selection comes from and how much is left, which changes with each decision."""
+    """Draw where the selection comes from and how much is left."""
     selection = state.selection
     if selection is None:
         return

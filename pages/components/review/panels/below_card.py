@@ -119,7 +119,7 @@ class _Remark(NamedTuple):
 
 
 def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
-    """Draw the panel. It is not a form, so that the text is saved at each pause (see editors.py)."""
+    """Draw the panel. It is not a form, so that each pause saves the text (see editors.py)."""
     key = f"remark-{state.form_id}"
     with st.container(key=f"type-here-{state.form_id}"):
         st.caption(panel.caption)
@@ -135,7 +135,8 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
 
 def _discuss(state: ReviewState, shown: ShownCard) -> None:
     caption = (
-        "A mark decides nothing. The Adjudicate page lists the card until somebody removes the mark."
+        "A mark decides nothing. The Adjudicate page lists the card until somebody removes the "
+        "mark."
     )
     panel = _Remark(
         "What do you want to discuss? (optional)",

@@ -157,7 +157,7 @@ def _cue(state: ReviewState, seen: SavePreview) -> None:
         st.session_state[key] = state.given_cue = seen.cue
     with st.container(key=f"{'asked' if CUE in state.asked else 'for'}-cue-{state.form_id}"):
         st.text_input(
-            "Hedge cue", max_chars=MAX_CUE, key=key, placeholder="e.g. perhaps"
+            "Hedge cue", max_chars=MAX_CUE, key=key, placeholder="The hedging word or phrase"
         )
 
 

@@ -16,7 +16,8 @@ MAX_WORDS = 400
 
 MIN_LIKENESS = 0.25
 """Minimum likeness of a longer variant to its anchor, as difflib's ratio of their words (0 to 1).
-Below it, the variant is not an edit of its anchor but, for example, a passage, and a diff would mark
+Below it, the variant is not an edit of its anchor but, for example, a passage, and a diff would
+mark
 nearly every word. A shorter variant may have dropped most of its anchor, which a diff must show."""
 
 _MARK_TITLES = {"cue": "cue", "negator": "negator", "affix": "negative affix"}
@@ -29,8 +30,8 @@ def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup
         marks: spans of ``text`` to highlight.
 
     Returns:
-        Escaped HTML of the anchor and of the variant. Words that differ only in case count as equal.
-        A longer variant with little in common with its anchor has no diff.
+        Escaped HTML of the anchor and of the variant. Words that differ only in case count as
+        equal. A longer variant with little in common with its anchor has no diff.
     """
     old, new = _words(anchor), _words(text)
     dropped: set[int] = set()

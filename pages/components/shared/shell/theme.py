@@ -1,8 +1,8 @@
 """The choice of a light or dark theme, stored by the browser.
 
-Streamlit has this choice in its own menu, but stores it for each page's URL separately and tells the
-app only the result (``st.context.theme``). So theme.js writes Streamlit's stored value for all pages
-at once, and a cookie stores the choice.
+Streamlit has this choice in its own menu, but stores it for each page's URL separately and tells
+the app only the result (``st.context.theme``). So theme.js writes Streamlit's stored value for all
+pages at once, and a cookie stores the choice.
 """
 
 from pathlib import Path

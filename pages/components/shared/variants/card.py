@@ -257,7 +257,7 @@ def _chip_row(parts: Iterable[Markup]) -> Markup:
 
 
 def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -> Markup:
-    """Other variants of the anchor, each with the label of its type and, unless hidden, its status."""
+    """The anchor's other variants, each with its type's label and, unless hidden, its status."""
     rows = []
     for sibling, label in others:
         _, new = _diff(sibling)

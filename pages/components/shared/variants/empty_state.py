@@ -10,6 +10,4 @@ def box() -> None:
             "There are no variants yet. Load the starter corpus on the Overview page, or add your "
             "own anchors and write variants of them."
         )
-        st.page_link(
-            "pages/overview.py", label="Go to Overview", icon=":material/conversion_path:"
-        )
+        st.page_link("pages/overview.py", label="Go to Overview", icon=":material/conversion_path:")

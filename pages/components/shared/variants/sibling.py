@@ -1,4 +1,4 @@
-"""The sibling to compare a passage with, which has too little in common with its anchor for a diff."""
+"""The sibling to compare a passage with, which differs too much from its anchor for a diff."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -27,7 +27,7 @@ def wanted(shown: Card) -> bool:
 def nearest(
     shown: Card, family: Iterable[Card], entries: Mapping[str, VariantType]
 ) -> Sibling | None:
-    """The sibling of another role that shares the most words with this variant, if it shares enough.
+    """The sibling of another role that shares the most words with this variant, if any.
 
     Paraphrases come first, because they make the anchor's claim.
 
