@@ -105,13 +105,19 @@ def _errors_said(ctx: Any) -> Iterator[None]:
         raise wrong from error
     except Exception as error:
         if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer reports
-            if _NEGATIVE.fullmatch(getattr(error, "option_name", "")):
-                error.message = _NEGATIVE_VALUE.format(error.option_name)
+            _explain_negative_value(error)
             show_json({"error": in_words()}, as_json)
             raise
         sentence = fault(error)
         show_json({"error": sentence}, as_json)
         _fail(sentence)
+
+
+def _explain_negative_value(error: Any) -> None:
+    """If a value such as -3 was read as an option, say how to pass it."""
+    option = getattr(error, "option_name", "")
+    if _NEGATIVE.fullmatch(option):
+        error.message = _NEGATIVE_VALUE.format(option)
 
 
 def _fail(sentence: str, code: int = 1) -> NoReturn:

@@ -118,7 +118,7 @@ def test_a_merged_persons_mark_is_the_others(engine: Engine, ada: int) -> None:
 
 @one_database
 def test_what_cannot_be_done_is_said_and_changes_nothing(engine: Engine, ada: int) -> None:
-    with pytest.raises(HedgerowError, match="nothing to lift"), writing(engine) as session:
+    with pytest.raises(HedgerowError, match="no mark to remove"), writing(engine) as session:
         lift(session, 1, reviewer_id=ada)
     with pytest.raises(HedgerowError, match="at most 2000"), writing(engine) as session:
         mark(session, 1, reviewer_id=ada, remark="x" * (MAX_NOTE + 1))

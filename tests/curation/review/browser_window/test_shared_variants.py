@@ -86,7 +86,7 @@ def test_nobody_is_told_before_the_last_one_has_decided(state: ReviewState) -> N
     with reading(ada.engine) as session:
         found = session.get_one(Variant, first)
         assert not contested(session, [found])
-        with pytest.raises(HedgerowError, match="More people are to decide"):
+        with pytest.raises(HedgerowError, match="Not everybody assigned to"):
             shown_to_settle(session, found.uid)
     cleo.recount()
     cleo.pin(first)
@@ -111,7 +111,7 @@ def test_a_late_decision_is_told_once_all_have_decided(state: ReviewState) -> No
     cleo.pin(first.variant_id)
     cleo.accept(draw(cleo))
     ada.view()
-    assert "had “The bridge is not safe.” on screen, too, and rejected it" in ada.message
+    assert "also had “The bridge is not safe.” on screen and rejected it" in ada.message
 
 
 def test_an_edit_does_not_end_it_and_its_wording_is_not_shown(

@@ -20,7 +20,7 @@ FAILURES: list[tuple[Exception, str]] = [
     (HedgerowError(f"Expected a bridge, found {HOSTILE}."), f"found {HOSTILE}."),
     (
         RuntimeError(HOSTILE),
-        "This page failed (RuntimeError). The log in the app's terminal shows where.",
+        "This page failed (RuntimeError). For details, see the log in the app's terminal.",
     ),
     (
         ImportError("cannot import name 'x'", name="curation.new"),
@@ -29,7 +29,7 @@ FAILURES: list[tuple[Exception, str]] = [
     ),
     (
         DatabaseError("SELECT 1", {}, BaseException("x")),
-        "This page failed (DatabaseError). The log in the app's terminal shows where.",
+        "This page failed (DatabaseError). For details, see the log in the app's terminal.",
     ),
 ]
 

@@ -70,12 +70,12 @@ def test_the_sidebar_says_a_role_that_is_not_a_leads(
 
 
 PAGES = {
-    "generate": "Only leads start runs.",
-    "anchors": "Only leads add anchors.",
-    "benchmarks": "Only leads start measurements.",
-    "train": "Only leads start trainings.",
-    "settings": "Only leads change these settings.",
-    "adjudicate": "Only leads settle conflicts.",
+    "generate": "Only leads can start runs.",
+    "anchors": "Only leads can add anchors.",
+    "benchmarks": "Only leads can start measurements.",
+    "train": "Only leads can start trainings.",
+    "settings": "Only leads can change these settings.",
+    "adjudicate": "Only leads can settle conflicts.",
 }
 
 
@@ -143,7 +143,7 @@ def test_a_lead_gives_roles_but_keeps_the_last(
     assert "Ada is a reviewer now." in give("Ada", Role.REVIEWER)
     with reading(team) as session:
         assert is_lead(session, ids["Vic"]) and not is_lead(session, ids["Ada"])
-    assert "Only leads change people." in _said(app.run())
+    assert "Only leads can change people." in _said(app.run())
 
 
 def test_without_a_provider_the_names_of_leads_open_nothing(
@@ -152,5 +152,5 @@ def test_without_a_provider_the_names_of_leads_open_nothing(
     monkeypatch.setenv("HEDGEROW_SIGN_IN_LEADS", "ana@uni.example")
     open_project.settings.clear()  # read once
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert "expected a section [auth] in .streamlit/secrets.toml" in _said(app)
+    assert ".streamlit/secrets.toml has no section [auth]" in _said(app)
     assert not app.title and not app.dataframe
