@@ -46,7 +46,7 @@ def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> 
     view = state.view()
     assert first in view.hidden
     state.accept(draw(state))
-    assert "Others before: Bert rejected it (wrong scope)." in state.message
+    assert "Before you, Bert rejected it (wrong scope)." in state.message
     state.pin(first)
     assert state.view().hidden == frozenset()
     with reading(state.engine) as session:

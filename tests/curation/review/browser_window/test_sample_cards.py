@@ -47,7 +47,7 @@ def test_each_person_goes_through_the_sample_blind_whatever_others_decided(
     card = draw(bert)
     assert card.blind and not card.settles
     bert.accept(card)
-    assert "Others before: Ada rejected it" in bert.message
+    assert "Before you, Ada rejected it" in bert.message
     with reading(state.engine) as session:
         assert all(d.blind for d in history(session, card.variant_id))
     bert.undo()

@@ -5,6 +5,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
+from curation.review.assignment.planning import assign
 from curation.review.people.roles import Role, is_lead, set_role, set_who_acts
 from db.engine import reading, writing
 from db.models import Decision, Lease, Reviewer, ReviewPosition, Run
@@ -64,9 +65,24 @@ def test_the_sidebar_says_a_role_that_is_not_a_leads(
     team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _as(monkeypatch, "Vic")
-    assert "Your role: viewer" in _said(open_page("overview"))
+    shown = _said(open_page("overview"))
+    assert "Your role: viewer" in shown and "Reading as Vic" in shown
     _as(monkeypatch, "Ada")
-    assert "Your role" not in _said(open_page("overview"))
+    shown = _said(open_page("overview"))
+    assert "Your role" not in shown and "Reviewing as Ada" in shown
+
+
+def test_a_viewer_is_told_why_a_blind_card_hides_something(
+    team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(team) as session:
+        assign(session, reviewers=2, share=1)
+    _as(monkeypatch, "Vic")
+    app = open_page("review")
+    app.button(key="g-key").click().run()
+    shown = _said(app)
+    assert "reviewers decide on this variant without seeing this" in shown
+    assert "until you have decided" not in shown
 
 
 PAGES = {
