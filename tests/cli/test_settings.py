@@ -9,7 +9,7 @@ from curation.project.opening import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD, open_
 from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, ended, said
 
 STARTER = "counts.starter-llm"
 
@@ -79,6 +79,8 @@ def test_what_cannot_be_meant_is_refused(loaded_home: Path) -> None:
     before = ask("settings")
     assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
     assert "found '-3'" in complaint("settings", "set", "--", THRESHOLD, "-3")
+    code, answer = ended("settings", "set", THRESHOLD, "-3")
+    assert code == 2 and "put '--' before the arguments" in answer["error"]
     assert "1 to 10,000" in complaint("settings", "set", THRESHOLD, "0")
     assert "no model folder" in complaint("settings", "set", ACTIVE_ENCODER, "/no/such/model")
     assert "cannot be reached" in complaint("settings", "set", ACTIVE_ENCODER, "nope/none")
