@@ -93,7 +93,7 @@ def _keep_blind(state: ReviewState) -> None:
             st.query_params.pop("blind", None)
 
 
-frame.begin(frame.REVIEW, "Decide whether each variant does what its type asks for.", compact=True)
+frame.begin(frame.REVIEW, "Decide whether each variant fits its type.", compact=True)
 if (me := signin.reviewer_id()) is None:
     st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
     signin.name_form("Your name", key="signin-review")

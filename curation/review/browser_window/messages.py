@@ -107,11 +107,12 @@ def disagreement(past: Iterable[PastDecision], status: Status) -> str:
     verdicts = "; ".join(
         f"{d.reviewer} {did(d)}" + (f": “{d.note}”" if d.note else "") for d in latest_of_each(past)
     )
+    end = "" if verdicts.endswith((".”", "?”", "!”")) else "."
     if status != Status.CONFLICT:
-        return f"Settled: {verdicts}. Your decision settles it again."
+        return f"Settled: {verdicts}{end} Your decision settles it again."
     if not verdicts:
         return "In conflict: the models whose verdicts count disagree. Your decision settles it."
-    return f"In conflict: {verdicts}. Your decision settles it."
+    return f"In conflict: {verdicts}{end} Your decision settles it."
 
 
 def flags_of(session: Session, variant_id: int) -> str:

@@ -87,5 +87,6 @@ def _progress() -> None:
         st.progress(1.0, "The embeddings are ready.")
         return
     share = min(1.0, run.step / run.total) if run.total else 0.0
-    parts = [f"Run {run.id} is computing embeddings", time_left(run)]
+    number = f"{run.step:,} of {run.total:,} variants" if run.total else ""
+    parts = [f"Run {run.id} is computing embeddings", number, time_left(run)]
     st.progress(share, " · ".join(part for part in parts if part))
