@@ -21,7 +21,7 @@ from curation.anchors.lookup import source_named
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import RULE, bulk_store_decisions
-from curation.review.opinions.said import OpinionClause, opinion_clause
+from curation.review.opinions.rule_clause import OpinionClause, opinion_clause
 from curation.review.opinions.stored import find_judge
 from curation.review.people.roles import Role, require
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type

@@ -37,7 +37,7 @@ class CueWanted(HedgerowError):
 
 
 class Hedge(NamedTuple):
-    """The type that a text is filed under, and its cue; None for a type without cues."""
+    """The type of a text, and its cue; None for a type without cues."""
 
     entry: VariantType
     cue: str | None
@@ -46,7 +46,7 @@ class Hedge(NamedTuple):
 def kind_of(cue: str) -> str:
     """The built-in hedge that a cue belongs to: 'word' or 'phrase'.
 
-    A cue of the paper's lists belongs where it is printed, any other where its words put it.
+    A cue in the paper's lists belongs to its list. For any other, the number of words decides.
     """
     listed = (kind for kind, cues in HEDGE_CUES.items() if cue.casefold() in cues)
     return next(listed, "phrase" if len(cue.split()) > 1 else "word")
@@ -61,11 +61,11 @@ def choose_cue(
     named: str | None = None,
     current: str | None = None,
 ) -> Hedge:
-    """The cue of a text, and the type that this cue makes it.
+    """Choose the cue of a text, and the type that follows from it.
 
     Args:
-        entry: the type asked for. The built-in hedges are one or the other by their cue.
-        types: those in use.
+        entry: the requested type. For the two built-in hedge types, the cue decides between them.
+        types: the types in use.
         anchor: the anchor's current text.
         named: the cue that the person names; None or blank for none.
         current: the cue that the variant has now.
@@ -143,7 +143,7 @@ def _only_negates(cue: str) -> bool:
 
 
 def filed_by_cue(hedge: Hedge) -> str:
-    """A sentence on a hedge that is filed under another type than it was asked for."""
+    """A sentence about a hedge that gets another type than the requested one."""
     cue = hedge.cue or ""
     return f"Saved as '{hedge.entry.label}', because the cue '{cue}' has {number_of_words(cue)}."
 

@@ -64,7 +64,7 @@ class Keyboard:
         of_card: bool = False,
         writes: bool = False,
     ) -> None:
-        """Let a key call ``act`` with ``args``."""
+        """Bind a key to ``act`` with ``args``."""
         self.keys[name] = Key(partial(act, *args), of_card=of_card, writes=writes)
 
     def press(self, presses: Iterable[dict[str, Any]]) -> Iterator[Key | None]:

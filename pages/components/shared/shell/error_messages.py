@@ -51,7 +51,7 @@ def _sentence(error: Exception) -> str:
     )
 
 
-def show(sentence: str, *, key: str = "told") -> None:
+def show(sentence: str, *, key: str = "message") -> None:
     """Draw a sentence in an error box. It may quote hostile text, so it is not Markdown."""
     with st.container(border=True, key=f"error-box-{key}"):
         st.text(sentence)
