@@ -16,7 +16,7 @@ from db.settings import Settings
 _SPARE = 500
 """Extra neighbours to look up, because siblings and variants out of use are then left out."""
 
-LOW_COSINE = 0.5
+LOW_COSINE = 0.6
 """If the highest cosine is lower, no variant found says something similar."""
 
 NONE_SIMILAR = "None of these variants is really similar: all cosines are low."

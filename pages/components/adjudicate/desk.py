@@ -162,7 +162,7 @@ def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard, *, has_edi
         button(label("Accept", shown), "a", state.accept, shown, kind="primary")
         button(label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
         if has_edit:
-            button("Accept the edit", "e", state.choose_wording, shown)
+            button(label("Accept the edit", shown), "e", state.choose_wording, shown)
         elif not (typing or state.choosing):
             state.keyboard.bind("e", state.choose_wording, shown, of_card=True)  # it says why not
         button("Skip", "s", state.skip, shown)

@@ -24,8 +24,8 @@ FAILURES: list[tuple[Exception, str]] = [
     ),
     (
         ImportError("cannot import name 'x'", name="curation.new"),
-        "This page could not import a part of the program (curation.new). If Hedgerow has just "
-        "been upgraded, restart it.",
+        "This page could not import a part of the program (curation.new). If you have just "
+        "upgraded Hedgerow, restart it.",
     ),
     (
         DatabaseError("SELECT 1", {}, BaseException("x")),
