@@ -42,8 +42,11 @@ def show(state: State, *, none_left: Callable[[State], None]) -> None:
 
 def _done(state: State, none_left: Callable[[State], None]) -> None:
     if elsewhere := state.elsewhere:
-        rest = "remaining card is" if elsewhere == 1 else "remaining cards are"
-        st.write(f"{elsewhere:,} {rest} on other screens.")
+        st.write(
+            "The remaining card is on another screen."
+            if elsewhere == 1
+            else f"{elsewhere:,} remaining cards are on other screens."
+        )
         st.button("Check again", help="Cards that others leave undecided come back.")
     if skipped := state.count_skipped():
         st.write(f"Only cards that you skipped are left in this queue: {skipped:,}.")
