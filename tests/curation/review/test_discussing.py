@@ -123,7 +123,7 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(engine: Engine, ada: in
     with pytest.raises(HedgerowError, match="at most 2000"), writing(engine) as session:
         mark(session, 1, reviewer_id=ada, remark="x" * (MAX_NOTE + 1))
     bert_marks(engine)
-    with pytest.raises(HedgerowError, match="Bert has marked"), writing(engine) as session:
+    with pytest.raises(HedgerowError, match="Bert has already marked"), writing(engine) as session:
         mark(session, 1, reviewer_id=ada)
     assert marked(engine) == [1]
 
