@@ -8,7 +8,7 @@ import streamlit as st
 from curation.anchors.changes import SuspiciousText, correct_anchor, count_second_looks
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import FoundAnchor
-from curation.variants.before_saving import Look, look_at_own
+from curation.variants.before_saving import SavePreview, preview_own
 from curation.variants.cue_corrections import MAX_CUE
 from curation.variants.edits import MAX_TEXT
 from curation.variants.own import write_variant
@@ -149,14 +149,14 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             if types[type_id].needs_cue
             else None
         )
-        seen = Look()
+        seen = SavePreview()
         if text != anchor.text:
-            seen = open_project.ask(look_at_own, anchor.id, type_id=type_id, text=text, cue=cue)
+            seen = open_project.ask(preview_own, anchor.id, type_id=type_id, text=text, cue=cue)
         save = st.button("Add and accept", key=f"save-{form_id}", type="primary")
         new = {concern.kind for concern in seen.concerns} - asked
         if save:
             asked |= new
-        draft_warnings.show(seen, asked, key=form_id, said=seen.refusal if save else "")
+        draft_warnings.show(seen, asked, key=form_id, shown=seen.refusal if save else "")
     with right:
         markup.show(guide(types[type_id]))
     if not save or new:

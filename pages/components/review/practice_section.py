@@ -253,7 +253,7 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
             state.keyboard.bind("n", state.once_more)
             st.button("Practise again", key="n-practice-again", on_click=state.once_more)
         if missed := [item for item in found.answered if not found.is_right(item)]:
-            st.subheader(f"Look again at {counted(len(missed), 'card')}", anchor=False)
+            st.subheader(f"Answered wrong: {counted(len(missed), 'card')}", anchor=False)
             for item in missed:
                 _missed(found, item, names)
 

@@ -52,7 +52,7 @@ def _filters(types: Mapping[str, str]) -> Filters:
         kind = _choice("What", {_ALL: "Everything"} | {k.value: k.value.capitalize() for k in Kind})
         type_id = _choice("Type", {_ALL: "All types"} | {k: plain(n) for k, n in types.items()})
         source_id = source_choice.selectbox(open_project.ask(sources_in_use))
-        period = st.date_input("Period", value=[], key="audit-period", width=240)
+        period = st.date_input("Period", value=[], key="audit-period", width=280)
         text = st.text_input("Text or uid", key="audit-text", max_chars=200, width=220)
     days = period if isinstance(period, tuple) else (period,)
     return Filters(

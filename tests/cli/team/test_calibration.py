@@ -60,7 +60,7 @@ def test_from_the_sample_to_the_rule_and_back(
     assert ask(*judge, "--sample", sample)["done"] == 16
     decide_blind(uids, rejected=8)
     again = said(*judge, "--sample", sample, "--times", "2")
-    assert "has judged variants 32 times, which are no opinions" in again
+    assert "has judged variants 32 times (these answers do not count as opinions)" in again
     asked = ["review", "calibration", "apply", "--judge", NAME, "--reviewer", "Ada"]
     assert "No type is recommended for" in complaint(*asked)
     found = ask("review", "calibration", "show", sample, "--precision", "0.6")
@@ -88,8 +88,8 @@ def test_from_the_sample_to_the_rule_and_back(
 def test_what_does_not_fit_is_said_in_a_sentence() -> None:
     asked = ["review", "judge", "--model", "fake"]
     for wrong, sentence in (
-        (["--times", "3"], "name it with --sample"),
-        (["--sample", "1", "--types", "verbal"], "leave out --types"),
+        (["--times", "3"], "--times requires --sample"),
+        (["--sample", "1", "--types", "verbal"], "cannot be combined with --types"),
     ):
         done = CliRunner().invoke(cli.app, [*asked, *wrong])
         assert done.exit_code == 2 and sentence in done.stderr

@@ -68,7 +68,7 @@ def listed(app: AppTest) -> str:
 def test_without_variants_it_leads_to_the_overview(open_page: OpenPage) -> None:
     app = open_page("team")
     assert not app.exception
-    assert [link.label for link in app.get("page_link")] == ["To the overview"]
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
 
 
 def test_without_overlap_it_says_how_to_get_some(with_source: Engine, open_page: OpenPage) -> None:

@@ -129,7 +129,7 @@ def test_nobody_but_a_lead_sees_them(
 ) -> None:
     make_reviewer(project)
     app = section(open_page, name)
-    assert f"Only leads {what}." in captions(app)
+    assert f"Only leads can {what}." in captions(app)
     assert not app.get("arrow_data_frame") and not app.get("text_input")
 
 
@@ -251,10 +251,10 @@ def test_nothing_on_the_review_page_tells_a_gold_item_from_a_pending_card(
     assert f'data-variant="{uid}"' in shown
     for word in ("rejected", "settle", "Lena", SECRET, "wrong scope", "gold", "status:", "blind"):
         assert word not in shown.replace("Wrong scope", "").split("hg-guide")[0], word
-    assert "No decision yet." in shown and "No note yet" in shown
+    assert "No decisions yet." in shown and "No notes yet." in shown
     assert "Make it a gold item" in links(app)  # as on any card, for a lead
     press(app, "a")
-    assert "Accepted. Z takes it back." in texts(app)
+    assert "Accepted. Press Z to undo." in texts(app)
     with reading(project) as session:
         assert session.get_one(Variant, 1).status is Status.REJECTED
         query = select(col(Decision.verdict)).where(col(Decision.variant_id) == 1)
