@@ -199,7 +199,7 @@ def run_benchmark(
     if several:
         passed_over += problems
         result["passed_over"] = [one._asdict() for one in passed_over]
-        lines += [one.told for one in passed_over]
+        lines += [one.description for one in passed_over]
     if "cost" in ended:
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
         lines.append(f"The answers cost {spent_by(ended)}.")

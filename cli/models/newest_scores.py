@@ -51,8 +51,8 @@ def newest_scores(
         show(_facts(made, found), as_json, _table(made, found) if rows else NOTHING)
         return
     result = {"results": [facts(row, unseen) for row in rows]}
-    told = [table(rows), *unseen_lines(rows, unseen), *asked_lines(rows)] if rows else [NOTHING]
-    show(result, as_json, *told)
+    shown = [table(rows), *unseen_lines(rows, unseen), *asked_lines(rows)] if rows else [NOTHING]
+    show(result, as_json, *shown)
 
 
 def _facts(made: Sequence[Line], found: Sequence[ScoreColumn]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class PassedOver(NamedTuple):
     problem: str
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """For people."""
         return f"Skipped: {self.problem}"
 
@@ -101,5 +101,5 @@ def carry_out(settings: Settings, engine: Engine, run_id: int, *, several: bool)
         problem = ended.__cause__
         if not (several and isinstance(problem, NotMeasured) and problem.measured):
             raise
-        passed_over = [PassedOver(model, said) for model, said in problem.problems]
+        passed_over = [PassedOver(model, reason) for model, reason in problem.problems]
         return CarriedOut(dict(ended.facts), passed_over)

@@ -47,11 +47,11 @@ def errors(
     results = {row.title: full_result(settings.data_folder, row) for row in chosen}
     found = common_errors(results, least=at_least)
     data = chosen[0].data
-    said = (
+    summary = (
         f"{len(found.errors):,} of {found.items:,} items of {title} ({data}) are wrong in at "
         f"least {found.least} of {len(found.models)} models: {', '.join(found.models)}."
     )
-    show(_facts(name, data, found), as_json, said, *_tables(found), *_more(found))
+    show(_facts(name, data, found), as_json, summary, *_tables(found), *_more(found))
 
 
 def _more(found: CommonErrors) -> list[str]:

@@ -89,12 +89,12 @@ class AnchorImport:
 
     def __repr__(self) -> str:
         verb = "Would add" if self.dry_run else "Added"
-        said = (
+        parts = (
             f"{verb} {counted(len(self.rows), 'anchor')} of {counted(len(self.table.lines), 'row')}"
         )
         fates = self.preview.fates
         others = [f"{fates[fate]:,} {fate.value}" for fate in Fate if fate is not Fate.NEW]
-        return f"<{said}; {', '.join(others)}>"
+        return f"<{parts}; {', '.join(others)}>"
 
 
 def add_file(
@@ -121,10 +121,10 @@ def add_file(
     table = read_file(data, name=name, format=format)
     column = column or table.sentence_column()
     with reading(home.engine) as session:  # the others can go on writing meanwhile
-        looked = preview(
+        previewed = preview(
             session, table, column=column, genre_column=genre_column, language=about.language
         )
-        before = earlier_import(session, looked.content_hash)
+        before = earlier_import(session, previewed.content_hash)
         check_source(session, about)
         guessed = guess_columns(table, column)
         named = {
@@ -134,19 +134,19 @@ def add_file(
         paired = read_originals(
             session,
             table,
-            looked,
+            previewed,
             sentence=column,
             source=about.source,
             language=about.language,
             columns={type_id: given for type_id, given in named.items() if given},
         )
-    rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
+    rows = previewed.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
     added = Added(0)
     if (rows or paired.of(rows)) and not dry_run:
         with writing(home.engine) as session:
             added = add_anchors(
                 session,
-                looked,
+                previewed,
                 rows,
                 about=about,
                 file=name,
@@ -160,7 +160,7 @@ def add_file(
                 },
                 author_id=asked_by(session, home.settings),
             )
-    return AnchorImport(table, looked, rows, added, paired, before, column, about, dry_run)
+    return AnchorImport(table, previewed, rows, added, paired, before, column, about, dry_run)
 
 
 def bytes_of(texts: Texts) -> tuple[bytes, str, str]:

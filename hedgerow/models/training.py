@@ -62,8 +62,8 @@ def store_training(
         else:
             wanted = plan(session, number)
             chosen = named(preset) if preset else fitting(wanted)
-            told = f". {chosen.purpose}" if preset else f", because {reason(wanted)}."
-            base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{told}"
+            note = f". {chosen.purpose}" if preset else f", because {reason(wanted)}."
+            base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{note}"
         whole = changed_recipe(base, changes)
         run = request_training(
             session,

@@ -106,7 +106,11 @@ def card_of(
         _training(run, release, recipe, result),
         f"## Data\n\n{data_section(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
-        *([escape(said)] if recipe.retention and (said := _of_bundled_texts(result)) else []),
+        *(
+            [escape(sentence)]
+            if recipe.retention and (sentence := _of_bundled_texts(result))
+            else []
+        ),
         f"## Intended use\n\n{INTENDED}",
         f"## Limits\n\n{_limits(release, result)}",
         f"## Citation\n\n{CITATION}",
@@ -261,9 +265,11 @@ def _limits(release: Release, result: Mapping[str, Any]) -> str:
 def _language_limit(release: Release) -> str:
     words = release.summary["words"]["anchors"]
     languages = ", ".join(escape(tag) for tag in sorted(release.summary["languages"]))
-    told = "English only" if languages == "en" else f"Only languages trained on ({languages})"
+    languages_of = (
+        "English only" if languages == "en" else f"Only languages trained on ({languages})"
+    )
     return (
-        f"{told}, and sentences: the training anchors have {words['shortest']:,} to "
+        f"{languages_of}, and sentences: the training anchors have {words['shortest']:,} to "
         f"{words['longest']:,} words (median {words['median']:g})."
     )
 
@@ -271,14 +277,14 @@ def _language_limit(release: Release) -> str:
 def _forgetting(result: Mapping[str, Any]) -> str:
     held_out = result.get("held_out") or {}
     before, after = held_out.get("before", {}), held_out.get("after", {})
-    told = []
+    changes = []
     if DRIFT in after:
-        told.append(f"the cosines of unrelated sentences drifted by {after[DRIFT]:.3f}")
+        changes.append(f"the cosines of unrelated sentences drifted by {after[DRIFT]:.3f}")
     for name, figure in ((STS, "the STS correlation"), (RETRIEVAL, "retrieval (MRR@10)")):
         if name in after and name in before:
-            told.append(f"{figure} went from {before[name]:.3f} to {after[name]:.3f}")
-    listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
-    found = f"in this run, {listed}" if told else "it was not measured here"
+            changes.append(f"{figure} went from {before[name]:.3f} to {after[name]:.3f}")
+    listed = " and ".join([", ".join(changes[:-1]), changes[-1]] if changes[1:] else changes)
+    found = f"in this run, {listed}" if changes else "it was not measured here"
     return (
         f"Finetuning can cost general ability: {found}. Evaluate the model on your own task "
         "before you replace the base model."

@@ -245,7 +245,9 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
             "HF_HUB_OFFLINE is set, so the Hub is not contacted; unset it to push."
         )
     if isinstance(error, HfHubHTTPError):
-        return HedgerowError(_refused(error.response.status_code, _said(error, token), repo, host))
+        return HedgerowError(
+            _refused(error.response.status_code, _server_message(error, token), repo, host)
+        )
     if isinstance(error, (httpx2.TransportError, ConnectionError)):
         return HedgerowError(
             f"The Hub at {host} can't be reached ({_first_line(error, token)}); check the "
@@ -256,7 +258,7 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
     )
 
 
-def _refused(status: int, said: str, repo: Repo, host: str) -> str:
+def _refused(status: int, reason: str, repo: Repo, host: str) -> str:
     if status == 401:
         return (
             f"The Hub at {host} does not accept this access token; create one with write access "
@@ -264,17 +266,17 @@ def _refused(status: int, said: str, repo: Repo, host: str) -> str:
         )
     if status in (403, 404):
         return (
-            f"This access token can't write to {repo.name!r}{said}; use one with write access, "
+            f"This access token can't write to {repo.name!r}{reason}; use one with write access, "
             "or push to your own repository."
         )
     advice = "try again later" if status == 429 or status >= 500 else "see what it asks for"
-    return f"The Hub at {host} refused the push with status {status}{said}; {advice}."
+    return f"The Hub at {host} refused the push with status {status}{reason}; {advice}."
 
 
-def _said(error: Any, token: str) -> str:
+def _server_message(error: Any, token: str) -> str:
     """The server's own words, in brackets."""
-    said = error.server_message or ""
-    return f" ({_clean(said, token)})" if said.strip() else ""
+    message = error.server_message or ""
+    return f" ({_clean(message, token)})" if message.strip() else ""
 
 
 def _first_line(error: Exception, token: str) -> str:

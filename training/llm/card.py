@@ -92,8 +92,8 @@ def _figures(result: Mapping[str, Any]) -> str:
     if not result["after"]:
         return "Not evaluated: the release has no validation split."
     rows = [
-        (said, shown(name, result["before"][name]), shown(name, result["after"][name]))
-        for name, said in NAMES.items()
+        (title, shown(name, result["before"][name]), shown(name, result["after"][name]))
+        for name, title in NAMES.items()
         if name in result["after"]
     ]
     return (

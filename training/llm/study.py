@@ -16,7 +16,7 @@ from db.execution import RunContext
 from db.models import Run
 from db.runs import create_run, list_runs, parts_of, under_way
 from training.llm import finetuning
-from training.llm.outlook import outlook
+from training.llm.forecast import forecast
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_language_finetuning, request_of, require_train_questions
 from training.runs.trainings import DEFAULT_SEED
@@ -113,7 +113,7 @@ def request_language_study(
 def _seconds(session: Session, run: Run) -> int:
     """About how long a training takes; as many as it has steps where nobody knows."""
     request = request_of(run)
-    found = outlook(session, request.recipe, base=request.base, release_number=request.release)
+    found = forecast(session, request.recipe, base=request.base, release_number=request.release)
     return round(found.seconds or found.steps)
 
 

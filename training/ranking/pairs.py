@@ -53,7 +53,7 @@ class PairCounts(NamedTuple):
     held_out: int
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The two in words, without a full stop."""
         return f"{counted(self.trained_on, 'training pair')}, {self.held_out:,} held out"
 

@@ -7,11 +7,11 @@ from training.recipe.schema import Recipe
 
 def cautions(recipe: Recipe) -> list[str]:
     """Sentences for people; none where there is nothing unusual."""
-    told = []
+    found = []
     if recipe.pooling != "as_base":
-        told.append(
+        found.append(
             f"Pooling is {recipe.pooling!r}. An encoder that was published with another pooling "
             "loses general ability and needs more steps. Set pooling to 'as_base' to keep its "
             "own."
         )
-    return told
+    return found

@@ -18,8 +18,8 @@ def recipe_of(run: Run) -> Recipe:
     try:
         return Recipe.model_validate(run.parameters["recipe"])
     except HedgerowError as error:
-        told = str(error).replace("The recipe", f"The recipe of run {run.id}", 1)
-        raise HedgerowError(told) from error
+        message = str(error).replace("The recipe", f"The recipe of run {run.id}", 1)
+        raise HedgerowError(message) from error
 
 
 def values_of(run: Run) -> dict[str, Any]:

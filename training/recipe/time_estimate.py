@@ -138,7 +138,7 @@ def _measured_afterwards(session: Session, plan: TrainingPlan, recipe: Recipe) -
 
 def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
     """Characters a second, forwards and backwards, and the run on this machine that tells it."""
-    for run in _telling_trainings(session, recipe):
+    for run in _comparable_trainings(session, recipe):
         paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
         factor = heavier(_base_of(run), than=recipe.base_encoder)
         if paces and factor:  # each of as many steps
@@ -153,7 +153,7 @@ def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
     return CHARACTERS_PER_SECOND * BUILT_IN_WEIGHT / weight, None
 
 
-def _telling_trainings(session: Session, recipe: Recipe) -> list[Run]:
+def _comparable_trainings(session: Session, recipe: Recipe) -> list[Run]:
     """Trainings here: from the same encoder first, then the most alike, then the newest."""
     wanted = recipe.model_dump(mode="json")
 
@@ -162,12 +162,12 @@ def _telling_trainings(session: Session, recipe: Recipe) -> list[Run]:
         alike = sum(own.get(key) == wanted[key] for key in _SETS_THE_PACE)
         return _base_of(run) == recipe.base_encoder, alike
 
-    told = [
+    comparable = [
         run
         for run in of_this_host(list_runs(session, kind=KIND))
         if run.result.get("steps", 0) >= TELLING_STEPS
     ]
-    return sorted(told, key=in_common, reverse=True)
+    return sorted(comparable, key=in_common, reverse=True)
 
 
 def of_this_host(runs: list[Run]) -> list[Run]:

@@ -180,9 +180,9 @@ def work(context: RunContext) -> dict[str, Any]:
 def _write_card(context: RunContext, run: Run, curve: Curve, point: SharePoint) -> None:
     """The training's card, with this model's figures and what was done to its weights."""
     figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
-    told = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
+    facts = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
     with reading(context.engine) as session:
-        card = card_of(session, run, told | {"held_out": figures}, note=note_of(point.share))
+        card = card_of(session, run, facts | {"held_out": figures}, note=note_of(point.share))
     write_card(context.folder / MODEL_FOLDER, card)
 
 

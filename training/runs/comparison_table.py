@@ -134,13 +134,13 @@ class Difference(NamedTuple):
     Attributes:
         reference: of what they are compared with.
         values: of each training, in their order.
-        apart: whether each differs from the reference.
+        differs: whether each differs from the reference.
     """
 
     key: str
     reference: str
     values: list[str]
-    apart: list[bool]
+    differs: list[bool]
 
 
 def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list[Difference]:
@@ -152,14 +152,14 @@ def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list
         rows: at least one.
         reference: the keys of a recipe, and maybe those others.
     """
-    sides = [told(row) for row in rows]
+    sides = [settings_of(row) for row in rows]
     found = []
     for key in dict.fromkeys(key for side in sides for key in side):
         values = [side.get(key, _MISSING) for side in sides]
         first = reference.get(key, values[0])
         if any(value != values[0] for value in values) or (len(rows) == 1 and values[0] != first):
-            apart = [value != first for value in values]
-            found.append(Difference(key, shown(first), [shown(value) for value in values], apart))
+            differs = [value != first for value in values]
+            found.append(Difference(key, shown(first), [shown(value) for value in values], differs))
     return found
 
 
@@ -174,7 +174,7 @@ def alike(rows: Sequence[TrainingRow], preset: Preset) -> dict[str, Any]:
     }
 
 
-def told(row: TrainingRow) -> dict[str, Any]:
+def settings_of(row: TrainingRow) -> dict[str, Any]:
     """All that determines a training: release, seed, writers, and every key of its recipe."""
     chosen = {"release": row.release, "seed": row.seed, "variants by": writers(row)}
     return chosen | row.recipe

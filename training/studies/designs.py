@@ -67,13 +67,13 @@ class Design(NamedTuple):
 
     Attributes:
         arms: the trainings, the one on all data first.
-        told: sentences on how it is done and read.
+        notes: sentences on how it is done and read.
         obstacle: why it can't be done on this release, in one sentence; "" where it can.
-        caution: how it differs from the paper's on this release, which `told` does not repeat.
+        caution: how it differs from the paper's on this release, which `notes` does not repeat.
     """
 
     arms: list[Arm]
-    told: list[str]
+    notes: list[str]
     obstacle: str = ""
     caution: str = ""
 
@@ -107,14 +107,14 @@ ONCE_EACH = "Each arm is a single run without the recipe's weight averaging (sou
 def design(study: Study, data: Composition, base: Recipe) -> Design:
     """The trainings of a study on this data, each by the base recipe but for what the study varies.
 
-    What the data is too little for is left out, which `told` says. Further trainings whose weights
+    What the data is too little for is left out, which `notes` says. Further trainings whose weights
     are averaged (`Recipe.soup`) are left out, too: a study has many as it is.
     """
     found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "soup": 1}))
     if not found.arms:
         return found
-    told = [*found.told, _what_is_on(found.arms[0].recipe)]
-    return found._replace(told=told if base.trainings == 1 else [*told, ONCE_EACH])
+    notes = [*found.notes, _what_is_on(found.arms[0].recipe)]
+    return found._replace(notes=notes if base.trainings == 1 else [*notes, ONCE_EACH])
 
 
 def _what_is_on(recipe: Recipe) -> str:
@@ -152,17 +152,17 @@ def _fills_a_batch(arm: Arm) -> bool:
     return _families(arm) >= needed
 
 
-def _checked(arms: list[Arm], told: list[str], *, least: int = 2) -> Design:
+def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
     """A design of those trainings that can be done: so many at least, and the one on all data."""
     for arm in arms:
         if not _fills_a_batch(arm):
-            told = [*told, f"Left out: {arm.label}. {_too_few(arm)}"]
+            notes = [*notes, f"Left out: {arm.label}. {_too_few(arm)}"]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     if not able or able[0] is not arms[0]:
-        return Design([], told, _too_few(arms[0]))
+        return Design([], notes, _too_few(arms[0]))
     if len(able) < least:
-        return Design([], told, f"There is not enough data to compare. {told[-1]}")
-    return Design(able, told)
+        return Design([], notes, f"There is not enough data to compare. {notes[-1]}")
+    return Design(able, notes)
 
 
 def _too_few(arm: Arm) -> str:
@@ -178,11 +178,11 @@ def _by_data(data: Composition, base: Recipe) -> Design:
         _arm(data, base, "Only negation", data="negation", retention=0.0),
         _arm(data, base, "Only hedging", data="hedging", retention=0.0),
     ]
-    told = [
+    notes = [
         "'All' is the paper's four negations and two hedges. Other types are not used.",
         EPOCHS_ALIKE,
     ]
-    found = _checked(arms, [*told, NOTHING_HELD] if base.retention else told)
+    found = _checked(arms, [*notes, NOTHING_HELD] if base.retention else notes)
     return found._replace(caution=_originals(data))
 
 
@@ -217,7 +217,7 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     ]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     full = _arm(data, base, f"{most:,} triples")
-    told = [
+    notes = [
         EPOCHS_ALIKE,
         "Smaller samples are subsets of larger ones. They consist of whole families, so the "
         "numbers are exact to one family.",
@@ -225,11 +225,11 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     if not able:
         return Design(
             [],
-            told,
+            notes,
             f"Half of the {most:,} triples do not fill a batch of {base.batch_size} anchors. "
             "Accept more variants, or lower batch_size.",
         )
-    return _checked([full, *reversed(able[-MOST_ARMS:])], told)
+    return _checked([full, *reversed(able[-MOST_ARMS:])], notes)
 
 
 def _by_types(data: Composition, base: Recipe) -> Design:
@@ -243,12 +243,12 @@ def _by_types(data: Composition, base: Recipe) -> Design:
     ]
     # Types that are not in the recipe's portion of the data change nothing.
     arms = [whole, *(arm for arm in without if arm.plan.amounts != whole.plan.amounts)]
-    told = [
+    notes = [
         EPOCHS_ALIKE,
         "The validation split keeps all types, so each metric shows what is lost without a "
         "type, both on that type and on the others.",
     ]
-    return _checked(arms, told)
+    return _checked(arms, notes)
 
 
 def _by_writers(data: Composition, base: Recipe) -> Design:
@@ -269,12 +269,12 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
     arms += [
         _arm(data, base, label, providers=by, max_triples=equal) for label, by in sides.items()
     ]
-    told = [
+    notes = [
         f"Rules and language models contribute equal numbers of triples, about {equal:,}, so "
         "that only quality differs. Variants by people are only in 'All writers'.",
         EPOCHS_ALIKE,
     ]
-    return _checked(arms, told, least=len(arms))
+    return _checked(arms, notes, least=len(arms))
 
 
 def _by_sources(data: Composition, base: Recipe) -> Design:
@@ -302,12 +302,12 @@ def _by_sources(data: Composition, base: Recipe) -> Design:
         )
         for name in names
     ]
-    told = [
+    notes = [
         f"Every source contributes an equal number of triples, about {equal:,}, so that only "
         "quality differs.",
         EPOCHS_ALIKE,
     ]
-    return _checked([whole, *arms], told, least=3)
+    return _checked([whole, *arms], notes, least=3)
 
 
 _DESIGNS: Mapping[Study, Callable[[Composition, Recipe], Design]] = MappingProxyType(

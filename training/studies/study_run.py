@@ -122,7 +122,7 @@ def request_study(
             "seed": seed,
             "recipe": base.model_dump(mode="json"),
             "caution": planned.design.caution,
-            "told": [*filter(None, [planned.design.caution]), *planned.design.told],
+            "told": [*filter(None, [planned.design.caution]), *planned.design.notes],
             **_afterwards(session, settings, measured, base, trainings=len(planned.seconds)),
         },
         requested_by=requested_by,

@@ -72,10 +72,10 @@ def _ended(run: Run) -> None:
         horizontal=True, vertical_alignment="center", border=True, key=f"bench-ended-{run.id}"
     ):
         results = counted(measured, "result")
-        said = f"Run {run.id} is done: {results}; {title(run)}."
+        text = f"Run {run.id} is done: {results}; {title(run)}."
         if left_out:
-            said += f" Skipped for tasks they can't do: {_few(left_out)}."
-        st.text(said, width="stretch")
+            text += f" Skipped for tasks they can't do: {_few(left_out)}."
+        st.text(text, width="stretch")
         st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
 
 
@@ -146,12 +146,12 @@ def _box(*, busy: bool) -> None:
                 on_click=_start,
                 args=(models, data, general, budget, versions),
             )
-            said = _promise(models, data, general, budget, versions, busy=busy)
-            st.text(said, width="stretch")
+            summary = _plan_text(models, data, general, budget, versions, busy=busy)
+            st.text(summary, width="stretch")
         error_messages.show_kept(_PROBLEM)
 
 
-def _promise(
+def _plan_text(
     models: Sequence[dict[str, Any]],
     data: Sequence[DataChoice],
     general: General,

@@ -64,9 +64,9 @@ def _take(key: str) -> None:
 
 def _wanted(by_id: Mapping[int, Run]) -> int:
     state = st.session_state
-    told = st.query_params.get(RUN, "")
-    if told != state.get(_WRITTEN) and told.isdecimal() and int(told) in by_id:
-        return int(told)  # the user followed a link
+    number = st.query_params.get(RUN, "")
+    if number != state.get(_WRITTEN) and number.isdecimal() and int(number) in by_id:
+        return int(number)  # the user followed a link
     kept = state.get(_CHOSEN)
     if isinstance(kept, int) and kept in by_id:
         return kept

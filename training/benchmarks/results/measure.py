@@ -22,7 +22,7 @@ def measure(
     give = scorer.choose if benchmark.paraphrases else scorer.answer
     scores = give(benchmark.questions(), asks=benchmark.asks, on_progress=on_progress)
     asked = scorer.report()
-    beside = benchmark.asides() if scorer.compares_any else []
-    aside = scorer.answer(beside, asks="similarity") if beside else []
+    asides = benchmark.asides() if scorer.compares_any else []
+    aside = scorer.answer(asides, asks="similarity") if asides else []
     result = benchmark.evaluate(scores, np.concatenate(aside) if aside else ())
     return replace(result, asked=asked)

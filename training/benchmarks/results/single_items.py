@@ -157,8 +157,10 @@ def _worst_first(rows: Sequence[ItemResult]) -> list[ItemResult]:
     answered = [row for row in rows if row.answered and row.gold is not None]
     if not answered:
         return list(rows)
-    apart = np.abs(_ranks([row.gold for row in answered]) - _ranks([r.scores[0] for r in answered]))
-    order = np.argsort(-apart, kind="stable")
+    distances = np.abs(
+        _ranks([row.gold for row in answered]) - _ranks([r.scores[0] for r in answered])
+    )
+    order = np.argsort(-distances, kind="stable")
     rest = [row for row in rows if not row.answered or row.gold is None]
     return [answered[at] for at in order] + rest
 

@@ -60,7 +60,7 @@ class UnseenScore(NamedTuple):
         return " and ".join([*found, *([BUNDLED] if self.bundled else [])])
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A sentence."""
         where = self.where
         if self.score is None:

@@ -69,8 +69,8 @@ class Step:
     def __call__(self, done: int, total: int) -> None:
         """So much of the job's own work is done; stops the run where somebody asked for it."""
         step = self.before + (self.items * done // total if total else 0)
-        said = f": {done:,} of {total:,}." if total > 1 else "."
-        self.context.update(step, self.total, f"{self.name}{said}")
+        part = f": {done:,} of {total:,}." if total > 1 else "."
+        self.context.update(step, self.total, f"{self.name}{part}")
 
 
 class Job(NamedTuple):

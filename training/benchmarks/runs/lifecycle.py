@@ -46,7 +46,7 @@ class NotMeasured(HedgerowError):
     """
 
     def __init__(self, problems: Sequence[tuple[str, str]], *, measured: int) -> None:
-        super().__init__(_told([said for _, said in problems], measured=measured))
+        super().__init__(_summary([sentence for _, sentence in problems], measured=measured))
         self.problems, self.measured = problems, measured
 
 
@@ -91,7 +91,7 @@ def _cost(accounts: Sequence[Account]) -> dict[str, Any]:
     return {"cost": round(ledger.money, 6), "cost_is_estimate": ledger.is_estimate}
 
 
-def _told(problems: Sequence[str], *, measured: int) -> str:
+def _summary(problems: Sequence[str], *, measured: int) -> str:
     """One sentence on what went wrong; the log has all."""
     if len(problems) == 1 and not measured:
         return problems[0]
@@ -194,8 +194,8 @@ class _Work:
 
     def _failed(self, model: str, name: str, error: Exception) -> None:
         logger.error("%s: %s", name, error, exc_info=isinstance(error, RuntimeError))
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        self.problems.append((model, said if repr(name) in said else f"{name}: {said}"))
+        sentence = (str(error).splitlines() or [type(error).__name__])[0]
+        self.problems.append((model, sentence if repr(name) in sentence else f"{name}: {sentence}"))
 
     def _say(self, number: int, message: str) -> None:
         total = len(self.request.models) * self.items

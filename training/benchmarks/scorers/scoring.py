@@ -71,11 +71,11 @@ def scoring_description(
         edited: as `Wording.edited` gives it.
     """
     known = SIMILARITIES | {BOTH_ORDERS: BOTH_ORDERS}
-    told = [known[part] for part in scoring.split(", ") if part in known]
+    parts = [known[part] for part in scoring.split(", ") if part in known]
     given = prompts._asdict().items()
-    told += [f"{side} prompt {_quoted(text)}" for side, text in given if text is not None]
+    parts += [f"{side} prompt {_quoted(text)}" for side, text in given if text is not None]
     words = (edited or {}).items()
-    return told + [f"{name.replace('_', ' ')} prompt {version}" for name, version in words]
+    return parts + [f"{name.replace('_', ' ')} prompt {version}" for name, version in words]
 
 
 def _quoted(prompt: str) -> str:

@@ -59,7 +59,7 @@ class Unturned(NamedTuple):
     word: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The reason with its word."""
         return f"{self.reason}: {self.word!r}" if self.word else str(self.reason)
 
@@ -115,7 +115,7 @@ def at_least_one_turned(built: Built) -> Built:
         number = counted(len(built.unturned), "sentence")
         raise HedgerowError(
             f"Expected a sentence with 'not' before an adjective, found none in {number}; the "
-            f"first, {first.sentence[:60]!r}: {first.told}."
+            f"first, {first.sentence[:60]!r}: {first.description}."
         )
     return built
 

@@ -71,7 +71,7 @@ def _meet_the_others() -> None:
     on_gpus = torch.cuda.is_available()
     if on_gpus:
         _take_gpu(int(os.environ.get("LOCAL_RANK", "0")))
-    with _told():
+    with _failures_reported():
         distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=PATIENCE)
     # The library treats processes that the trainer doesn't know as a mistake.
     logging.getLogger("transformers.training_args").setLevel(logging.ERROR)
@@ -89,8 +89,8 @@ def _take_gpu(number: int) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say in one sentence that another process is gone, which ends what all do together."""
+def _failures_reported() -> Iterator[None]:
+    """Turn the error that follows when another process ends into one sentence."""
     try:
         yield
     except RuntimeError as error:
@@ -131,7 +131,7 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
     padded = own.new_zeros(most, own.shape[1])
     padded[: len(own)] = own.detach()
     parts = [torch.empty_like(padded) for _ in range(group.size)]
-    with _told():
+    with _failures_reported():
         distributed.all_gather(parts, padded)
     parts[group.rank] = torch.cat([own, padded[len(own) :]])
     # Row r of process p is the place r * size + p.
@@ -154,7 +154,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
 
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     used = torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
-    with _told():
+    with _failures_reported():
         distributed.all_reduce(used)
     gradients = []
     for parameter, count in zip(trained, used.tolist(), strict=True):
@@ -166,7 +166,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
     if not gradients:
         return
     flat = torch.cat([gradient.flatten() for gradient in gradients])
-    with _told():
+    with _failures_reported():
         distributed.all_reduce(flat)
     sums = flat.split([gradient.numel() for gradient in gradients])
     for gradient, total in zip(gradients, sums, strict=True):
@@ -185,7 +185,7 @@ def agreed(number: int, group: Group) -> int:
     from torch import distributed
 
     on_gpus = distributed.get_backend() == "nccl"
-    told = torch.tensor([number], device="cuda" if on_gpus else "cpu")
-    with _told():
-        distributed.broadcast(told, src=0)
-        return int(told.item())
+    message = torch.tensor([number], device="cuda" if on_gpus else "cpu")
+    with _failures_reported():
+        distributed.broadcast(message, src=0)
+        return int(message.item())

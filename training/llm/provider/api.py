@@ -1,4 +1,4 @@
-"""The provider's finetuning API, as far as it is needed: send a file, start a job, look, cancel.
+"""The part of a provider's finetuning API that Hedgerow uses: files and jobs.
 
 Between the provider's word that a file or a job exists and ours being stored, a process can be
 killed. So a file has a name of its own, under which it is found again, and a job is found by the
@@ -120,7 +120,7 @@ class FinetuningApi:
             raise self._explained(error) from error
         return None
 
-    async def look(self, job_id: str) -> FineTuningJob:
+    async def job(self, job_id: str) -> FineTuningJob:
         """The job as it is now."""
         try:
             return await self.model.client().fine_tuning.jobs.retrieve(job_id)
@@ -162,8 +162,8 @@ class FinetuningApi:
         except openai.APIError as error:
             raise self._explained(error) from error
         except httpx2.HTTPError as error:
-            said = f"{self.model.where} closed the connection."
-            raise CallError(AnswerProblem.CONNECTION, said) from error
+            message = f"{self.model.where} closed the connection."
+            raise CallError(AnswerProblem.CONNECTION, message) from error
 
     def _explained(self, error: openai.APIError) -> Exception:
         if isinstance(error, openai.NotFoundError) and error.code != NO_MODEL:

@@ -187,8 +187,8 @@ class _Follower:
 
     # -- following ------------------------------------------------------------------------
 
-    async def _look(self) -> FineTuningJob:
-        job = await self._api.look(self._job.job)
+    async def _poll(self) -> FineTuningJob:
+        job = await self._api.job(self._job.job)
         await self._listen()
         return job
 
@@ -233,8 +233,8 @@ class _Follower:
             HedgerowError: it failed, or was cancelled.
         """
         if job.status == "failed":
-            said = " ".join((job.error.message if job.error else "").split())[:500]
-            why = self._model.without_key(said) or "It gave no reason."
+            reason = " ".join((job.error.message if job.error else "").split())[:500]
+            why = self._model.without_key(reason) or "It gave no reason."
             raise HedgerowError(f"Job {job.id} failed at the provider: {why}")
         if job.status == "cancelled" or not job.fine_tuned_model:
             how = "was cancelled" if job.status == "cancelled" else "names no finetuned model"
@@ -273,9 +273,9 @@ class _Follower:
             "steps": self._step,
         }
 
-    def _tell(self, said: str) -> None:
+    def _report(self, text: str) -> None:
         steps = f" Step {self._step:,} of {self._steps:,}." if self._step else ""
-        self._context.progress(self._step, self._steps, said + steps)
+        self._context.progress(self._step, self._steps, text + steps)
 
 
 _FIELDS = {Split.TRAIN: "training_file", Split.VALIDATION: "validation_file"}
@@ -330,5 +330,5 @@ def _cost(tokens: int | None, price: float | None) -> float | None:
 
 def _epochs(job: FineTuningJob, request: ProviderRequest) -> int | None:
     """How many there were, as far as anybody says."""
-    said = getattr(job.hyperparameters, "n_epochs", None)
-    return said if isinstance(said, int) else request.epochs
+    epochs = getattr(job.hyperparameters, "n_epochs", None)
+    return epochs if isinstance(epochs, int) else request.epochs

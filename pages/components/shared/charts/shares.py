@@ -188,12 +188,12 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
     values: list[dict[str, Any]] = []
     for name, found in decided.items():
         start = 0.0
-        for place, (key, told) in enumerate(OUTCOMES.items()):
+        for place, (key, outcome) in enumerate(OUTCOMES.items()):
             share = getattr(found, key) / found.decided
             values.append(
                 {
                     "group": name,
-                    "outcome": told,
+                    "outcome": outcome,
                     "number": getattr(found, key),
                     "share": share,
                     "start": start,

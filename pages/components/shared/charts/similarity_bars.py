@@ -58,8 +58,8 @@ def figure_1(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> al
 
 def own_probes(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
     """As Figure 1, for pairs that each have their own first sentence."""
-    told = [(row.anchor, f"→ {row.text}") for row in rows]
-    return _bars(rows, told, dark=dark, first=first)
+    sentences = [(row.anchor, f"→ {row.text}") for row in rows]
+    return _bars(rows, sentences, dark=dark, first=first)
 
 
 def _bars(
@@ -70,13 +70,13 @@ def _bars(
     labels = _labels(sentences)
     table = [
         {
-            "pair": labels[told],
+            "pair": labels[pair],
             "first": row.anchor,
             "second": row.text,
             "series": _series(row),
             "cosine": row.cosine,
         }
-        for row, told in zip(rows, sentences, strict=True)
+        for row, pair in zip(rows, sentences, strict=True)
     ]
     series = {_series(row): row for row in rows}
     names = list(series)
@@ -121,10 +121,10 @@ def _series(row: ProbeRow) -> str:
     return f"{PUBLISHED[row.series]} (paper)" if row.published else row.series
 
 
-def _labels(told: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+def _labels(pairs: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """A label of some short lines for each distinct pair, all different."""
     labels: dict[tuple[str, ...], str] = {}
-    for sentences in dict.fromkeys(told):
+    for sentences in dict.fromkeys(pairs):
         label = "\n".join(line for sentence in sentences for line in _wrapped(sentence))
         same = sum(other.partition("\n(")[0] == label for other in labels.values())
         labels[sentences] = f"{label}\n({same + 1})" if same else label  # long and begin alike

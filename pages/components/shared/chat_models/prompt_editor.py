@@ -73,10 +73,10 @@ def author_of(chosen: PromptVersion) -> str:
     return f"Edited by {open_project.ask(reviewer_name, chosen.author_id)}."
 
 
-def told(*, place: str) -> None:
+def show_message(*, place: str) -> None:
     """Draw what came of the last click on *Save the copy*."""
-    if said := st.session_state.pop(_told(place), ""):
-        st.text(said)
+    if message := st.session_state.pop(_message_key(place), ""):
+        st.text(message)
 
 
 def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
@@ -134,7 +134,7 @@ def _save(chosen: PromptVersion, key: str, place: str) -> None:
     author = signin.reviewer_id()
     with suppress(HedgerowError):
         saved = open_project.tell(save_draft, chosen, st.session_state[key], author_id=author)
-        st.session_state[_told(place)] = (
+        st.session_state[_message_key(place)] = (
             f"Saved as version {saved.version}. Later runs use it unless you choose another."
             if saved.is_newest
             else f"That is version {saved.version} word for word, which can be chosen for a run."
@@ -146,5 +146,5 @@ def _undo(chosen: PromptVersion, key: str) -> None:
     st.session_state[key] = chosen.template
 
 
-def _told(place: str) -> str:
+def _message_key(place: str) -> str:
     return f"{place}_prompt_told"

@@ -121,8 +121,8 @@ def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
         return lines
     if request.provider != OPENAI:
         free = found.cost is not None
-        told = "No model is asked: it costs nothing." if free else "What it costs is not known."
-        return [*lines, told]
+        text = "No model is asked: it costs nothing." if free else "What it costs is not known."
+        return [*lines, text]
     if found.cost is None or found.prompt_tokens is None or found.completion_tokens is None:
         return [*lines, "Tokens, cost and time are not known yet: try it on three anchors."]
     if not found.prompt_tokens:

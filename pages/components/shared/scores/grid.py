@@ -74,10 +74,10 @@ def _row(
     line: Line, found: Mapping[str, ScoreCell], heads: Mapping[str, Head], more: Sequence[str]
 ) -> Markup:
     note = f"trained from {line.base}" if line.base else line.source
-    told = [Markup("<td>{}</td>").format(text) for text in details(line, more, list(heads))]
+    cells = [Markup("<td>{}</td>").format(text) for text in details(line, more, list(heads))]
     scores = [_cell(found.get(column)) for column in heads]
     return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
-        line.model, _small(note), join([*told, *scores])
+        line.model, _small(note), join([*cells, *scores])
     )
 
 

@@ -27,12 +27,12 @@ def draw(
     """
     heads = {column.key: grid.Head(column.title, _below(column)) for column in found}
     grid.show(made, heads, more)
-    said = grid.LEGEND
+    legend = grid.LEGEND
     if any(line.intervals for line in made):
-        said += " Below a score: its 95% bootstrap interval."
+        legend += " Below a score: its 95% bootstrap interval."
     if any(line.base for line in made):
-        said += " Beside it: the difference to the model that it was trained from."
-    st.caption(said)
+        legend += " Beside it: the difference to the model that it was trained from."
+    st.caption(legend)
     _files(made, found, name=name, more=more)
 
 

@@ -57,11 +57,11 @@ def _outcome(run: Run) -> None:
         st.dataframe(
             [
                 {
-                    "Metric": said[0].upper() + said[1:],
+                    "Metric": title[0].upper() + title[1:],
                     "Before": shown(name, result["before"][name]),
                     "After": shown(name, result["after"][name]),
                 }
-                for name, said in NAMES.items()
+                for name, title in NAMES.items()
                 if name in result["after"]
             ],
             hide_index=True,

@@ -49,7 +49,7 @@ def title(run: Run) -> str:
 def _with_pairs(run: Run) -> str:
     """What a run trains, and on how many pairs."""
     counts = pair_counts(open_project.settings().data_folder, run)
-    return f"{title(run)}, {counts.told}" if counts else title(run)
+    return f"{title(run)}, {counts.description}" if counts else title(run)
 
 
 def _stopped(run: Run) -> None:

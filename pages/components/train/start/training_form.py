@@ -144,9 +144,9 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     steps = f"{recipe.steps(rows):,} steps"
     if recipe.trainings > 1:
         steps = f"{recipe.trainings} trainings of {steps}"
-    said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    text = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     if left.families(recipe) < left.anchors:
-        said += f", the part of {left.anchors:,} families that one epoch uses"
+        text += f", the part of {left.anchors:,} families that one epoch uses"
     triples = f"{left.triples:,} triples in the training split"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"
@@ -154,7 +154,7 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
         triples = f"{count:,} {what}, from {wanted.triples:,} triples in the training split"
     if recipe.max_triples is not None and recipe.max_triples < left.triples:
         triples = f"a sample of about {recipe.max_triples:,} of {triples}"
-    return f"{said} ({triples})"
+    return f"{text} ({triples})"
 
 
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:

@@ -153,9 +153,9 @@ def test_what_a_job_costs_is_that_of_the_price_when_it_was_asked_for(
     monkeypatch.setattr("training.llm.provider.request.is_own", lambda address: True)
     request = ProviderRequest(model="gpt-4o-mini-2024-07-18", epochs=2)
     with reading(released) as session:
-        outlook = plan(session, settings, request)
-    assert (outlook.train, outlook.validation, outlook.price) == (24, 4, 3.0)
-    assert outlook.cost == pytest.approx(outlook.tokens * 2 * 3 / 1e6)
+        planned = plan(session, settings, request)
+    assert (planned.train, planned.validation, planned.price) == (24, 4, 3.0)
+    assert planned.cost == pytest.approx(planned.tokens * 2 * 3 / 1e6)
     run_id = requested(released, settings, model="gpt-4o-mini-2024-07-18", epochs=2)
     result = carried_out(released, settings, run_id)
     assert result["cost"] == pytest.approx(result["tokens"] * 3 / 1e6, abs=1e-6)
@@ -168,7 +168,7 @@ def test_what_a_job_costs_is_that_of_the_price_when_it_was_asked_for(
         ("upload", "after"),
         ("create", "before"),
         ("create", "after"),
-        ("look", "after"),
+        ("job", "after"),
     ],
 )
 def test_a_process_that_dies_sends_and_starts_nothing_twice(

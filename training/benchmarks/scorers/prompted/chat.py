@@ -36,7 +36,7 @@ IN_A_ROW = 10
 """Prompts that a server refuses, one after another, after which it is asked no more."""
 
 CHECK_SECONDS = 1.0
-"""How often a prompt that waits looks whether the run should stop."""
+"""Seconds between two checks for a cancel while a prompt waits."""
 
 Read = Callable[[str], float | None]
 Found = TypeVar("Found")
@@ -72,7 +72,7 @@ class Chat(Prompted):
     _at_once: int = field(default=1, init=False, repr=False)
     _refusals: int = field(default=0, init=False, repr=False)
     _gate: Gate = field(default_factory=Gate, init=False, repr=False)
-    _look: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
+    _check_cancel: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
     _stopped: RunPaused | None = field(default=None, init=False, repr=False)
     _memory: Lines | None = field(default=None, init=False, repr=False)
 
@@ -125,7 +125,7 @@ class Chat(Prompted):
         if self.account:
             self.account.begin()
 
-        def look() -> None:
+        def check_cancel() -> None:
             if on_progress:
                 on_progress(done, len(prompts))
 
@@ -137,10 +137,10 @@ class Chat(Prompted):
                 self.asked += 1
                 self._remember(prompt, value)
             done += 1
-            look()
+            check_cancel()
             return value
 
-        self._look, self._stopped = look, None
+        self._check_cancel, self._stopped = check_cancel, None
         try:
             found = await _together([one(prompt) for prompt in prompts])
         finally:
@@ -187,11 +187,11 @@ class Chat(Prompted):
         try:
             kept = [str(path) for lines in self._files if (path := lines.rescue())]
             where = f"is kept in {' and '.join(kept)} and will be stored when the run continues"
-            said = f" What could not be stored ({what}) {where}." if kept else ""
+            note = f" What could not be stored ({what}) {where}." if kept else ""
         except OSError:
-            said = f" What could not be stored ({what}) is lost: no folder has space for it."
+            note = f" What could not be stored ({what}) is lost: no folder has space for it."
         raise RunPaused(
-            f"Paused: {problem.strerror} ({problem.filename}).{said} Free some disk space."
+            f"Paused: {problem.strerror} ({problem.filename}).{note} Free some disk space."
         )
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
@@ -227,11 +227,11 @@ class Chat(Prompted):
         return math.nan
 
     async def _wait(self, seconds: float) -> None:
-        """Sleep, looking now and then whether the run should stop."""
+        """Sleep, and check every now and then whether the run should stop."""
         while seconds > CHECK_SECONDS and not self._should_stop():
             await asyncio.sleep(CHECK_SECONDS)
             seconds -= CHECK_SECONDS
-            self._look()
+            self._check_cancel()
         await asyncio.sleep(min(max(seconds, 0.0), CHECK_SECONDS))
 
     async def _sent(self, model: ChatModel, prompt: str) -> Reply:

@@ -23,7 +23,7 @@ _ALIKE = ("batch_size", "rank", "gradient_checkpointing", "four_bit", "chat_temp
 """What a pace depends on besides the model; other values hardly change it."""
 
 
-class Outlook(NamedTuple):
+class Forecast(NamedTuple):
     """What a finetuning would be.
 
     Attributes:
@@ -43,7 +43,9 @@ class Outlook(NamedTuple):
     by_run: int | None = None
 
 
-def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_number: int) -> Outlook:
+def forecast(
+    session: Session, recipe: LanguageRecipe, *, base: str, release_number: int
+) -> Forecast:
     """What a finetuning of this model on this release would be.
 
     Args:
@@ -58,18 +60,18 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
     pairs = counts.pairs.get(Split.TRAIN, 0)
     sampled = recipe.sampled(pairs)
     measured = count_questions(session, release.id).pairs.get(Split.VALIDATION, 0)
-    found = Outlook(pairs, sampled, min(MEASURED, measured), recipe.steps(sampled))
-    if teller := _teller(session, recipe, base):
-        paces = teller.result
+    found = Forecast(pairs, sampled, min(MEASURED, measured), recipe.steps(sampled))
+    if reference := _reference_run(session, recipe, base):
+        paces = reference.result
         seconds = recipe.epochs * sampled / paces["pace"]
         if found.measured and paces["measuring_pace"]:
             evaluations = math.ceil(recipe.epochs) + 1
             seconds += evaluations * found.measured / paces["measuring_pace"]
-        return found._replace(seconds=seconds, by_run=teller.id)
+        return found._replace(seconds=seconds, by_run=reference.id)
     return found
 
 
-def _teller(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
+def _reference_run(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
     """The newest finetuning here that was like this one."""
     for run in of_this_host(list_runs(session, kind=KIND)):
         if run.state != RunState.DONE or not run.result.get("pace"):  # it resumed from a checkpoint
