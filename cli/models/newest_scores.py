@@ -44,7 +44,7 @@ def newest_scores(
     with reading(engine) as session:
         rows = newest(session, benchmark=name)
         unseen = unseen_scores(session, settings.data_folder, rows)
-        trained_from = bases(session, rows)
+        trained_from = bases(session, settings.data_folder, rows)
     if wide:
         found = columns(rows, tasks=True)
         made, _ = shortened(lines(rows, trained_from=trained_from))
@@ -63,6 +63,7 @@ def _facts(made: Sequence[Line], found: Sequence[ScoreColumn]) -> dict[str, Any]
         "lines": [
             {
                 "model": line.model,
+                "name": line.name,
                 "published": line.published,
                 "source": line.source,
                 "kind": line.kind,

@@ -1,4 +1,4 @@
-"""What a benchmark is: items, the questions they pose to a model, and what the answers say."""
+"""The definition of a benchmark: its items, their questions, and the outcomes of the answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
 
 class PartMark(NamedTuple):
-    """A part of a breakdown that an item belongs to, and whether it was right there.
+    """A part of a breakdown that an item belongs to, and whether it was correct there.
 
     Attributes:
         breakdown: such as 'edit'.
@@ -44,7 +44,7 @@ class PartMark(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemResult:
-    """What a model made of one item.
+    """The result of a model on one item.
 
     Attributes:
         key: the item's name in its data, unique there.

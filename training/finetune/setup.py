@@ -63,9 +63,8 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
     sampled_ones = len(Epochs(anchors, shares=recipe.sources, seed=seed))
     if sampled_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {sampled_ones} per "
-            "epoch; lower batch_size, raise the shares in sources or accept variants of more "
-            "anchors."
+            f"A batch needs {recipe.batch_size} anchors, found {sampled_ones} per epoch; lower "
+            "batch_size, raise the shares in sources, or accept variants of more anchors."
         )
     return chosen
 

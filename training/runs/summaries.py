@@ -1,4 +1,4 @@
-"""A sentence on what a finished run of each kind has brought, by its result."""
+"""One sentence about the result of a finished run, for each kind of run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from db.models import RunState
 
 
 def nothing(result: Result) -> str:
-    """Of a kind whose results need no words."""
+    """No sentence, for kinds of runs whose results need none."""
     return ""
 
 
 def calls_made(result: Result) -> str:
-    """How many of a run's calls succeeded, and what they cost."""
+    """The number of calls that succeeded, and their cost."""
     done, failed = result["done"], result["failed"]
     text = f"{done:,} of {counted(done + failed, 'call')} succeeded"
     if not result["calls"]:

@@ -167,8 +167,8 @@ def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
 
 def _too_few(arm: Arm) -> str:
     return (
-        f"A batch of {arm.recipe.batch_size} needs as many anchors, found about "
-        f"{_families(arm):,.0f} usable ones. Accept more variants, or lower batch_size."
+        f"A batch needs {arm.recipe.batch_size} usable anchors, found about "
+        f"{_families(arm):,.0f}. Accept more variants, or lower batch_size."
     )
 
 

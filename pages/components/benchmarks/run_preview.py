@@ -8,9 +8,7 @@ from curation.plurals import counted
 from pages.components.benchmarks.general_choice import General
 from pages.components.shared.runs.progress_view import duration
 from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan
-
-LONGEST_NAME = 60
-"""Most characters of a model's name in the sentence."""
+from training.models.display_names import short_name
 
 
 def promise(
@@ -69,26 +67,27 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
         return ""
     known = [(model, model.seconds) for model in plan.models if model.seconds is not None]
     timed = [(model, seconds) for model, seconds in known if seconds and not model.chats]
-    new = [_short(model.name) for model in plan.models if model.seconds is None and not model.chats]
+    untimed = [model for model in plan.models if model.seconds is None and not model.chats]
     sentences = []
     total = sum(seconds for _, seconds in timed)
     only = alone and len(plan.models) == 1 and not plan.unknown
     whole = "This takes" if only else "The benchmarks take"
     if len(timed) == 1:
-        whose = f" with {_short(timed[0][0].name)}" if len(plan.models) > 1 else ""
+        whose = f" with {short_name(timed[0][0].name)}" if len(plan.models) > 1 else ""
         sentences.append(f"{whole} {duration(total)}{whose}.")
     elif timed:
-        each = ", ".join(f"{_short(model.name)} {duration(s)}" for model, s in timed)
+        each = ", ".join(f"{short_name(model.name)} {duration(s)}" for model, s in timed)
         sentences.append(f"{whole} {duration(total)}: {each}.")
-    if new:
-        sentences.append(f"There is no time estimate for {' and '.join(new)} before the first run.")
+    if untimed:
+        new = " and ".join(short_name(model.name) for model in untimed)
+        sentences.append(f"There is no time estimate for {new} before the first run.")
     return " ".join(sentences)
 
 
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """The prompts and the cost of a chat model."""
     tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    text = f"{_short(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
+    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
     if model.seconds:
         text += f", takes {duration(model.seconds)}"
     if chats.cost is None:
@@ -109,7 +108,3 @@ def _round(number: float) -> int:
     """Round to two significant digits."""
     digits = len(str(round(number)))
     return int(round(number, min(0, 2 - digits)))
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"

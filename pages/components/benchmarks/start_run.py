@@ -25,6 +25,7 @@ from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_m
 from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general_names import require_tasks
+from training.models.display_names import short_name
 
 SHOWN_RUNS = 20
 
@@ -43,12 +44,12 @@ def draw() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run measures; contains the names of models."""
+    """The benchmarks and the models of a run."""
     request = BenchmarkRequest.model_validate(run.parameters)
     what = [benchmark(choice.benchmark).title for choice in request.benchmarks]
     what += [f"mteb {name}" for name in (*request.suites, *request.tasks)]
     what += [title_of(f"{LM_EVAL}{name}") for name in request.language_tasks]
-    models = [model.name or model.architecture for model in request.models]
+    models = [short_name(model.name) or model.architecture for model in request.models]
     return f"{_few(what)} with {_few(models)}"
 
 

@@ -57,7 +57,7 @@ def _accuracy(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> N
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in sides:
             ranked = score(groups, side.cosines).ranked
-            st.metric(f"Ranked correctly, model {side.letter}", f"{ranked:.0%}", width=175)
+            st.metric(f"Model {side.letter} correct", f"{ranked:.0%}", width=175)
         st.text(f"{_MESSAGE} Chance is a third of the {len(groups):,} groups.", width=520)
 
 

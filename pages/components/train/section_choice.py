@@ -8,6 +8,7 @@ import streamlit as st
 from db.models import Run, RunState
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import progress_view
+from training.models.display_names import short_name
 
 SECTION = "step"
 """Key of the section choice, and its name in the URL."""
@@ -88,9 +89,9 @@ def leave_results() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run trained, as a label for a choice; contains the encoder's name."""
+    """The base encoder and the release of a training run, as a label for a menu."""
     recipe: Mapping[str, Any] = run.parameters["recipe"]
-    return f"{recipe['base_encoder']} on release {run.parameters['release']}"
+    return f"{short_name(recipe['base_encoder'])} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:

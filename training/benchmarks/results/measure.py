@@ -1,4 +1,4 @@
-"""A model's result in a benchmark."""
+"""Measuring a model with a benchmark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.benchmarks.scorers.interface import Progress, Scorer
 def measure(
     benchmark: Benchmark[Any], scorer: Scorer, *, on_progress: Progress | None = None
 ) -> Result:
-    """Have all questions answered and evaluate the answers.
+    """Let the model answer all questions, and evaluate the answers.
 
     Raises:
         HedgerowError: the model gives no usable numbers, or the server of a chat model none at all.

@@ -1,4 +1,4 @@
-"""How language models were asked, and what their choices depend on, in sentences."""
+"""Sentences about the prompt, the position bias and the missing answers of language models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from training.benchmarks.results.queries import Scored
 
 
 def unanswered_description(row: Scored) -> str:
-    """How many items have no usable answer; '' where all have one."""
+    """The number of items without a usable answer; '' if all have one."""
     if not row.unanswered:
         return ""
     items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
@@ -19,7 +19,7 @@ def unanswered_description(row: Scored) -> str:
 
 
 def prompting_description(asked: Mapping[str, Any]) -> str:
-    """The prompt and its version, and of choices how far they depend on the order; '' of others."""
+    """The prompt and its version, and the position bias of choices; '' for other models."""
     if not asked:
         return ""
     name = str(asked["prompt"]).replace("_", " ")

@@ -44,6 +44,7 @@ from training.benchmarks.scorers.prompted.wording import (
     wording_of,
 )
 from training.benchmarks.scorers.scoring import PROMPTED, scoring_description, scoring_of
+from training.models.display_names import short_name
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
@@ -96,7 +97,7 @@ class FoundModel(NamedTuple):
     def title(self) -> str:
         """For people."""
         return model_title(
-            self.name, self.architecture, self.scoring, self.choice.prompts, self.edited
+            short_name(self.name), self.architecture, self.scoring, self.choice.prompts, self.edited
         )
 
 
@@ -107,9 +108,10 @@ def model_title(
     prompts: Prompts = OWN_PROMPTS,
     edited: Mapping[str, int | None] | None = None,
 ) -> str:
-    """How a result's model is called: with all that is not the usual about it.
+    """The title of a result's model: its name, and in parentheses whatever is unusual about it.
 
     Args:
+        name: its short name.
         edited: of what a language model was asked with, as `Wording.edited` gives it.
     """
     usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
@@ -230,6 +232,19 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
             require_half(folder, number)
         elif choice.architecture in ("", *SCORERS):
             fitting(folder, choice.architecture, name=choice.name)
+
+
+def usable_model(session: Session, settings: Settings, choice: ModelChoice) -> ModelChoice:
+    """The choice as it is stored, once its files are known to be those of such a model.
+
+    A model that is not on this machine yet is accepted.
+
+    Raises:
+        HedgerowError: as `clean_model` and `require_fitting`.
+    """
+    clean = clean_model(session, choice)
+    require_fitting(session, settings, clean)
+    return clean
 
 
 def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> bool:

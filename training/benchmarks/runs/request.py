@@ -20,11 +20,10 @@ from training.benchmarks.harness.tasks import require_task
 from training.benchmarks.runs.measured_models import (
     CHAT,
     ModelChoice,
-    clean_model,
     may_be_asked,
     may_do_general,
     may_do_language,
-    require_fitting,
+    usable_model,
 )
 from training.benchmarks.scorers.interface import OWN_PROMPTS
 from training.benchmarks.scorers.prompted.causal import Causal
@@ -109,9 +108,7 @@ def checked_request(
             architecture, no such benchmark, suite, task, file or release, or none of the models can
             do mteb's tasks, or lm_eval's.
     """
-    models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
-    for model in models:
-        require_fitting(session, settings, model)
+    models = list(dict.fromkeys(usable_model(session, settings, model) for model in request.models))
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
     if not models:
         raise HedgerowError("Expected at least one model to measure, found none; choose one.")

@@ -26,8 +26,7 @@ from training.benchmarks.scorers.interface import (
     distinct,
     finite,
 )
-
-JOINED_BY = "+"
+from training.models.display_names import JOINED_BY as JOINED_BY
 
 CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
 """Of the two encoders, as transformers calls them."""

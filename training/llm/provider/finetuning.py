@@ -99,7 +99,7 @@ class _Follower:
             keep_job(self._context.folder, self._job)
             try:
                 await self._start()
-                ended = await self._waiting.until(self._look, self._has_ended)
+                ended = await self._waiting.until(self._poll, self._has_ended)
             except RunCancelled:
                 if self._waiting.is_cancelled:
                     await self._cancel()
@@ -119,13 +119,13 @@ class _Follower:
         try:
             for split, path in files.items():
                 if not self._sent(split):
-                    self._tell(f"Sending the {split} file.")
+                    self._report(f"Sending the {split} file.")
                     sent = await self._try(partial(self._found_or_sent, path))
                     self._keep(**{_FIELDS[split]: sent})
         finally:
             for path in files.values():
                 path.unlink(missing_ok=True)
-        self._tell("Starting the job.")
+        self._report("Starting the job.")
         job = await self._try(self._found_or_started)
         self._keep(job=job.id)
 
@@ -215,13 +215,13 @@ class _Follower:
         if job.status in ENDED:
             return True
         status = str(job.status).replace("_", " ")
-        self._tell(f"Job {job.id} at the provider: {status}.")
+        self._report(f"Job {job.id} at the provider: {status}.")
         return False
 
     async def _cancel(self) -> None:
         """Cancel the job, if it was started, or may have been just now."""
         if self._job.started:
-            self._tell("Cancelling the job at the provider.")
+            self._report("Cancelling the job at the provider.")
             await _cancel(self._api, self._job)
 
     # -- fetching -------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def _choose(rows: Sequence[Scored]) -> list[Scored]:
 
 def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | None:
     """The index of a trained model's base model; None without one."""
-    key = open_project.ask(bases, rows).get(row.model_key)
+    key = open_project.ask(bases, open_project.settings().data_folder, rows).get(row.model_key)
     title = next((other.title for other in rows if other.model_key == key), "")
     return others.index(title) if title in others else None
 

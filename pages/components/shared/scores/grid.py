@@ -76,8 +76,9 @@ def _row(
     note = f"trained from {line.base}" if line.base else line.source
     cells = [Markup("<td>{}</td>").format(text) for text in details(line, more, list(heads))]
     scores = [_cell(found.get(column)) for column in heads]
-    return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
-        line.model, _small(note), join([*cells, *scores])
+    name = Markup('<span class="hg-text" title="{}">{}</span>').format(line.name, line.model)
+    return Markup('<tr><th scope="row">{}{}</th>{}</tr>').format(
+        name, _small(note), join([*cells, *scores])
     )
 
 

@@ -19,6 +19,7 @@ from training.llm.request import (
     request_of,
 )
 from training.llm.study import request_language_study
+from training.models.display_names import choice_names
 
 PLANNED_SECONDS = 60.0
 """Seconds for which an estimate is cached: counting the pairs of a large release takes a second."""
@@ -46,9 +47,12 @@ def box(numbers: list[int], *, busy: bool) -> None:
     """
     with st.container(border=True, key="llm-start-box"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
+            bases = _bases()
+            labels = choice_names(bases)
             st.selectbox(
                 "Model to start from",
-                _bases(),
+                bases,
+                format_func=lambda name: labels.get(name, name),
                 key=_BASE,
                 accept_new_options=True,
                 help=_BASE_HELP,

@@ -108,7 +108,7 @@ def _line(run: Run) -> dict[str, Any]:
         "Pairs": result["pairs"]["train"],
         "Epochs": request.recipe.epochs,
         "Steps": result["steps"],
-        "Right before": result["before"].get(RIGHT),
-        "Right after": result["after"].get(RIGHT),
+        "Correct before": result["before"].get(RIGHT),
+        "Correct after": result["after"].get(RIGHT),
         "Minutes": round(result["seconds"] / 60, 1),
     }

@@ -95,7 +95,9 @@ def test_the_newest_of_a_model_an_architecture_and_data_counts(engine: Engine) -
         assert [row.id for row in of_run(session, run_id)] == [ids[1]]
 
 
-def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) -> None:
+def test_a_model_is_compared_with_the_one_it_was_trained_from(
+    engine: Engine, tmp_path: Path
+) -> None:
     with writing(engine) as session:
         base = Encoder(name="base", fingerprint="b" * 64)
         session.add(base)
@@ -108,7 +110,7 @@ def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) ->
         add(session, model="other", model_hash="f" * 64, score=40.0)
     with reading(engine) as session:
         rows = newest(session)
-        trained_from = bases(session, rows)
+        trained_from = bases(session, tmp_path, rows)
     assert trained_from == {("run 1: base", "bi-encoder", ""): ("/home/base", "bi-encoder", "")}
     shown = columns(rows)
     made = [line for line in lines(rows, trained_from=trained_from) if not line.published]

@@ -91,7 +91,7 @@ def test_results_of_another_similarity_are_a_line_of_their_own(
         row = next(row for row in newest(session) if row.benchmark == "nevir")
         before = {"model": row.model, "model_hash": row.model_hash, "data_hash": row.data_hash}
         add(session, **before, score=88.0)  # as it was stored when all were ranked by the cosine
-        rows = newest_scores(session).rows
+        rows = newest_scores(session, settings.data_folder).rows
         assert len(rows) == 3
         made = lines(rows, trained_from={})
         (column,) = [one.key for one in columns(rows) if one.benchmark == "nevir"]
