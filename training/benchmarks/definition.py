@@ -18,8 +18,8 @@ from training.benchmarks.results.metrics import MetricKind, PartScore, metric_of
 Item = TypeVar("Item", bound=Hashable)
 
 Asks = Literal["relevance", "similarity"]
-"""What a score says of two texts: how well a document answers a query, or how alike they are.
-Models with prompts of their own for queries and documents, and chat models, are asked so."""
+"""The meaning of a score: how relevant a document is to a query, or how similar two texts are.
+Models with different prompts for queries and documents use them for relevance."""
 
 
 class Question(NamedTuple):

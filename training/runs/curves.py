@@ -64,7 +64,7 @@ class Band(NamedTuple):
 
 
 class PairShare(NamedTuple):
-    """The share of triples with a positive and a negative of these types that are ranked correctly."""
+    """The share of triples with these types of positive and negative that are ranked correctly."""
 
     positive: str
     negative: str

@@ -48,7 +48,7 @@ an encoder measured its samples only, there are fewer."""
 
 
 class Part(StrEnum):
-    """Whether a run was trained on a variant. An anchor and all its variants are in the same part."""
+    """Whether a run was trained on a variant. An anchor and its variants are in the same part."""
 
     TRAINED = "trained on"
     """In the release's train split."""

@@ -305,7 +305,7 @@ WORK: dict[str, Work] = {kind.id: kind.carry_out for kind in KINDS if kind.work}
 
 
 def kind_of(name: str) -> RunKind:
-    """The kind with this id. The title of an unknown kind says that this version does not know it."""
+    """The kind with this id, or a placeholder for a kind that another version stored."""
     return _BY_ID.get(name) or RunKind(
         id=name, title=f"Unknown to this version ({name})", address=lambda run: "."
     )

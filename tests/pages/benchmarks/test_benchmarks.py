@@ -405,13 +405,12 @@ def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     test = page(SCORES)
-    assert (
-        "run 7: base: +50.0 points compared with base, not statistically significant"
-        in page_text(test)
+    assert "run 7: +50.0 points compared with base, not statistically significant" in page_text(
+        test
     )
-    assert "Only run 7: base is right on 3 items, only base on 0." in page_text(test)
+    assert "Only run 7 is right on 3 items, only base on 0." in page_text(test)
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
-    test.selectbox(key).set_value("run 7: base").run()
+    test.selectbox(key).set_value("run 7").run()
     assert "Choose two different models." in page_text(test)
 
 
@@ -452,7 +451,7 @@ def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured
     frame = frame_of(page(SCORES), "Accuracy, unseen")
     assert frame.drop(columns="Data").to_dict("records") == [
         {
-            "Model": "run 7: base",
+            "Model": "run 7",
             "Accuracy": 83.3,
             "Items": 6,
             "Accuracy, unseen": 75.0,
@@ -470,7 +469,7 @@ def listed(test: AppTest) -> list[str]:
 
 def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) -> None:
     test = page(ITEMS)
-    assert (test.selectbox("a").value, test.selectbox("b").value) == ("run 7: base", "base")
+    assert (test.selectbox("a").value, test.selectbox("b").value) == ("run 7", "base")
     assert len(listed(test)) == 6
     test.selectbox("bench-agreement").set_value("only the first").run()
     assert listed(test) == ["2", "3", "4"]
@@ -519,7 +518,7 @@ def test_a_result_whose_file_is_gone_is_told_and_the_others_stay(measured: Engin
     newest = max(load_settings().data_folder.glob("results-*"), key=lambda path: int(path.name[8:]))
     (newest / "rows.jsonl").unlink()
     test = page(ITEMS)
-    assert "run 7: base: Could not read" in page_text(test)
+    assert "run 7: Could not read" in page_text(test)
     assert len(listed(test)) == 6
 
 
@@ -545,7 +544,7 @@ def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
     with writing(measured) as session:
         run = session.merge(list_runs(session, kind=KIND)[0])
         assert isinstance(run, Run)
-    assert "mteb quick with run 7: base" in page_text(page())
+    assert "mteb quick with run 7" in page_text(page())
 
 
 def test_prompts_and_an_architecture_are_chosen_for_a_model(
@@ -565,6 +564,18 @@ def test_prompts_and_an_architecture_are_chosen_for_a_model(
     (model,) = run.parameters["models"]
     assert (model["query_prompt"], model["document_prompt"]) == ("query: ", None)
     assert model["architecture"] == "bi-encoder"
+
+
+def test_a_folder_without_a_model_is_refused_when_it_is_entered(
+    app_engine: Engine, tmp_path: Path
+) -> None:
+    test = uploaded(page(), "semantoneg", content())
+    test.multiselect("bench-models").set_value([str(tmp_path)]).run()
+    assert f"Expected a model in '{tmp_path}', found neither modules.json nor" in page_text(test)
+    assert test.button("bench-start").disabled
+    test.multiselect("bench-models").set_value([str(tmp_path), "all-MiniLM-L6-v2"]).run()
+    assert "Runs 1 model on 1 benchmark" in page_text(test)
+    assert not test.button("bench-start").disabled
 
 
 def test_plug_ins_are_offered_and_a_broken_one_is_told(

@@ -1,4 +1,4 @@
-"""The user's own tasks: a folder with one YAML file per task, in the harness's format, without code.
+"""The user's own tasks: a folder with one YAML file per task in the harness's format, no code.
 
 The harness would run Python code that a file names. Hedgerow only accepts files that say where the
 data is and how an item becomes a prompt. Their templates run in Jinja's sandbox.

@@ -109,7 +109,7 @@ def _counted(found: Sequence[SharedError]) -> Counter[tuple[str, str]]:
 
 
 def error_table(found: CommonErrors) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The errors as the header and rows of a table: item, number of models, models, parts, texts."""
+    """The errors as a table's header and rows: item, number of models, models, parts, texts."""
     names = list(dict.fromkeys(name for error in found.errors for name in error.row.texts))
     head = ["item", "wrong", "of", "models", "parts", *names]
     return head, [

@@ -26,7 +26,7 @@ class PerItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A model's scores, in points, by benchmark. Published scores are never ranked with measured ones.
+    """A model's scores in points, by benchmark. Published scores are not ranked with measured ones.
 
     Attributes:
         name: the model's full name; '' of a published one.

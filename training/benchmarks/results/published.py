@@ -1,4 +1,4 @@
-"""The numbers in the papers. They are shown next to measured ones, and are never ranked with them."""
+"""The numbers in the papers. They are shown next to measured ones but not ranked with them."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _rounded(value: float | None) -> float | str:
 
 
 def titles(columns: Sequence[ScoreColumn]) -> Mapping[str, str]:
-    """The titles of the columns, by key. If a benchmark has several data sets, they name the data."""
+    """The titles of the columns, by key, with the data if a benchmark has several data sets."""
     counts = Counter(column.title for column in columns)
     return {
         column.key: f"{column.title} ({column.data}, {column.n:,})"

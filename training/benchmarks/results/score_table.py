@@ -228,7 +228,7 @@ def _task_score(row: Scored) -> TaskScore:
 
 
 def _reference(shown: Sequence[ScoreColumn]) -> list[Line]:
-    """The published lines with a score in one of these columns; of several data sets, the largest."""
+    """The published lines with a score in one of these columns, with the largest data of each."""
     places: dict[str, str] = {}
     for column in shown:
         places.setdefault(column.benchmark or column.key, column.key)

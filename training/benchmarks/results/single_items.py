@@ -122,7 +122,7 @@ def right_candidates(row: ItemResult) -> set[str]:
 def items(
     first: Result, second: Result | None = None, *, wanted: ItemFilter | None = None
 ) -> list[ItemOutcomes]:
-    """The items that match the filter. For a correlation, those with the largest rank error are first.
+    """The items that match the filter. For a correlation, the largest rank errors come first.
 
     Args:
         second: of the same benchmark and data; items that it lacks have none.

@@ -1,4 +1,4 @@
-"""The models that benchmarks are run with: what was chosen, what it is, and its scorer."""
+"""Models to benchmark: checking a choice, finding the model, and loading its scorer."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ from training.models.display_names import short_name
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
-"""Architectures that need no model, and the names of their results."""
+"""Architectures without a model, and the names of their results."""
 
 _WITH_MODEL = (BiEncoder, Sparse, LateInteraction, Cross)
 GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
-"""Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
+"""Architectures that can do mteb tasks. A cross-encoder can only do reranking."""
 
 
 class FoundModel(NamedTuple):
-    """A model that is there.
+    """A model that was found.
 
     Attributes:
-        name: of its results.
-        scoring: as `scoring_of` gives it.
-        hash: fingerprint of its files; '' where it has none here.
-        place: as `load_scorer` takes it.
-        folders: of its files; none where it has none here.
-        wording: what it is asked with if it is a language model.
+        name: the name in its results.
+        scoring: the result of `scoring_of`.
+        hash: the fingerprint of its files; '' without local files.
+        place: the name or path for `load_scorer`.
+        folders: the folders of its files; none without local files.
+        wording: the prompts, for a language model.
     """
 
     choice: ModelChoice
@@ -78,12 +78,12 @@ class FoundModel(NamedTuple):
 
     @property
     def edited(self) -> dict[str, int | None]:
-        """As `Wording.edited`; of what is not asked with prompts empty."""
+        """The edited prompts, as in `Wording.edited`; empty for models without prompts."""
         return self.wording.edited if self.architecture in PROMPTED else {}
 
     def asked_with(self, prompt: MeasuringName | None) -> Self:
-        """The same for a benchmark that asks with this prompt, or with none: what was edited of
-        others decides nothing there."""
+        """The model for a benchmark that uses this prompt, or none. Edits of other prompts have no
+        effect there."""
         if self.architecture not in PROMPTED:
             return self
         wording = installed()
@@ -123,7 +123,7 @@ def model_title(
 def chosen_model(
     values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> ModelChoice:
-    """The model that somebody asks for.
+    """The requested model.
 
     Args:
         called: what the person who gave a value calls it.
@@ -137,7 +137,7 @@ def chosen_model(
 
 
 def require_known(choice: ModelChoice) -> None:
-    """Refuse an architecture that is not there, or that something is missing for.
+    """Check that the architecture exists and that the choice is complete.
 
     Raises:
         HedgerowError: that, or it takes no prompts, or a plug-in can't be loaded.
@@ -154,7 +154,7 @@ def require_known(choice: ModelChoice) -> None:
 
 
 def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
-    """The choice as it is stored, its name as results have it.
+    """The choice as it is stored, with the name that results use.
 
     Raises:
         HedgerowError: as `clean_name`.
@@ -181,7 +181,7 @@ def find_model(
     choice: ModelChoice,
     asked_with: PromptVersions = NEWEST_PROMPTS,
 ) -> FoundModel:
-    """What a choice, as `clean_model` gives it, means now; downloads a model of the hub.
+    """The model of a choice returned by `clean_model`. A model on the hub is downloaded.
 
     Args:
         asked_with: the versions of the prompts that language models are asked with.
@@ -214,7 +214,7 @@ def find_model(
 
 
 def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -> None:
-    """Refuse a model whose files are here and say that it has another architecture, or none.
+    """Check that the local files of a model are those of a model with the chosen architecture.
 
     Args:
         choice: as `clean_model` gives it.
@@ -248,7 +248,7 @@ def usable_model(session: Session, settings: Settings, choice: ModelChoice) -> M
 
 
 def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> bool:
-    """Whether it is, or may turn out to be, a language model that is asked with prompts.
+    """Whether the model is, or may be, a language model that gets prompts.
 
     Args:
         choice: as `clean_model` gives it.
@@ -263,7 +263,7 @@ def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> b
 
 
 def may_do_general(architecture: str, prompts: Prompts) -> bool:
-    """Whether mteb's tasks can be run with it: they need embeddings, and take the model's prompts.
+    """Whether the model can do mteb tasks. They need embeddings and the model's own prompts.
 
     Args:
         architecture: '' where the model's files have yet to say it.
@@ -272,7 +272,7 @@ def may_do_general(architecture: str, prompts: Prompts) -> bool:
 
 
 def may_do_language(architecture: str) -> bool:
-    """Whether lm_eval's tasks can be run with it: they need the likelihood of any text.
+    """Whether the model can do lm_eval tasks. They need the likelihood of any text.
 
     Args:
         architecture: '' where the model's files have yet to say it.
@@ -315,13 +315,13 @@ def scorer_of(
 
 
 def _digest(choice: ModelChoice) -> str:
-    """What tells chat models apart; the same answers at another price are the same."""
+    """A key that distinguishes chat models. It does not depend on the price."""
     asked = choice.model_dump_json(exclude={"price"})
     return hashlib.sha256(asked.encode()).hexdigest()[:12]
 
 
 def inner_model(scorer: Scorer) -> Any:
-    """The model that mteb is handed: one of sentence-transformers'.
+    """The sentence-transformers model for mteb.
 
     Raises:
         HedgerowError: the scorer has none.
@@ -335,7 +335,7 @@ def inner_model(scorer: Scorer) -> Any:
 
 
 def language_model(scorer: Scorer) -> tuple[Any, Any]:
-    """The model and the tokenizer that lm_eval is handed.
+    """The model and the tokenizer for lm_eval.
 
     Raises:
         HedgerowError: the scorer has none.

@@ -1,4 +1,4 @@
-"""What a run of benchmarks is asked for (kind ``benchmark``): stored once it can be carried out."""
+"""Requests for benchmark runs (kind ``benchmark``), which are checked before they are stored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KIND = "benchmark"
 
 
 class BenchmarkRequest(BaseModel):
-    """What a run measures: every model with every benchmark and task.
+    """A request to measure every model with every benchmark and task.
 
     Attributes:
         suites: of mteb's tasks, names in ``general.SUITES``.
@@ -101,7 +101,7 @@ def request_benchmarks(
 def checked_request(
     session: Session, settings: Settings, request: BenchmarkRequest
 ) -> BenchmarkRequest:
-    """The request as a run keeps it, if it can be carried out.
+    """The checked request as a run stores it.
 
     Raises:
         HedgerowError: no model or nothing to measure, no such model folder, a model of another
@@ -155,7 +155,7 @@ def _with_versions(
 
 
 def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
-    """Refuse prompts that would change nothing: they go before queries and documents alone."""
+    """Refuse query and document prompts if no benchmark has queries and documents."""
     if any(model.prompts != OWN_PROMPTS for model in models):
         raise HedgerowError(
             "Query and document prompts need a benchmark with queries (NevIR, ExcluIR), but "
@@ -164,7 +164,7 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
 
 
 def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelChoice]) -> None:
-    """Refuse what lm_eval can't measure, before a model is loaded."""
+    """Refuse models that lm_eval can't measure, before one is loaded."""
     for name in request.language_tasks:
         require_task(name, request.folder_of_tasks)
     if not any(may_do_language(model.architecture) for model in models):

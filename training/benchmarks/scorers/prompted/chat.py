@@ -33,7 +33,7 @@ ATTEMPTS = 5
 ASKED_TWICE = 2
 
 IN_A_ROW = 10
-"""Prompts that a server refuses, one after another, after which it is asked no more."""
+"""Number of consecutive refusals after which no more prompts are sent."""
 
 CHECK_SECONDS = 1.0
 """Seconds between two checks for a cancel while a prompt waits."""
@@ -44,7 +44,7 @@ Found = TypeVar("Found")
 
 @dataclass
 class Chat(Prompted):
-    """Asks for the number of a text, or for a similarity, and reads what the model writes.
+    """Asks for the number of a text, or for a similarity, and reads the model's answer.
 
     Each choice is asked for in several orders, and a candidate's score is the share of the answers
     that name it. Of two documents, two answers that disagree are a tie, so that a model that always
@@ -107,7 +107,7 @@ class Chat(Prompted):
     def _asked(
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
     ) -> list[float]:
-        """What was read of the answer to each prompt; NaN where there is nothing to read."""
+        """The value of the answer to each prompt; NaN if the answer has none."""
         found = run_to_end(self._all(prompts, read, on_progress))
         self.prompts += len(prompts)
         self.unanswered += sum(map(math.isnan, found))
@@ -170,11 +170,11 @@ class Chat(Prompted):
         return [lines for lines in files if lines is not None]
 
     def _should_stop(self) -> bool:
-        """Whether no more is asked; what is in progress is still waited for, and kept."""
+        """Whether to send no more prompts. Answers in progress are still awaited and stored."""
         return self._stopped is not None or any(lines.problem for lines in self._files)
 
     def _rescue(self) -> None:
-        """Put aside what found no room on the disk.
+        """Save the answers that did not fit on the disk somewhere else.
 
         Raises:
             RunPaused: says what is kept where, or lost.
@@ -195,7 +195,7 @@ class Chat(Prompted):
         )
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
-        """One prompt, asked again where that may help."""
+        """Ask one prompt, and retry if that may help."""
         usable, tries, answers = 0, 0, self._gate.answers
         while not self._should_stop():
             await self._wait(self._gate.left())
@@ -235,7 +235,7 @@ class Chat(Prompted):
         await asyncio.sleep(min(max(seconds, 0.0), CHECK_SECONDS))
 
     async def _sent(self, model: ChatModel, prompt: str) -> Reply:
-        """One attempt, as soon as the budget allows it, and booked whatever comes of it."""
+        """Make one attempt as soon as the budget allows it, and record its cost in any case."""
         if self.account is None:
             return await model.ask(prompt, None)
         await self.account.may_ask()
@@ -264,7 +264,7 @@ def _digest(prompt: str) -> str:
 
 
 async def _together(work: Sequence[Awaitable[Found]]) -> list[Found]:
-    """The results of all; the first error ends the others."""
+    """The results of all tasks. The first error cancels the others."""
     tasks = [asyncio.ensure_future(part) for part in work]
     try:
         return list(await asyncio.gather(*tasks))
