@@ -1,6 +1,6 @@
-"""The card of a model that was finetuned on NevIR's pairs: what it is, and all that it was taught.
+"""The model card of a model that was finetuned on NevIR's pairs.
 
-Names of models and files are somebody's: they reach Markdown through ``escape``.
+Names of models and files may be hostile: they reach Markdown through ``escape``.
 """
 
 from __future__ import annotations

@@ -73,6 +73,13 @@ class Scored:
         )
 
     @property
+    def full_title(self) -> str:
+        """The same with the model's full name."""
+        return model_title(
+            self.model, self.architecture, self.scoring, self.prompts, self.summary.get("edited")
+        )
+
+    @property
     def asked(self) -> Mapping[str, Any]:
         """How a language model was prompted, as in `Prompted.report`; empty for other models."""
         found: Mapping[str, Any] = self.summary.get("asked") or {}

@@ -61,7 +61,7 @@ class Lines:
                 raise
 
     def rescue(self) -> Path | None:
-        """Save lines that still can't be written elsewhere. Returns the path; None without such lines.
+        """Save lines that still can't be written elsewhere; returns the path, or None without lines.
 
         Raises:
             OSError: nowhere is room; the lines are lost.
