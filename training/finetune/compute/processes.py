@@ -1,7 +1,7 @@
-"""One training on several processes, as `torchrun` starts them; on one, nothing here does anything.
+"""One training run on several processes started by `torchrun`; with one, nothing happens here.
 
-Each process encodes its share of a step's texts. All of them see all embeddings, so that every
-text is compared with every other, and the gradients add up to those of one process.
+Each process encodes its share of a step's texts. All processes get all embeddings, so that every
+text is compared with every other, and the gradients add up to those of a single process.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from torch.nn import Parameter
 
 PATIENCE = timedelta(days=30)
-"""How long processes wait for the leading one, which may wait for another training to end. Where
-it dies they hear of it at once."""
+"""Time that processes wait for the leading one, which may wait for another training run. If it
+dies, they fail at once."""
 
 
 class Group(NamedTuple):
-    """This process among those of the training: its number, from 0 on, and how many there are."""
+    """The number of this process, from 0 on, and the number of processes."""
 
     rank: int = 0
     size: int = 1
@@ -110,9 +110,9 @@ def share(places: Sequence[int], group: Group) -> list[int]:
 
 
 def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
-    """All processes' embeddings in the order of the places that were shared out.
+    """The embeddings of all processes, in the order of the distributed places.
 
-    Only this process's rows carry gradients; ``add_gradients`` brings in those of the others.
+    Only this process's rows have gradients; ``add_gradients`` adds those of the others.
 
     Args:
         own: (this process's texts, dimensions).
@@ -139,7 +139,7 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
 
 
 def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
-    """Make every process's gradients the sum of all: each had those of its own texts only.
+    """Set every process's gradients to the sum over all processes.
 
     A weight that no process's texts went through stays without one, so that it does not decay
     either, as on one process. Sparse ones become dense.
@@ -174,7 +174,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
 
 
 def agreed(number: int, group: Group) -> int:
-    """The leading process's number, in all of them, once all have come here.
+    """The leading process's number, in every process, once all have called this.
 
     Raises:
         HedgerowError: another process is gone.

@@ -61,7 +61,7 @@ class Lines:
                 raise
 
     def rescue(self) -> Path | None:
-        """Save lines that still can't be written elsewhere; returns the path, or None without lines.
+        """Save lines that still can't be written to another file; returns its path, or None.
 
         Raises:
             OSError: nowhere is room; the lines are lost.
