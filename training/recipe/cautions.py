@@ -1,4 +1,4 @@
-"""What somebody should know before a training by a recipe, beyond what it does."""
+"""Warnings about unusual recipes, shown before training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from training.recipe.schema import Recipe
 
 
 def cautions(recipe: Recipe) -> list[str]:
-    """Sentences for people; none where there is nothing unusual."""
+    """Warnings in full sentences; empty for a usual recipe."""
     found = []
     if recipe.pooling != "as_base":
         found.append(

@@ -1,4 +1,4 @@
-"""The recipe that a run stored, which may be of a version that Hedgerow no longer reads."""
+"""The stored recipe of a run, which may have a version that Hedgerow no longer reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def recipe_of(run: Run) -> Recipe:
 
 
 def values_of(run: Run) -> dict[str, Any]:
-    """Every key of a training's recipe, to show it; of another version, as the run stored it."""
+    """Every key of a run's recipe for display. A recipe of another version is shown as stored."""
     try:
         return recipe_of(run).model_dump(mode="json")
     except HedgerowError:

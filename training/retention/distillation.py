@@ -2,9 +2,9 @@
 
 Distillation (`retention` in the recipe) keeps the embeddings of unrelated texts, and the cosines
 between them, close to the base model's. It includes slightly edited copies, so that similarity
-stays graded. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT)
-averages the weights of the base and the finetuned model after training, with a smaller share of the
-finetuned weights in the upper layers.
+stays graded. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*,
+WiSE-FT) averages the weights of the base and the finetuned model after training, with a smaller
+share of the finetuned weights in the upper layers.
 """
 
 from __future__ import annotations

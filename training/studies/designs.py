@@ -1,4 +1,4 @@
-"""The studies that there are: which trainings each compares, and how it is to be read."""
+"""The designs of studies: the training runs that each compares, and notes for reading it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.recipe.schema import Recipe
 
 
 class Study(StrEnum):
-    """What a study varies."""
+    """The thing that a study varies."""
 
     DATA = "data"
     """The portion of the data: the paper's Table 2 and Figure 3."""
@@ -25,9 +25,9 @@ class Study(StrEnum):
     TYPES = "types"
     """One variant type left out at a time."""
     WRITERS = "writers"
-    """What has written the variants: rules, or language models."""
+    """The writers of the variants: rules, or language models."""
     SOURCES = "sources"
-    """Whose triples they are, as many of each: the paper's Figure 4."""
+    """The source of the triples, in equal numbers: the paper's Figure 4."""
 
 
 QUESTIONS: Mapping[Study, str] = MappingProxyType(
@@ -43,14 +43,14 @@ QUESTIONS: Mapping[Study, str] = MappingProxyType(
         "numbers from each source, as in the paper's Figure 4.",
     }
 )
-"""What each answers, and how."""
+"""The question of each study, and its method."""
 
 
 class Arm(NamedTuple):
-    """One of the trainings of a study.
+    """One of the training runs of a study.
 
     Attributes:
-        label: what sets it apart from the others, in a few words.
+        label: how it differs from the others, in a few words.
         recipe: how it trains.
         plan: what it works on.
         providers: whose variants alone it takes; none means all.
@@ -79,17 +79,16 @@ class Design(NamedTuple):
 
 
 SHARES = tuple(Fraction(1, 2**power) for power in range(6, 0, -1))
-"""Of the triples, next to all of them."""
+"""Shares of the triples, in addition to all of them."""
 
 SIZES = (10_000, 50_000, 100_000, 150_000, 200_000)
-"""Numbers of triples in the paper's Figure 2, in place of shares where there are enough."""
+"""Numbers of triples in the paper's Figure 2, used instead of shares if there are enough."""
 
 MOST_ARMS = 4
 """Next to the one on all triples; the largest ones, so that a study has five trainings at most."""
 
 SPARE = 1.5
-"""As many times the families of a batch a draw is expected to have at least: whole families are
-drawn, some of them large."""
+"""Minimum expected size of a sample in batches. Whole families are sampled, some of them large."""
 
 EPOCHS_ALIKE = (
     "All runs use the same recipe, seed and number of epochs. As in the paper, less data also "
@@ -105,10 +104,10 @@ ONCE_EACH = "Each arm is a single run without the recipe's weight averaging (sou
 
 
 def design(study: Study, data: Composition, base: Recipe) -> Design:
-    """The trainings of a study on this data, each by the base recipe but for what the study varies.
+    """The training runs of a study on this data: the base recipe with the change of each arm.
 
-    What the data is too little for is left out, which `notes` says. Further trainings whose weights
-    are averaged (`Recipe.soup`) are left out, too: a study has many as it is.
+    Arms with too little data are left out, and `notes` says so. Weight averaging (`Recipe.soup`) is
+    off, because a study has many runs anyway.
     """
     found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "soup": 1}))
     if not found.arms:
@@ -118,7 +117,7 @@ def design(study: Study, data: Composition, base: Recipe) -> Design:
 
 
 def _what_is_on(recipe: Recipe) -> str:
-    """What besides the release shapes every training."""
+    """A sentence about the settings that all runs share."""
     held = f"retention with weight {recipe.retention:g}" if recipe.retention else "no retention"
     mean = (
         f"interpolation with {recipe.interpolation:g} of the finetuned weights"
@@ -141,19 +140,19 @@ def _arm(
 
 
 def _families(arm: Arm) -> float:
-    """How many a training draws from, about."""
+    """The approximate number of families that a run samples from."""
     limit = arm.recipe.max_triples or arm.plan.triples
     return arm.plan.families(arm.recipe) * min(1.0, limit / max(1, arm.plan.triples))
 
 
 def _fills_a_batch(arm: Arm) -> bool:
-    """Whether there are families enough; some to spare where they are drawn."""
+    """Whether there are enough families, with a reserve if they are sampled."""
     needed = arm.recipe.batch_size * (SPARE if arm.recipe.max_triples else 1)
     return _families(arm) >= needed
 
 
 def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
-    """A design of those trainings that can be done: so many at least, and the one on all data."""
+    """A design of the runs that have enough data: at least this many, including all data."""
     for arm in arms:
         if not _fills_a_batch(arm):
             notes = [*notes, f"Left out: {arm.label}. {_too_few(arm)}"]
@@ -187,7 +186,7 @@ def _by_data(data: Composition, base: Recipe) -> Design:
 
 
 def _originals(data: Composition) -> str:
-    """Whether the arms are what they are in the paper, which had original sentences (§4)."""
+    """A note on how the arms differ from the paper's, which used original sentences (§4)."""
     positive, negative = (data.originals[wanted] for wanted in (ENTAILMENT, CONTRADICTION))
     instead = (
         "'only negation' uses the negated antonym as the positive, and 'only hedging' uses "

@@ -1,6 +1,6 @@
-"""Studies (run kind ``study``): some trainings one after another that differ in one thing.
+"""Studies (run kind ``study``): training runs that differ in one thing, one after another.
 
-A study is one run, whose process carries out its trainings in turn (`training.studies.members`).
+A study is one run whose process executes its training runs in turn (`training.studies.members`).
 """
 
 from __future__ import annotations

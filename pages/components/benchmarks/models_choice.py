@@ -165,7 +165,7 @@ def _chat() -> ChosenModels:
         price = run_cost.price(values["model"]) if values["model"] else Price()
         budget = run_cost.budget()
     if not values["model"]:
-        st.text("Enter the name of the chat model, or remove it.")
+        st.text("Enter the name of the chat model, or turn off “A chat model”.")
         return ChosenModels([], budget)
     if provider_key.lacks(values["base_url"]):
         st.text("OpenAI needs a key. Enter one, or enter another address.")

@@ -31,7 +31,7 @@ def draw(
     if any(line.intervals for line in made):
         legend += " Below a score: its 95% bootstrap interval."
     if any(line.base for line in made):
-        legend += " Beside it: the difference to the model that it was trained from."
+        legend += " Next to it: the difference to the model that it was trained from."
     st.caption(legend)
     _files(made, found, name=name, more=more)
 
