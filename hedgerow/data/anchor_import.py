@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Texts = Any
-"""What anchors are added from: a list of sentences, a pandas DataFrame, a `datasets.Dataset`, or
-the path of a CSV, TSV, JSON lines, Parquet or text file."""
+"""Sources of anchors: a list of sentences, a pandas DataFrame, a `datasets.Dataset`, or the path of
+a CSV, TSV, JSON lines, Parquet or text file."""
 
 
 @dataclass(frozen=True)
 class AnchorImport:
-    """What adding anchors did, or would do.
+    """The result of adding anchors, or the preview of a dry run.
 
     Attributes:
-        table: what was read.
-        preview: each row, and what becomes of it.
-        rows: those that are added.
-        added: what was written.
+        table: the table that was read.
+        preview: each row, and whether it is added.
+        rows: the rows that are added.
+        added: the counts of what was written.
         originals: the entailments and contradictions in the same rows.
-        earlier: the same file, where it was added before.
-        column: with the sentences.
+        earlier: the earlier import of the same file, if any.
+        column: the column with the sentences.
         about: source, licence, genre, language.
         dry_run: nothing was written.
     """
@@ -67,16 +67,16 @@ class AnchorImport:
 
     @property
     def count(self) -> int:
-        """Anchors that were added."""
+        """The number of added anchors."""
         return self.added.added
 
     @cached_property
     def texts_alongside(self) -> Counter[str]:
-        """Type → how many entailments or contradictions are added, or would be."""
+        """Type → number of entailments or contradictions that are added."""
         return Counter(text.type_id for text in self.originals.of(self.rows))
 
     def left_out(self) -> pd.DataFrame:
-        """The rows that were not added: line, text, fate, why."""
+        """The rows that are not added, with line, text, fate and reason."""
         import pandas as pd
 
         taken = {row.line for row in self.rows}
@@ -164,7 +164,7 @@ def add_file(
 
 
 def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
-    """What is added, as the bytes of a file; its name in messages; the name of its source."""
+    """The content as the bytes of a file, its name in messages, and the name of its source."""
     if isinstance(texts, str | Path):
         path = Path(texts)
         if isinstance(texts, str) and not path.suffix and not path.exists():
@@ -183,7 +183,7 @@ def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
 
 
 def _arrow(texts: Texts) -> tuple[pa.Table, str]:
-    """A table of texts, and what messages call it."""
+    """A table of texts, and its name in messages."""
     import pyarrow as pa
 
     if hasattr(texts, "to_parquet") and hasattr(texts, "columns"):

@@ -47,8 +47,8 @@ def _by_source(rows: Sequence[Family]) -> dict[str, list[Family]]:
 
 
 class Epochs:
-    """The anchors of each epoch: a share of each source. The next epoch continues with other anchors,
-    so that none is repeated before all others of its source were used."""
+    """The anchors of each epoch: a share of each source. The next epoch uses other anchors, so that
+    none is repeated before all others of its source were used."""
 
     def __init__(
         self, anchors: Sequence[Member], *, shares: Mapping[str, float], seed: int

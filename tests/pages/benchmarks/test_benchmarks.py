@@ -331,7 +331,7 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert table.index("Published, not measured here") > table.index("83.3")
     assert "roberta-large-nli-mean-tokens" in table and "msmarco" not in table
     captions = "".join(str(said.value) for said in test.caption)
-    assert "the data measured here for SemAntoNeg may be others" in captions
+    assert "Your data for SemAntoNeg may differ, so compare with care." in captions
     assert "90 more published models are hidden; search by name" in captions
     test.text_input("bench-published-search").set_value("MSMARCO v5").run()
     table = html(test)

@@ -79,18 +79,18 @@ def _details(
 
 
 def _note(made: Sequence[Line], found: Sequence[ScoreColumn]) -> str:
-    """A word where published numbers stand in the columns of other data."""
+    """A note if published numbers are in columns with other data."""
     others = unlike_published(made, found)
     if not others:
         return ""
     return (
-        "Published numbers are of the papers' own full data; the data measured here for "
-        f"{' and '.join(others)} may be others: compare with care."
+        "Published numbers are for the papers' full data. Your data for "
+        f"{' and '.join(others)} may differ, so compare with care."
     )
 
 
 def _below(column: ScoreColumn) -> tuple[str, ...]:
-    """What a column is of, in small letters: metric, items, data; a line each."""
+    """The lines below a column's title: metric, items, data."""
     data = column.data
     if len(data) > LONGEST_DATA:
         data = f"{data[: LONGEST_DATA - 1]}…"
