@@ -76,7 +76,7 @@ def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(engine: Eng
         decide(session, kept[3], ada, A, blind=False)
     with reading(engine) as session:
         found = calibration(session, sample.id)
-    assert dict(found.drawn) == {"verbal": 11} and dict(found.decided) == {"verbal": 6}
+    assert dict(found.sampled) == {"verbal": 11} and dict(found.decided) == {"verbal": 6}
     assert found.disagree == 1
     one = found.judge("judge: other, prompt 1")
     assert one is not None and one.judged == 9
