@@ -73,7 +73,7 @@ def _files(
 def _details(
     made: Sequence[Line], found: Sequence[ScoreColumn], more: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The columns before the scores: title → a text a line."""
+    """The columns before the scores: title → one text per line."""
     keys = [column.key for column in found]
     return {title: [details(line, [title], keys)[0] for line in made] for title in more}
 
