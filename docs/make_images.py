@@ -38,9 +38,13 @@ PATIENCE_MS = 60_000
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="the project (default: a temporary one)")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="the project (default: a temporary one)"
+    )
     parser.add_argument("--train-option", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--picture", action="append", choices=PICTURES, help="a picture to take (default: all)")
+    parser.add_argument(
+        "--picture", action="append", choices=PICTURES, help="a picture to take (default: all)"
+    )
     wanted = parser.parse_args()
     names = wanted.picture or list(PICTURES)
     if wanted.folder:

@@ -7,12 +7,12 @@ from db.settings import HUB_TOKEN, Settings, variable
 _HEAD = f"""\
 # Settings
 
-Hedgerow reads the settings of a machine from the environment, or from a file `.env` in the folder in
-which you start it. The environment takes precedence. Copy `.env.example` to begin with. This page is
-generated from the code.
+Hedgerow reads the settings of a machine from the environment, or from a file `.env` in the folder
+in which you start it. The environment takes precedence. Copy `.env.example` to begin with. This
+page is generated from the code.
 
-`hedgerow settings` and the Settings page show the current values; keys and tokens appear only as set
-or not set. The settings of a *project*, such as the Levenshtein threshold, are in its database:
+`hedgerow settings` and the Settings page show the current values; keys and tokens appear only as
+set or not set. The settings of a *project*, such as the Levenshtein threshold, are in its database:
 change them on the Settings page or with `hedgerow settings set`.
 
 The client of the model hub reads `{HUB_TOKEN}`, and Streamlit reads its options from variables that
