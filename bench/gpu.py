@@ -63,7 +63,7 @@ def watched_gpu() -> Iterator[Gpu]:
         watcher.join()
     peak = torch.cuda.max_memory_allocated() / 2**30
     busy = f"{statistics.fmean(looks):.0f}% busy" if looks else "utilisation unknown"
-    gpu.said = f"{peak:.2f} GiB at most, {busy}"
+    gpu.summary = f"{peak:.2f} GiB at most, {busy}"
 
 
 def _sample_load(looks: list[float], ended: threading.Event) -> None:

@@ -33,7 +33,7 @@ _MESSAGE = "gold-said"
 
 def draw() -> None:
     """Draw the section."""
-    me = lead("can choose gold items")
+    me = lead("choose gold items")
     if me is None:
         return
     st.text(

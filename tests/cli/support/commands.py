@@ -69,14 +69,15 @@ def process(*arguments: str, seconds: float = 60) -> "subprocess.CompletedProces
     )
 
 
-def add_small_project() -> None:
-    """One anchor with two variants that nothing has measured."""
+def add_small_project() -> list[str]:
+    """One anchor with two variants that nothing has measured; the variants' uids."""
     engine = open_project(load_settings())
     with writing(engine) as session:
         anchor = add_anchor(session, "The door is open.")
-        for text in ("The door is not open.", "The door isn't open."):
-            add_variant(session, anchor, "verbal", text)
+        texts = ("The door is not open.", "The door isn't open.")
+        uids = [add_variant(session, anchor, "verbal", text).uid for text in texts]
     engine.dispose()
+    return uids
 
 
 def stored_run(engine: Engine, run_id: int) -> Run:

@@ -4,21 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, open_project
-from db.engine import reading
-from db.models import Variant
-from db.settings import load_settings
+from curation.project.opening import GOLD_RATE, PRACTISE_FIRST
 from tests.cli.support.commands import add_small_project, ask, complaint, said
 
 
 @pytest.fixture
 def uids(opened_home: object) -> list[str]:
     """The two variants of a small project; Ada has accepted the first, and Ben rejected it."""
-    add_small_project()
-    engine = open_project(load_settings())
-    with reading(engine) as session:
-        found = [session.get_one(Variant, number).uid for number in (1, 2)]
-    engine.dispose()
+    found = add_small_project()
     ask("review", "accept", found[0], "--reviewer", "Ada")
     ask("review", "reject", found[0], "--reviewer", "Ben", "--reason", "meaning_changed")
     return found

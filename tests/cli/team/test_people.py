@@ -5,22 +5,14 @@ from typer.testing import CliRunner
 
 import cli
 from curation.corpora.corpus import STARTER
-from curation.project.opening import open_project
 from curation.review.people.reviewers import LABELS
-from db.engine import reading
-from db.models import Variant
-from db.settings import load_settings
 from tests.cli.support.commands import add_small_project, ask, complaint, said
 
 
 @pytest.fixture
 def uids(opened_home: object) -> list[str]:
     """The two variants of a small project; Ada rejects the first, which 'ada l.' has accepted."""
-    add_small_project()
-    engine = open_project(load_settings())
-    with reading(engine) as session:
-        found = [session.get_one(Variant, number).uid for number in (1, 2)]
-    engine.dispose()
+    found = add_small_project()
     ask("review", "accept", found[0], "--reviewer", "ada l.")
     ask("review", "reject", found[0], "--reviewer", "Ada", "--reason", "meaning_changed")
     return found
