@@ -99,7 +99,7 @@ class Generating:
             run: its number.
 
         Returns:
-            A row a call: uid and text of the anchor, role, the types asked for, whether it failed
+            One row per call: uid and text of the anchor, role, the types asked for, whether it failed
             or is incomplete, and what was wrong with the last answer.
 
         Raises:
