@@ -51,7 +51,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     box.press("Enter")
     key = page.locator("input[type=password]")
     # A key belongs to the address that the page has when it is typed.
-    expect(key).to_have_attribute("placeholder", "Servers of your own mostly need none")
+    expect(key).to_have_attribute("placeholder", "Your own servers usually need none")
     settle(page)
     key.fill(KEY)
     key.press("Enter")

@@ -84,7 +84,7 @@ def test_elements_are_built_as_they_were(drawn: Page, selector: str) -> None:
 
 def test_nothing_else_is_relied_upon() -> None:
     known = {name.replace('"', "") for name in PRIVATE.findall(" ".join(SELECTORS))}
-    known.add("dataset.testConnectionState")
+    known |= {"dataset.testConnectionState", "data-testid=InputInstructions"}
     files = [path for path in (ROOT / "pages").rglob("*") if path.suffix in (".js", ".css")]
     found = {
         name.replace('"', "") for path in files for name in PRIVATE.findall(path.read_text("utf-8"))
@@ -144,3 +144,9 @@ def test_a_lost_server_is_told_on_the_page(chromium: Chromium, tmp_path: Path) -
         expect(app).not_to_have_attribute("data-test-connection-state", "CONNECTED")
         with serve():
             expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
+
+
+def test_a_box_that_was_typed_into_says_to_press_enter(drawn: Page) -> None:
+    """theme.css hides this where it would cover the name."""
+    drawn.get_by_label("Short").press_sequentially("typed")
+    expect(drawn.get_by_test_id("InputInstructions")).to_be_visible()

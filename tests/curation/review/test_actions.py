@@ -82,9 +82,14 @@ def test_the_second_window_is_told_of_the_first_and_both_are_kept(engine: Engine
     assert decisions(engine) == 2
 
 
-@pytest.mark.parametrize("reason", ["no_such_reason", "other"])
-def test_a_rejection_needs_a_known_reason(engine: Engine, ada: int, reason: str) -> None:
-    with pytest.raises(HedgerowError, match="Expected a"), writing(engine) as session:
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [("no_such_reason", "Expected a"), ("other", "'other' needs a note that states the reason")],
+)
+def test_a_rejection_needs_a_known_reason(
+    engine: Engine, ada: int, reason: str, message: str
+) -> None:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         actions.reject(session, shown(get(engine)), reviewer_id=ada, reason=reason)
     assert decisions(engine) == 0
 
