@@ -116,7 +116,7 @@ def test_results_of_a_benchmark_stay_when_it_is_gone(
     result = data.evaluate([np.array([1.0, n % 2]) for n in range(4)])
     with writing(app_engine) as session:
         add_result(session, load_settings().data_folder, "base", result)
-    assert "Is a paraphrase nearer" in page_text(benchmarks(ITEMS, open_page))
+    assert "Is a paraphrase closer" in page_text(benchmarks(ITEMS, open_page))
     monkeypatch.undo()
     monkeypatch.setenv("HEDGEROW_HOME", str(load_settings().home))
     scores = benchmarks(SCORES, open_page).get("html")

@@ -171,7 +171,7 @@ def _content(check: SurfaceCheck) -> str:
 
 def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
     scope = st.selectbox(
-        "Scope of the required words",
+        "Scope of “Must add” and “Must not add”",
         list(_SCOPES),
         key=form.of("scope"),
         index=list(_SCOPES).index(known.scope),
