@@ -4,7 +4,7 @@ from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from training.plug_ins import list_plug_ins
 
-NONE = "No installed package adds a plug-in. docs/plug_ins.md shows how to write one."
+NONE = "No plug-ins are installed. docs/plug_ins.md shows how to write one."
 
 
 def plug_ins(as_json: AsJson = False) -> None:

@@ -69,7 +69,7 @@ class Assigning:
         """The quotas of all people.
 
         Returns:
-            A row a quota: reviewer, type ('' for all types together), quota, done.
+            One row per quota: reviewer, type ('' for all types together), quota, done.
 
         >>> len(example_project().quotas())
         0

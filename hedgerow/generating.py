@@ -99,8 +99,8 @@ class Generating:
             run: its number.
 
         Returns:
-            A row a call: uid and text of the anchor, role, the types asked for, whether it failed
-            or is incomplete, and what was wrong with the last answer.
+            One row per call: uid and text of the anchor, role, the types asked for, whether it
+            failed or is incomplete, and what was wrong with the last answer.
 
         Raises:
             HedgerowError: there is no such run.

@@ -79,7 +79,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         """The corpora that come with Hedgerow, and how many of their anchors are in the project.
 
         Returns:
-            corpus, anchors (here), of (so many), licence, about; a row a corpus.
+            corpus, anchors (here), of (so many), licence, about; one row per corpus.
 
         >>> "starter" in set(example_project().corpora()["corpus"])
         True

@@ -107,8 +107,8 @@ SECTIONS = {
 
 frame.begin(
     "Diagnostics",
-    "How far variants are from their anchors, which are flagged, how varied they are, how many "
-    "reviewers accept, and which words give a variant's class away.",
+    "See each type's distance from its anchors, flags, diversity and acceptance, and find words "
+    "that reveal a variant's class.",
 )
 counts = CachedCounts()
 if counts.empty:

@@ -26,7 +26,7 @@ from curation.generation.costs.prices import dollars, price_under, spent_by
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import Budget
 from curation.release.freezing import get_release
-from curation.release.overlap_results import description_by_field, told
+from curation.release.overlap_results import description, description_by_field
 from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -206,7 +206,7 @@ def run_benchmark(
     if overlap:
         result |= _overlap(settings, engine, release)
         for shared in result["overlap"]:
-            lines += filter(None, [told(shared), description_by_field(shared)])
+            lines += filter(None, [description(shared), description_by_field(shared)])
         lines += filter(None, [bundled_texts_description(result["bundled_overlap"])])
     show(result, as_json, table(rows), *lines)
 

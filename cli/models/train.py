@@ -13,7 +13,7 @@ from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from curation.release.freezing import get_release
-from curation.release.overlap_results import told
+from curation.release.overlap_results import description
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Run
@@ -99,7 +99,7 @@ def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> Non
     with reading(engine) as session, progress_bar() as report:
         found = compare(session, settings.data_folder, get_release(session, number), report=report)
         bundled = compare_bundled_texts(settings.data_folder, report=report) if held else []
-    warnings = [told(entry.facts) for entry in found if entry.shares]
+    warnings = [description(entry.facts) for entry in found if entry.shares]
     if any(entry.shares for entry in bundled):
         warnings.append(bundled_texts_description([entry.facts for entry in bundled]))
     for sentence in warnings:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from cli.shared.tables import table_of
-from curation.release.overlap_results import description_by_field, told
+from curation.release.overlap_results import description, description_by_field
 from hedgerow.losses.families import Role
 from training.benchmarks.contamination import bundled_texts_description
 from training.evaluation.held_out import COSINE, STS
@@ -32,7 +32,7 @@ def details(result: dict[str, Any]) -> list[str | Table]:
     if RETRIEVAL in result["held_out"]["after"]:
         lines.append(WHAT_IT_IS)
     for found in result.get("overlap") or ():
-        lines += filter(None, [told(found), description_by_field(found)])
+        lines += filter(None, [description(found), description_by_field(found)])
     lines += filter(None, [bundled_texts_description(result.get("bundled_overlap") or ())])
     return [*lines, f"The model is in {result['model']}."]
 

@@ -46,7 +46,7 @@ LABELS = {
     Reason.RETIRED: "a retired anchor",
     Reason.REPEATED: "repeats another row",
     Reason.NEARLY_KNOWN: "differs only in case or punctuation",
-    Reason.NEGATED: "already negated, or nearly",
+    Reason.NEGATED: "already negated, or contains a near-negator",
     Reason.HEDGED: "already hedged",
     Reason.DISPUTED: "disputes its own claim",
     Reason.QUESTION: "a question",

@@ -144,7 +144,8 @@ def _nearly_negated(analysis: Analysis) -> Iterator[AnchorProblem]:
     """'She hardly ever smiles', 'few people came', 'there is little hope'."""
     for i, word in enumerate(analysis.words):
         if _nearly_negates(analysis.words, i) and not _in_subordinate_clause(analysis.words, i):
-            yield AnchorProblem(UnsuitableKind.NEGATED, f"The anchor is nearly negated ('{word}').")
+            sentence = f"The anchor contains a near-negator ('{word}')."
+            yield AnchorProblem(UnsuitableKind.NEGATED, sentence)
             return
 
 

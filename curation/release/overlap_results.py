@@ -88,7 +88,7 @@ class OverlapWithTest:
         return facts | ({"problem": self.problem} if self.problem else {})
 
 
-def told(facts: Mapping[str, Any]) -> str:
+def description(facts: Mapping[str, Any]) -> str:
     """Describe the result of a comparison in one sentence; it includes a file name.
 
     Args:

@@ -74,8 +74,8 @@ class Selection(NamedTuple):
             sentences.append(f"Sources: {', '.join(self.sources)}.")
         if self.max_distance is not None:
             sentences.append(
-                f"Without variants more than {self.max_distance} characters (Levenshtein) from "
-                "their anchor, except for free-form types."
+                f"Excludes variants that are more than {self.max_distance} characters "
+                "(Levenshtein) from their anchor, except for free-form types."
             )
         if self.complete:
             sentences.append("Only families with all four negations and both hedges of the paper.")

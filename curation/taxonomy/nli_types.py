@@ -24,8 +24,8 @@ ORIGINAL_TYPES = {
         label="Original entailment",
         role="paraphrase",
         definition=(
-            "A sentence that follows from the anchor, from the data set that the anchor "
-            "came with, which labels it an entailment."
+            "A sentence that the anchor's data set labels as an entailment of the anchor, so it "
+            "follows from the anchor."
         ),
         example_anchor=_ANCHOR,
         example="A plane is in the air.",
@@ -35,8 +35,8 @@ ORIGINAL_TYPES = {
         label="Original contradiction",
         role="negation",
         definition=(
-            "A sentence that cannot be true of what the anchor describes, from the data "
-            "set that the anchor came with, which labels it a contradiction."
+            "A sentence that the anchor's data set labels as a contradiction of the anchor, so it "
+            "cannot be true of the same scene."
         ),
         example_anchor=_ANCHOR,
         example="A plane is parked in a hangar.",

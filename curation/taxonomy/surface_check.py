@@ -13,7 +13,7 @@ Scope = Literal["sentence", "main_clause"]
 
 
 class ConditionalWords(BaseModel):
-    """Words that need certain words in the anchor: 'no longer' needs 'still'."""
+    """Words allowed only if the anchor has certain words: 'no longer' needs 'still'."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -64,7 +64,7 @@ class Release:
             split: train, validation or test; all without one.
 
         Returns:
-            anchor, positive, negative, their types, cue, split and uids; a row a triple.
+            anchor, positive, negative, their types, cue, split and uids; one row per triple.
 
         >>> release = example_project().release("first")
         >>> release.triples()[["positive", "negative"]].values.tolist()
@@ -85,7 +85,7 @@ class Release:
 
     def question_pairs(self, split: str | None = None, *, arm: str = "both") -> pd.DataFrame:
         """The release as questions to finetune a language model on (HedgeTriple, §5.2): whether an
-        anchor and one of its variants have opposite meaning. There are as many Yes as No.
+        anchor and one of its variants have opposite meanings. There are as many Yes as No.
 
         Args:
             split: train, validation or test; all without one.
@@ -94,7 +94,7 @@ class Release:
 
         Returns:
             sentence_1 (the anchor), sentence_2, answer, prompt (the whole question), type, split
-            and uids; a row a question.
+            and uids; one row per question.
 
         Raises:
             HedgerowError: the split or the arm is unknown, or the release gives no question.

@@ -45,7 +45,7 @@ class Tradeoff:
 
         Returns:
             share, figures of negation in [0, 1], *retrieval* and *sts* where they were measured,
-            and *kept*, which is 1 minus the drift; a row a share.
+            and *kept*, which is 1 minus the drift; one row per share.
         """
         import pandas as pd
 

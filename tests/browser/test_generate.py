@@ -58,7 +58,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     expect(page.get_by_text("Key: entered for this session and this address.")).to_be_visible()
     expect(key).to_have_count(0)
     settle(page)
-    page.get_by_text("Temperature, pace, batches").click()
+    page.get_by_text("Temperature, concurrency, batches").click()
     pace = page.get_by_role("spinbutton", name="Concurrent calls")
     pace.fill("2")
     pace.press("Enter")

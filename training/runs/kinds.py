@@ -144,7 +144,7 @@ KINDS = (
     ),
     RunKind(
         id="sample",
-        title="Draw a sample for judges",
+        title="Sample variants for judges",
         address=lambda run: _page("generate", step="Judges"),
         summary=summaries.sampled,
         command="hedgerow review calibration show {sample}",
@@ -159,7 +159,7 @@ KINDS = (
     ),
     RunKind(
         id="giveaways",
-        title="Search for giveaways",
+        title="Find giveaways",
         work="curation.diagnostics.giveaways:work",
         address=lambda run: _page(
             "diagnostics",

@@ -49,8 +49,8 @@ def imported(result: Result) -> str:
 
 def measures(result: Result) -> str:
     return (
-        f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
-        f"{result['cosines']:,} with {result['encoder']}."
+        f"Measured {counted(result['measured'], 'distance')} and "
+        f"{counted(result['cosines'], 'cosine')}. Encoder: {result['encoder']}."
     )
 
 

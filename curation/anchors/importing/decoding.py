@@ -195,12 +195,6 @@ def not_utf8(name: str, *, line: int, byte: int, place: int) -> str:
         place: position of the byte in its line, from 1.
     """
     return (
-        f"Expected UTF-8, but line {line:,} of {name} has the byte 0x{byte:02X} as its "
-        f"{_ordinal(place)} byte, which looks like Latin-1 or Windows-1252; save the file as UTF-8."
+        f"{name} is not UTF-8: line {line:,} has the byte 0x{byte:02X} at position {place:,}. It "
+        "may be Latin-1 or Windows-1252. Save it as UTF-8."
     )
-
-
-def _ordinal(number: int) -> str:
-    endings = {1: "st", 2: "nd", 3: "rd"}
-    ending = "th" if 10 <= number % 100 <= 20 else endings.get(number % 10, "th")
-    return f"{number:,}{ending}"

@@ -1,8 +1,7 @@
 """Store the entailments and contradictions of a file as variants of its anchors.
 
 Nobody has reviewed them in this project, so they are pending unless the import accepts the labels
-of the data set. It then does so in the name of a model reviewer, which any person's verdict
-outranks.
+of the data set. They are then accepted by a model reviewer, and a person's verdict outranks it.
 """
 
 import uuid

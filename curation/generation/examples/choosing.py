@@ -74,8 +74,8 @@ def choose_examples(
     ]
     if not found:
         raise HedgerowError(
-            "Expected variants to use as examples, found none: no person has accepted a variant "
-            "of these types with an anchor in the training split."
+            "There are no examples: no person has accepted a variant of these types with an "
+            "anchor in the training split. Accept some on the Review page."
         )
     return found
 

@@ -98,7 +98,7 @@ def carry_out_provider(context: RunContext, name: str, types: Sequence[VariantTy
     total, done = sum(counts.values()), counts[CallState.DONE] + counts[CallState.FAILED]
 
     def so_far() -> tuple[int, int, str]:
-        return done, total, f"{done:,} of {total:,} calls made by {name}."
+        return done, total, f"{done:,} of {total:,} calls by {name} done."
 
     context.update(*so_far())
     after = 0

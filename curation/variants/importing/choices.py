@@ -27,7 +27,7 @@ class Choices:
         about: source, licence, genre and language of anchors for which the file names none.
         undecided: untyped role → the type for variants whose words don't show theirs. Without one
             they are left out.
-        accept: accept variants without a verdict, in the name of the data set.
+        accept: let the model reviewer of the data set accept variants without a verdict.
         reviewer: the reviewer of verdicts for which the file names nobody.
     """
 

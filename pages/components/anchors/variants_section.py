@@ -106,8 +106,8 @@ def _below_file(file: _Opened, *, key: str) -> None:
     accept = st.checkbox(
         "Accept variants without a verdict",
         key=f"variants-accept-{key}",
-        help="They are accepted by the model reviewer 'data set labels', which any person's "
-        "verdict outranks. Otherwise they are pending until somebody reviews them.",
+        help="If checked, the model reviewer 'data set labels' accepts them. A person's verdict "
+        "still outranks it. If not, they are pending until someone reviews them.",
     )
     # The code below can fail. The fields above keep their input because they are already rendered.
     check_roles(roles, columns=table.columns, name=table.name)

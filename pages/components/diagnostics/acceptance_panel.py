@@ -175,6 +175,6 @@ def _reasons(
         alt_text="Heat map: rejected variants per group and reason",
     )
     st.caption(
-        "Reasons of the current verdicts. A variant with two reasons counts under both. Darker "
+        "Reasons for the current rejections. A variant with two reasons counts under both. Darker "
         "cells are a larger share of their row."
     )

@@ -32,9 +32,10 @@ COLUMNS = (3.0, 1.3, 1.3, 1.3)
 def draw(view: PageView) -> None:
     """Show the section."""
     st.text(
-        "Can the class of a variant be predicted without its anchor? A classifier on n-grams of "
-        "one to three words tries. It never sees an anchor, and it is tested on variants of "
-        "anchors that it was not trained on."
+        "Can the class of a variant be predicted without its anchor? To test this, Hedgerow "
+        "trains a classifier on n-grams of one to three words. It never sees an anchor, and it is "
+        "tested on variants of anchors that it was not trained on. Giveaways are the n-grams that "
+        "reveal the class."
     )
     st.caption(
         "Uses all accepted and pending variants, regardless of the types and status chosen "
@@ -56,7 +57,7 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
     """Report how the last run ended, and show the button that starts a new one."""
     if last is not None and last.state in STOPPED:
         progress_view.stopped(last)
-    button = "Search for giveaways" if found is None else "Search again"
+    button = "Find giveaways" if found is None else "Search again"
     if st.button(
         button,
         key="look-for-giveaways",

@@ -105,7 +105,7 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
         selection_mode="multi",
         format_func=lambda role: f"{ROLES[role].name} ({len(asked[role])})",
         key=links.GENERATE_ROLES,
-        help="One call asks for all types of a role. Their number is in brackets.",
+        help="One call asks for all types of a role. The number of types is in brackets.",
         persist_state="session",
     )
     return tuple(role for role in ROLES if role in (chosen or ()))

@@ -72,7 +72,7 @@ def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
     st.text(f"Problems, including incomplete answers: {counted_problems}.")
     # Labels have no counts, which change during the run: Streamlit keeps a choice by its label.
     picked = st.pills(
-        "Show the latest answers with the problem",
+        "Show the latest answers with this problem",
         [p.value for p in AnswerProblem if p in counts],
         key=f"generate-problem-{run.id}",
         help="A problem that a retry solves does not affect the variants.",

@@ -65,8 +65,8 @@ def draw() -> None:
     """Show the running or stopped run, the next run, and the agreement of models with people."""
     st.caption(
         "A chat model judges variants as a separate reviewer. Its opinions let you review "
-        "doubtful variants first, and J shows them on a card. They do not decide anything unless "
-        "you switch the model on in Settings. A person's verdict always outranks them."
+        "doubtful variants first. Press J on a card to see them. They do not decide anything "
+        "unless you switch the model on in Settings. A person's verdict always outranks them."
     )
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
     counts = CachedCounts()

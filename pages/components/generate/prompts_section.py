@@ -76,7 +76,7 @@ def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> No
             filled = fill(checked, text=example.text, types=types, cues=cues, examples=shown)
     what = "variant" if role == JUDGE else "anchor"
     if filled is None:
-        st.text(f"There is no {what} yet to preview the prompt with.")
+        st.text(f"Add {what}s to preview the prompt.")
         return
     prompt_editor.as_sent(filled)
     for cue in cues.values():

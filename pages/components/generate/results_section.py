@@ -247,8 +247,8 @@ def _cues(counts: CachedCounts, run_id: int | None) -> None:
         height=CUES_HEIGHT,
     )
     st.caption(
-        "Prompts use the correct spelling of cues that the paper misspells. They are stored as "
-        "printed in the paper."
+        "Prompts use the correct spelling of cues that the paper misspells. The cues "
+        "themselves are stored as printed in the paper."
     )
 
 

@@ -31,7 +31,7 @@ def only(roles: Collection[Role]) -> tuple[str, ...]:
         list(names),
         format_func=lambda key: names[key],
         key=links.GENERATE_TYPES,
-        placeholder="All types of these calls, except those on request",
+        placeholder="All types for these calls, except optional ones",
         persist_state="session",
     )
     return tuple(chosen)

@@ -22,7 +22,7 @@ def draw() -> None:
         st.text("People")
         st.caption(
             "A lead can change everything, a reviewer can decide on variants, and a viewer can "
-            "only read. Names ignore upper and lower case. If somebody has reviewed under two "
+            "only read. Names are not case-sensitive. If somebody has reviewed under two "
             "names, you can merge them."
         )
         if found:

@@ -137,8 +137,7 @@ def _acts(entry: VariantType, variants: int) -> None:
             return
         if entry.imported:
             st.text(
-                "Variants of this type are only imported. Models and rules are not asked to "
-                "write it."
+                "Variants of this type can only be imported. Models and rules don't write them."
             )
         elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
             _generate(entry)

@@ -117,7 +117,7 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         help="Each call asks for one cue, chosen at random.",
     )
     words = st.text_area(
-        "Hedge cues" if with_cue else "One of these words must be new",
+        "Hedge cues" if with_cue else "Required words (a variant must add one)",
         "\n".join(known.require_words),
         key=form.of("words"),
         height=80,
@@ -171,7 +171,7 @@ def _content(check: SurfaceCheck) -> str:
 
 def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
     scope = st.selectbox(
-        "Where the words above count",
+        "Scope of “Must add” and “Must not add”",
         list(_SCOPES),
         key=form.of("scope"),
         index=list(_SCOPES).index(known.scope),
@@ -187,14 +187,14 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
         placeholder="Any number",
     )
     unwanted = st.text_area(
-        "None of these words may be new",
+        "Forbidden words (a variant must not add any)",
         "\n".join(known.forbid_words),
         key=form.of("unwanted"),
         height=80,
         placeholder="One per line",
     )
     unless = st.text_area(
-        "Words that need certain words in the anchor",
+        "Words allowed only if the anchor has certain words",
         "\n".join(
             f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
             for rule in known.forbid_words_unless
@@ -256,9 +256,9 @@ def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
 
 
 _GUIDELINE = """\
-Asked for: what a good variant does.
+Asked for: describe what a good variant does.
 
-Rule, a case: what to do then.
+Rule, name of a special case: say what to do.
 
 Good:
 The ferry leaves at nine.

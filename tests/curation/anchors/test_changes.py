@@ -85,7 +85,7 @@ def variant(session: Session, type_id: str = "verbal") -> Variant:
     ("text", "said"),
     [
         ("The bridge isn't safe.", "already negated"),
-        ("The bridge is hardly safe.", "nearly negated"),
+        ("The bridge is hardly safe.", "contains a near-negator"),
         ("Bridge.", "a single word"),
         ("Is the bridge safe?", "a question"),
         ("Cross the bridge.", "a command"),

@@ -105,5 +105,5 @@ def test_nothing_left_is_one_sentence(engine: Engine) -> None:
 def test_a_release_says_what_stays_out() -> None:
     assert Selection().sentences() == ""
     sentences = Selection(("A", "B"), 60, True).sentences()
-    assert sentences.startswith("Sources: A, B. Without variants more than 60 characters")
+    assert sentences.startswith("Sources: A, B. Excludes variants that are more than 60 characters")
     assert sentences.endswith("Only families with all four negations and both hedges of the paper.")

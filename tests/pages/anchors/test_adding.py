@@ -178,7 +178,7 @@ def test_who_has_signed_in_is_the_author(
     ("data", "name", "expected"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0", "photo.csv", "photo.csv is a PNG image"),
-        ("text\nCafé\n".encode("latin-1"), "a.csv", "line 2 of a.csv has the byte 0xE9"),
+        ("text\nCafé\n".encode("latin-1"), "a.csv", "a.csv is not UTF-8: line 2 has the byte 0xE9"),
         (b'text,n\n"a,1\n', "a.csv", "opened on line 2"),
         (b'{"text":1,"id":"x"}\n', "a.jsonl", "Expected a string in 'text'"),
     ],

@@ -56,14 +56,14 @@ def test_a_run_is_started_followed_and_can_be_cancelled(
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]
     assert run.kind == KIND
-    assert f"Run {run.id}: Search for giveaways" in texts(app)
+    assert f"Run {run.id}: Find giveaways" in texts(app)
     assert not [button for button in app.button if button.key == "look-for-giveaways"]
     app.button(key=f"cancel-{run.id}").click().run()
     with reading(planted) as session:
         assert get_run(session, run.id).state == RunState.CANCELLED
     app.run()
     assert f"Run {run.id} was cancelled" in texts(app)
-    assert app.button(key="look-for-giveaways").label == "Search for giveaways"
+    assert app.button(key="look-for-giveaways").label == "Find giveaways"
 
 
 def test_the_newest_result_is_shown_against_chance(planted: Engine, open_page: OpenPage) -> None:

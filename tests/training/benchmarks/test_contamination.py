@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from curation.release.export.overlap_section import NOT_CHECKED
 from curation.release.freezing import create_release
-from curation.release.overlap_results import FOLDER, told
+from curation.release.overlap_results import FOLDER, description
 from db.engine import reading, writing
 from db.errors import RunCancelled
 from db.execution import execute
@@ -64,7 +64,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     seen: list[tuple[int, int, str]] = []
     nevir, own = compare(session, folder, release, report=lambda *told: seen.append(told))
     assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
-    assert told(own.facts) == SAID and own.shares
+    assert description(own.facts) == SAID and own.shares
     assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
         (0, True, "Door 1 is not open."),
         (2, True, "Door 3 is open."),
@@ -98,7 +98,9 @@ def test_what_an_older_hedgerow_kept_is_compared_again_by_field(
     path.write_text(json.dumps(values), encoding="utf-8")
     (folder / data.file).unlink()
     (old,) = compare(session, folder, release)
-    assert old.fields is None and told(old.facts) == SAID, "the data are gone, so that it stays"
+    assert old.fields is None and description(old.facts) == SAID, (
+        "the data are gone, so that it stays"
+    )
 
 
 def test_each_comparison_is_made_once(
@@ -133,9 +135,9 @@ def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
     nevir = keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
     (folder / nevir.file).write_text("{")
     broken, own = compare(session, folder, release)
-    assert told(own.facts) == SAID
-    assert told(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
-    assert str(folder) not in told(broken.facts) and broken.facts["items"] == 0
+    assert description(own.facts) == SAID
+    assert description(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
+    assert str(folder) not in description(broken.facts) and broken.facts["items"] == 0
     assert missing(folder, release.content_hash) == []
     (folder / data.file).unlink()
     assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
@@ -148,7 +150,7 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
     (settings.data_folder / FOLDER).write_text("in the way")
     for _ in range(2):
         (found,) = compare(session, settings.data_folder, release)
-        assert told(found.facts) == SAID
+        assert description(found.facts) == SAID
 
 
 def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(

@@ -78,7 +78,7 @@ def test_results_are_linked_where_they_are_shown() -> None:
 def test_a_result_is_summed_up_in_a_sentence() -> None:
     result = {"measured": 1, "cosines": 2_000, "encoder": "all-MiniLM-L6-v2"}
     assert kind_of("diagnose").sum_up(result) == (
-        "Measured the distances of 1 variant, and the cosines of 2,000 with all-MiniLM-L6-v2."
+        "Measured 1 distance and 2,000 cosines. Encoder: all-MiniLM-L6-v2."
     )
 
 

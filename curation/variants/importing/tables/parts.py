@@ -17,10 +17,10 @@ MAX_BYTES = 512 * 1024 * 1024
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".json")
 """File name extensions. In a folder, only files with the first one that occurs are read."""
 
-ACCEPTED = "CSV, TSV, JSON lines, Parquet, an export of Hedgerow, Label Studio or Argilla"
+ACCEPTED = "CSV, TSV, JSON lines, Parquet, an export from Hedgerow, Label Studio or Argilla"
 
 _OWN_TABLES = ("variants", "pairs")
-"""Files in an export of Hedgerow that contain more than its triples, and are read instead."""
+"""Files in a Hedgerow export that contain more than its triples, and are read instead."""
 
 _HEAD = 64 * 1024
 _ZIP = b"PK\x03\x04"

@@ -213,7 +213,8 @@ def _offer(found: Calibration, one: JudgeFigures, precision: float) -> None:
         icon=":material/done_all:",
         on_click=_accept,
         args=(one.name, found.sample.id, precision),
-        help="Stored as one rule-based action that releases report and a single undo reverses.",
+        help="Stored as one rule-based action. Releases report it, and you can undo it in one "
+        "step.",
     )
 
 

@@ -48,7 +48,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
         return {"provider": provider, "prompts": {}}
     values = model() | {"prompts": _prompts(roles)}
     provider_key.draw(values["base_url"])
-    with st.expander("Temperature, pace, batches", icon=":material/tune:"):
+    with st.expander("Temperature, concurrency, batches", icon=":material/tune:"):
         return values | _fine_points()
 
 

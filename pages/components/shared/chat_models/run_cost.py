@@ -67,7 +67,7 @@ def budget() -> Budget:
     """Boxes with the caps at which a run pauses."""
     row = st.container(horizontal=True)
     money = row.number_input(
-        "Pause at (US$)",
+        "Pause after (US$)",
         LEAST_CAP,
         value=MONEY_CAP,
         step=1.0,
@@ -77,7 +77,7 @@ def budget() -> Budget:
         persist_state="session",
     )
     calls = row.number_input(
-        "Pause at (calls)",
+        "Pause after (calls)",
         1,
         value=None,
         step=100,

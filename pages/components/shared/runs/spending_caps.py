@@ -14,7 +14,7 @@ def boxes(run: Run) -> Budget:
     caps = _stored(run)
     row = st.container(horizontal=True)
     money = row.number_input(
-        "Pause at (US$)",
+        "Pause after (US$)",
         LEAST_CAP,
         value=caps.money,
         step=1.0,
@@ -23,7 +23,7 @@ def boxes(run: Run) -> Budget:
         key=f"generate-money-{run.id}",
     )
     calls = row.number_input(
-        "Pause at (calls)",
+        "Pause after (calls)",
         1,
         value=caps.calls,
         step=100,

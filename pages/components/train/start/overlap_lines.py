@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from curation.release.freezing import get_release
-from curation.release.overlap_results import OverlapWithTest, told
+from curation.release.overlap_results import OverlapWithTest, description
 from pages.components.shared.runs import overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
@@ -42,13 +42,13 @@ def lines(found: Sequence[OverlapWithTest]) -> list[str]:
     """One sentence for each, the largest overlap first; one more for the rest."""
     shared = [entry for entry in found if entry.problem or entry.shares]
     shared.sort(key=lambda entry: -entry.overlap.share)
-    sentences = [told(entry.facts) for entry in shared]
+    sentences = [description(entry.facts) for entry in shared]
     if len(sentences) > MOST_LINES:
         rest = len(sentences) - MOST_LINES
         sentences = [*sentences[:MOST_LINES], f"{rest} more overlap. See Benchmarks · Overlap."]
     clean = [entry for entry in found if entry not in shared]
     if len(clean) == 1:
-        sentences.append(told(clean[0].facts))
+        sentences.append(description(clean[0].facts))
     elif clean:
         names = ", ".join(dict.fromkeys(entry.title for entry in clean))
         n = clean[0].overlap.n

@@ -69,8 +69,8 @@ def test_the_progress_counts_the_calls_that_are_stored(
     monkeypatch.setattr(RunContext, "progress", hear)
     test_run.carry_out(anchors, home, **RULES)
     by_rule = [(step, said) for step, said in heard if "by rules" in said]
-    assert by_rule[0] == (0, "0 of 80 calls made by rules.")
-    assert by_rule[-1] == (80, "80 of 80 calls made by rules.")
+    assert by_rule[0] == (0, "0 of 80 calls by rules done.")
+    assert by_rule[-1] == (80, "80 of 80 calls by rules done.")
 
 
 def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(

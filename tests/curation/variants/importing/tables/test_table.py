@@ -203,14 +203,17 @@ def test_a_record_of_argilla_is_a_row_for_each_annotator(record: Any, write: Any
     [
         (b"", "mine is empty; choose a file with one variant per row."),
         (b"\n\n", "mine contains only blank lines; choose another file."),
-        (b"anchor\nIt rains.\n", "Expected a header with a column of anchors and one of variants"),
+        (
+            b"anchor\nIt rains.\n",
+            "Line 1 of mine needs a header with an anchor column and a variant column",
+        ),
         (b"a,b\n1,2,3\n", "Expected 2 fields as in the header, found 3 on line 2 of mine"),
         (b'a,b\n"1,2\n', "The row that begins on line 2 of mine has a quotation mark"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "has a field of more than 131,072 characters"),
         (b"a,b\n" + b"x" * 1_100_000, "Line 2 of mine is longer than 1 MB"),
         (
             "a,b\nSchön,x\n".encode("latin-1"),
-            "Expected UTF-8, but line 2 of mine has the byte 0xF6",
+            "mine is not UTF-8: line 2 has the byte 0xF6",
         ),
         (b"a,b\n1,\x00\n", "Line 2 of mine contains a NUL byte"),
         ("a,b".encode("utf-32"), "Expected UTF-8, but mine is UTF-32"),
