@@ -328,7 +328,7 @@ def _ready(run: Run, format: str) -> None:
         st.text("To open it on this machine:")
         st.code(
             f'import datasets\n\ndatasets.load_dataset({json.dumps(str(folder))}, "triples")',
-            language="python",
+            language=None,
             wrap_lines=True,
         )
     else:
