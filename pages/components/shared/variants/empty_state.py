@@ -13,3 +13,20 @@ def box() -> None:
         st.page_link(
             "pages/overview.py", label="To the overview", icon=":material/conversion_path:"
         )
+
+
+def no_anchors() -> None:
+    """One sentence, and the ways to the first anchors."""
+    with st.container(border=True, key="empty-anchors"):
+        st.text("There are no anchors yet. Variants are made from anchors.")
+        st.page_link(
+            "pages/anchors.py",
+            label="Add your own anchors",
+            icon=":material/notes:",
+            query_params={"part": "Add"},
+        )
+        st.page_link(
+            "pages/overview.py",
+            label="Load the starter corpus on the Overview",
+            icon=":material/conversion_path:",
+        )
