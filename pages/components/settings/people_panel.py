@@ -41,7 +41,10 @@ def draw() -> None:
             key="people",
             width="content",
             height="content",
-            column_config={"Decisions": st.column_config.NumberColumn(format="localized")},
+            column_config={
+                "Name": st.column_config.TextColumn(width="medium"),
+                "Decisions": st.column_config.NumberColumn(format="localized"),
+            },
         )
         for first, second in lookalikes(found):
             st.text(f"{second.name} may be {first.name}: the names differ only in case.")

@@ -125,8 +125,9 @@ def usable(template: str, name: PromptName, *, place: str) -> str | None:
 
 def as_sent(filled: str) -> None:
     """Draw a prompt with texts in its places."""
-    st.text("As it is sent")
-    st.code(filled, language=None, wrap_lines=True)
+    with st.container(gap="xxsmall"):  # as near as the label of the box beside it
+        st.markdown(":small[As it is sent]")
+        st.code(filled, language=None, wrap_lines=True)
 
 
 def _save(chosen: PromptVersion, key: str, place: str) -> None:
