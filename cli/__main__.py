@@ -1,4 +1,4 @@
-"""``python -m cli`` does what ``hedgerow`` does."""
+"""``python -m cli`` is the same as ``hedgerow``."""
 
 from cli import main
 

@@ -40,11 +40,11 @@ def release_create(
         name, sources=source, any_distance=any_distance, complete=complete
     )
     result = {**release.facts, "created": release.created}
-    said = "is new" if release.created else "already has the same content"
+    outcome = "is new" if release.created else "already has the same content"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
     left_out = release.summary.get("left_out")
     out = f" Left out: {counted(left_out, 'accepted variant')}." if left_out else ""
-    show(result, as_json, f"Release {release.number} {said}.{out}{kept}")
+    show(result, as_json, f"Release {release.number} {outcome}.{out}{kept}")
 
 
 def release_list(as_json: AsJson = False) -> None:

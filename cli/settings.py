@@ -39,11 +39,11 @@ from db.settings import Settings, setting_facts
 COUNTS = "counts."
 
 KEYS = (
-    f"'{THRESHOLD}', '{ACTIVE_ENCODER}', '{GOLD_RATE}' (one in so many cards, 0 for none), "
+    f"'{THRESHOLD}', '{ACTIVE_ENCODER}', '{GOLD_RATE}' (one in this many cards, 0 for none), "
     f"'{PRACTISE_FIRST}' (on or off) or '{COUNTS}NAME' (a model reviewer: on or off)"
 )
 FOLLOWED = (THRESHOLD, ACTIVE_ENCODER)
-"""What variants are put in order by."""
+"""Settings that affect the order of variants in the queues."""
 
 
 def settings(context: typer.Context, as_json: AsJson = False) -> None:
@@ -139,7 +139,7 @@ def set_setting(
     with writing(engine) as session:
         changed = _change(session, machine, key, value)
     result: dict[str, Any] = {"setting": key, "changed": changed}
-    lines = [f"{key} has been changed." if changed else f"{key} already had this value."]
+    lines = [f"{key} is {'now' if changed else 'already'} {value.strip()}."]
     if changed and key in FOLLOWED:
         result |= _follow(machine, engine)
         lines.append(f"Variants updated in the queues: {result['variants']}.")

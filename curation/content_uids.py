@@ -1,7 +1,7 @@
 """Text identity: canonical form, content uids, and the splits derived from them.
 
-A uid says *what* a sentence is, never where it is stored: the same anchor has the same uid in
-every database, so command lines, URLs, exports and splits agree between machines.
+A uid identifies a sentence by its content, never by where it is stored: the same anchor has the
+same uid in every database, so command lines, URLs, exports and splits agree between machines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from db.errors import HedgerowError
 SplitName = Literal["train", "validation", "test"]
 
 UID_LENGTH = 16
-"""Hexadecimal digits of a uid: 64 bits, so 300,000 texts collide with odds of about 1 in 400 m."""
+"""Hexadecimal digits of a uid: 64 bits, so the probability of a collision among 300,000 texts is
+about 1 in 400 million.
+"""
 
 SPLIT_SALT = "hedgerow/split/1:"
 HOLDOUT_SALT = "hedgerow/holdout/1:"
@@ -26,39 +28,40 @@ HOLDOUT_SALT = "hedgerow/holdout/1:"
 
 OVERLAP_SALT = "hedgerow/overlap/1:"
 RANDOM_SALT = "hedgerow/random/1:"
-"""Of the key that the random queue is ordered by."""
+"""The salt of the key that orders the random queue."""
 
 VALIDATION_SHARE = 0.05
 TEST_SHARE = 0.05
 PENDING_SHARE = 0.2
 
-# Characters nobody sees. Soft hyphen, zero-width space, word joiner and byte-order mark would give
-# two texts that look the same different uids; the bidirectional controls can make a text read
-# differently from what is stored. The zero-width joiners stay: they change the letters themselves.
+# Invisible characters. Soft hyphen, zero-width space, word joiner and byte-order mark would give
+# texts that look the same different uids; bidirectional controls can make a text look different
+# from what is stored. Zero-width joiners are kept, because they change the letters themselves.
 _INVISIBLE = dict.fromkeys(
     [0x00AD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 )
 
 
 def canonical(text: str) -> str:
-    """Return the one form in which a text is stored, compared and hashed.
+    """Return the canonical form of a text, in which it is stored, compared and hashed.
 
-    Unicode NFC, every run of white space (line breaks and no-break spaces too) folded to one
-    space, both ends stripped, invisible formatting characters dropped. Case, quotation marks and
-    spelling stay as they are. Idempotent.
+    Unicode NFC; every run of white space (including line breaks and no-break spaces) becomes one
+    space; leading and trailing white space and invisible formatting characters are removed. Case,
+    quotation marks and spelling do not change. Idempotent.
 
     Raises:
-        HedgerowError: for a control character that is not white space, or half a surrogate pair:
-            neither occurs in a sentence, so the text was read with a wrong encoding or is not text.
+        HedgerowError: the text contains a control character that is not white space, or half a
+            surrogate pair. Neither occurs in a sentence, so the text was read with a wrong encoding
+            or is not text.
     """
     if text.isascii():
-        # Only spaces are white space and printable: the usual case, at a fifth of the cost.
+        # The usual case, at a fifth of the cost: spaces are the only printable white space.
         if text.isprintable() and "  " not in text and text == text.strip():
             return text
     else:
         text = unicodedata.normalize("NFC", text.translate(_INVISIBLE))
     folded = " ".join(text.split())
-    if folded.isprintable():  # much faster than a look at every character
+    if folded.isprintable():  # much faster than checking every character
         return folded
     for character in folded:
         if unicodedata.category(character) in {"Cc", "Cs"}:
@@ -74,18 +77,18 @@ _ASCII_WORDS = bytes(c if chr(c).isalnum() else 32 for c in range(128)).lower() 
 
 
 def words_of(text: str) -> list[str]:
-    """The runs of letters and digits of a text, lower-cased; hyphens and apostrophes part them."""
-    if text.isascii():  # the same, at a quarter of the cost
+    """Return the runs of letters and digits in lower case, split at hyphens and apostrophes."""
+    if text.isascii():  # the same result at a quarter of the cost
         return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
     return _WORD.findall(text.lower().replace("ʼ", "'"))  # that apostrophe counts as a letter
 
 
 def near_key(text: str, words: Sequence[str]) -> str:
-    """A key shared by texts that differ only in case or punctuation.
+    """Return a key shared by texts that differ only in case or punctuation.
 
     Args:
         text: a canonical text.
-        words: what ``words_of`` gives for it.
+        words: the result of ``words_of`` for it.
     """
     if text.isascii():
         return " ".join(words)
@@ -93,7 +96,7 @@ def near_key(text: str, words: Sequence[str]) -> str:
 
 
 class _Letters(dict[int, str]):
-    """Character → itself, or a space for what is neither letter, digit nor a mark on one."""
+    """Maps a character to itself, or to a space if it is not a letter, digit or combining mark."""
 
     def __missing__(self, code: int) -> str:
         kept = chr(code) if unicodedata.category(chr(code))[0] in "LNM" else " "
@@ -119,39 +122,40 @@ def anchor_uid(text: str) -> str:
     """Return the uid of an anchor: the first 16 hexadecimal digits of SHA-256(canonical text).
 
     Raises:
-        HedgerowError: if the text is empty or not plain text.
+        HedgerowError: the text is empty or not plain text.
     """
     return _uid(_canonical_nonempty(text))
 
 
 def canonical_uid(text: str) -> str:
-    """Return the uid of an anchor whose text is canonical and not empty; nothing is checked."""
+    """Return the uid of an anchor whose text is known to be canonical and not empty."""
     return _uid(text)
 
 
 def variant_uid(*, anchor_uid: str, type_id: str, text: str) -> str:
     """Return the uid of a variant: a hash of its anchor's uid, its type and its canonical text.
 
-    The three are joined as a JSON array, so that no two different triples give the same string.
+    The three are joined as a JSON array, so that different triples never give the same string.
 
     Raises:
-        HedgerowError: if the text is empty or not plain text.
+        HedgerowError: the text is empty or not plain text.
     """
     parts = [anchor_uid, type_id, _canonical_nonempty(text)]
     return _uid(json.dumps(parts, ensure_ascii=False, separators=(",", ":")))
 
 
 def bucket(uid: str, *, salt: str) -> float:
-    """Return a number in [0, 1) that looks random but depends on salt and uid alone.
+    """Return a number in [0, 1) that looks random but depends only on salt and uid.
 
-    The leading 53 bits of SHA-256(salt + uid): all that a float holds, so 1.0 is never reached.
+    It uses the leading 53 bits of SHA-256(salt + uid), the precision of a float, so 1.0 is never
+    reached.
     """
     digest = hashlib.sha256((salt + uid).encode("utf-8")).digest()
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
 def split_of(anchor_uid: str) -> SplitName:
-    """Return the release split of an anchor, and so of all its variants: 90 / 5 / 5 in 100."""
+    """Return the release split of an anchor and all its variants: 90, 5 and 5 percent."""
     position = bucket(anchor_uid, salt=SPLIT_SALT)
     if position < TEST_SHARE:
         return "test"
@@ -161,5 +165,5 @@ def split_of(anchor_uid: str) -> SplitName:
 
 
 def in_pending_fifth(anchor_uid: str) -> bool:
-    """Say whether a starter anchor is left undecided, as work to review and as a hold-out."""
+    """Whether a starter anchor is left undecided, as work for reviewers and as held-out data."""
     return bucket(anchor_uid, salt=HOLDOUT_SALT) < PENDING_SHARE

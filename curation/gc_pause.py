@@ -1,4 +1,4 @@
-"""Pausing the garbage collector while hundreds of thousands of rows are made at once."""
+"""Pauses the garbage collector while hundreds of thousands of rows are created at once."""
 
 import gc
 from collections.abc import Iterator
@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from scanning all new objects repeatedly.
+    """Keep the garbage collector from repeatedly scanning all new objects.
 
-    Rows hold no cycles, so it finds nothing, and unused ones are freed by their reference counts
-    as always. With it, an import of 50,000 anchors takes a fifth more CPU time (2.7 s, not 2.3).
+    Rows contain no cycles, so it would find nothing, and reference counting still frees unused
+    rows. With the collector on, importing 50,000 anchors takes a fifth more CPU time (2.7 s instead
+    of 2.3 s).
     """
     was_on = gc.isenabled()
     gc.disable()

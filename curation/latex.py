@@ -1,4 +1,4 @@
-"""Hostile text in LaTeX."""
+"""Escapes untrusted text for LaTeX."""
 
 import re
 
@@ -18,7 +18,7 @@ _ESCAPED = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    # After \\ and booktabs' rules, a cell that began with one of these would be an argument.
+    # After \\ and booktabs' rules, these characters at the start of a cell would begin an argument.
     "[": "{[}",
     "*": "{*}",
 }
@@ -26,5 +26,5 @@ _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
 def escaped(text: object) -> str:
-    """Any text as LaTeX that prints it, on one line."""
+    """Return LaTeX that prints the text on one line."""
     return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], one_line(text))

@@ -1,7 +1,7 @@
-"""Drafts: what is written next to its place until it is whole, and what a killed process left.
+"""Temporary files and folders that are written next to their target, and cleaning up after crashes.
 
-A draft's name says which process writes it, so that the next one to write to the same place can
-remove what nobody goes on with, and nothing else.
+The name of a temporary file contains the id of the process that writes it. The next process that
+writes the same target can therefore remove abandoned files, and only those.
 """
 
 import glob
@@ -16,20 +16,20 @@ from pathlib import Path
 from db.runs import has_ended
 
 PART, OLD = ".part", ".old"
-"""Endings of what is being written, and of what it replaces until it is in its place."""
+"""Suffixes of files being written, and of the files that they replace in the meantime."""
 
 
 def new_partial(target: Path) -> Path:
-    """A name of its own for this process's draft of the target, in the same folder."""
+    """Return a unique name for this process's temporary file, in the target's folder."""
     own = f"{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     return target.with_name(f".{target.name}.{own}{PART}")
 
 
 def clear_partials(target: Path) -> None:
-    """Remove the target's drafts whose process on this host is gone.
+    """Remove the target's temporary files whose process on this host has ended.
 
-    If that process ended between taking the old target away and putting the new one there, the old
-    one comes back.
+    If that process ended between moving the old target away and moving the new one into place, the
+    old one is restored.
     """
     own = re.compile(rf"\.{re.escape(target.name)}\.{_host()}-(\d+)-[0-9a-f]{{8}}(\.part|\.old)")
     for path in sorted(target.parent.glob(f".{glob.escape(target.name)}.*")):
@@ -45,5 +45,5 @@ def clear_partials(target: Path) -> None:
 
 
 def _host() -> str:
-    """This host, in a few characters that any file system takes."""
+    """Return a short name for this host that any file system accepts."""
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]

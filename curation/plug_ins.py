@@ -5,8 +5,8 @@ A group has a base class; a package names its own subclass in its ``pyproject.to
     [project.entry-points."hedgerow.scorers"]
     my-reranker = "my_package.scoring:MyReranker"
 
-docs/plug_ins.md has an example of each group. The names of plug-ins are read from what packages
-say of themselves; a package is imported only when one of its plug-ins is used or checked.
+docs/plug_ins.md has an example of each group. The names of plug-ins come from the packages'
+metadata; a package is imported only when one of its plug-ins is used or checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from db.errors import HedgerowError, RunCancelled, first_line
 Kind = TypeVar("Kind")
 
 LONGEST_NAME = 40
-"""Characters of a plug-in's name that the database has room for."""
+"""The maximum length of a plug-in's name that fits into the database, in characters."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -36,19 +36,19 @@ logger = logging.getLogger(__name__)
 
 
 class PlugIns(NamedTuple, Generic[Kind]):
-    """All plug-ins that can be loaded, and of each other one a sentence that says what is wrong."""
+    """All plug-ins that can be loaded, and a sentence about each one that can't."""
 
     classes: dict[str, type[Kind]]
     problems: list[str]
 
 
 class ListedPlugIn(NamedTuple):
-    """A plug-in that is installed.
+    """An installed plug-in.
 
     Attributes:
         kind: what it is, such as 'scorer'.
-        package, version: that brings it; '' where nothing says it.
-        problem: why it can't be used, in a sentence; '' where it can.
+        package, version: the package that provides it; '' if unknown.
+        problem: why it can't be used, in a sentence; '' if it can.
     """
 
     kind: str
@@ -63,13 +63,13 @@ class PlugInGroup(Generic[Kind]):
     """The plug-ins of one kind.
 
     Attributes:
-        name: of the entry points' group.
-        base: what each must be a subclass of.
-        noun: for people.
+        name: the group of the entry points.
+        base: the class that each must be a subclass of.
+        noun: the kind's name for messages.
         reserved: names that no plug-in can have.
         called: the class attribute that gets the entry point's name; '' for none.
         attributes: class attributes that a plug-in must have, and their types.
-        methods: those in which a plug-in may fail: such a failure becomes a sentence.
+        methods: methods whose errors are turned into one sentence.
     """
 
     name: str
@@ -81,19 +81,19 @@ class PlugInGroup(Generic[Kind]):
     methods: tuple[str, ...] = ()
 
     def names(self) -> tuple[str, ...]:
-        """The names of the plug-ins, each once, in order; none of them is imported."""
+        """Return the sorted names of the plug-ins without duplicates. No plug-in is imported."""
         found = {entry.name for entry in _entry_points(self.name)}
         return tuple(sorted(found.difference(self.reserved)))
 
     def load(self, name: str) -> type[Kind]:
-        """Import the class that a plug-in names.
+        """Import the class of a plug-in.
 
-        What goes wrong in one of `methods` is one sentence that names the plug-in, and iterators
-        that they give are read to their end.
+        An error in one of `methods` becomes one sentence that names the plug-in. Iterators that
+        they return are read to the end.
 
         Raises:
             HedgerowError: there is no such plug-in, its name can't be used, importing it fails, or
-                it is no finished subclass of the base.
+                it is not a complete subclass of the base.
         """
         found = next((entry for entry in _entry_points(self.name) if entry.name == name), None)
         if found is None or name in self.reserved:
@@ -113,7 +113,7 @@ class PlugInGroup(Generic[Kind]):
         return found
 
     def listed(self) -> list[ListedPlugIn]:
-        """Every entry point of the group, by name; imports them to see what is wrong with them."""
+        """Return every entry point of the group, by name. Imports them to find their problems."""
         seen: set[str] = set()
         found = []
         for entry in sorted(_entry_points(self.name), key=lambda entry: entry.name):
@@ -124,7 +124,7 @@ class PlugInGroup(Generic[Kind]):
         return found
 
     def package_of(self, name: str) -> tuple[str, str]:
-        """The package that brings a plug-in, and its version; '' where nothing says it."""
+        """Return the package that provides a plug-in, and its version; '' if unknown."""
         entries = (entry for entry in _entry_points(self.name) if entry.name == name)
         return next(map(_package, entries), ("", ""))
 
@@ -148,8 +148,8 @@ class PlugInGroup(Generic[Kind]):
             )
         try:
             loaded = found.load()
-        except (Exception, SystemExit) as error:  # a foreign package can fail in any way
-            raise _refusal(found, f"cannot be loaded ({_said(error)})") from error
+        except (Exception, SystemExit) as error:  # a third-party package can fail in any way
+            raise _refusal(found, f"cannot be loaded ({_described(error)})") from error
         if not (inspect.isclass(loaded) and issubclass(loaded, self.base)):
             raise _refusal(found, f"is not a subclass of {self.base.__name__}")
         if inspect.isabstract(loaded):
@@ -165,19 +165,19 @@ class PlugInGroup(Generic[Kind]):
 
 @contextmanager
 def failures_of(name: str) -> Iterator[None]:
-    """Whatever goes wrong in a plug-in is one sentence that names the plug-in.
+    """Turn any error in a plug-in into one sentence that names the plug-in.
 
     Raises:
-        HedgerowError: something went wrong.
+        HedgerowError: there was an error.
     """
     try:
         yield
     except (HedgerowError, RunCancelled):
         raise
-    except (Exception, SystemExit) as error:  # a foreign package can fail in any way
+    except (Exception, SystemExit) as error:  # a third-party package can fail in any way
         logger.error("the plug-in %s failed", name, exc_info=error)
         raise HedgerowError(
-            f"The plug-in {name!r} failed ({_said(error)}); repair or uninstall its package."
+            f"The plug-in {name!r} failed ({_described(error)}); repair or uninstall its package."
         ) from error
 
 
@@ -185,8 +185,8 @@ def _entry_points(group: str) -> tuple[EntryPoint, ...]:
     return tuple(_entry_points_on(tuple(sys.path)).select(group=group))
 
 
-@lru_cache(maxsize=8)  # looking through all packages takes 30 ms; installing asks for a restart
-def _entry_points_on(path: tuple[str, ...]) -> Any:  # of another type from Python 3.12 on
+@lru_cache(maxsize=8)  # scanning all packages takes 30 ms; installing one requires a restart
+def _entry_points_on(path: tuple[str, ...]) -> Any:  # its type differs from Python 3.12 on
     return entry_points()
 
 
@@ -203,7 +203,7 @@ def _refusal(found: EntryPoint, problem: str) -> HedgerowError:
     )
 
 
-def _said(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {first_line(error)}".rstrip(".")
 
 
@@ -214,7 +214,7 @@ def _type_names(kind: type | tuple[type, ...]) -> str:
 
 @lru_cache(maxsize=256)
 def _guarded(kind: Any, name: str, called: str, methods: tuple[str, ...]) -> Any:
-    """The class under the plug-in's name, a failure of each of its methods being one sentence."""
+    """Return a subclass with the plug-in's name whose methods turn errors into one sentence."""
     members: dict[str, Any] = {"__module__": kind.__module__, "__doc__": kind.__doc__}
     for method in methods:
         found = inspect.getattr_static(kind, method)

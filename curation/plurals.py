@@ -1,6 +1,6 @@
-"""Numbers with what they count, in words."""
+"""Numbers with a noun in the singular or plural."""
 
 
 def counted(count: int, name: str) -> str:
-    """'1 anchor', '1,369 anchors'; for words whose plural has an s."""
+    """Return '1 anchor', '1,369 anchors'; for nouns with a plural in -s."""
     return f"{count:,} {name}{'' if count == 1 else 's'}"

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 LONGEST_ITEM = 4 * 1024 * 1024
-"""Characters of an item of a long list."""
+"""Maximum characters in an item of a long list."""
 
 _BETWEEN = re.compile(r"[\s,]*")
 
 
 class JsonError(ValueError):
-    """Says in a few words why a text is not taken as JSON.
+    """A text is not acceptable as JSON; the message says why in a few words.
 
     Attributes:
-        line: where, from 1.
+        line: the line number, from 1.
     """
 
     def __init__(self, reason: str, line: int = 1) -> None:
@@ -24,10 +24,10 @@ class JsonError(ValueError):
 
 
 class RepeatedKey(JsonError):
-    """A key that stands twice in one object: which one is meant, nobody knows.
+    """A key occurs twice in one object, so its value is ambiguous.
 
     Attributes:
-        key: that key.
+        key: the repeated key.
     """
 
     def __init__(self, key: str) -> None:
@@ -36,10 +36,11 @@ class RepeatedKey(JsonError):
 
 
 def read_json(text: str) -> Any:
-    """The value of a JSON text.
+    """Parse a JSON text.
 
     Raises:
-        JsonError: it is no JSON, repeats a key, is nested too deeply, or holds too long a number.
+        JsonError: it is not JSON, repeats a key, is nested too deeply, or contains too long a
+            number.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)
@@ -54,13 +55,14 @@ def read_json(text: str) -> Any:
 
 
 def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
-    """The objects of a JSON list that is too long to be held as a whole, one by one.
+    """Yield the objects in a JSON list that is too long for memory, one by one.
 
     Args:
-        pieces: the text, cut anywhere between two characters.
+        pieces: the text, split anywhere between two characters.
 
     Raises:
-        JsonError: it is no list of objects, or breaks off; or as ``read_json``, of an item.
+        JsonError: it is not a list of objects, or is incomplete; or as in ``read_json`` for an
+            item.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_object)
     rest = _Rest(iter(pieces))
@@ -88,19 +90,19 @@ def read_json_list(pieces: Iterable[str]) -> Iterator[Any]:
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    """Python's words, without the 'at' that a position would follow."""
+    """Return Python's message without the 'at' that precedes a position."""
     return re.sub(r"( starting)? at$", "", error.msg)
 
 
 class _Rest:
-    """What is left of a text that comes in pieces."""
+    """The rest of a text that comes in pieces."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self.text, self.place = "", 0
         self._pieces = pieces
 
     def next(self) -> str:
-        """The next character that is neither white space nor a comma; '' at the end."""
+        """Return the next character except white space and commas; '' at the end."""
         while True:
             found = _BETWEEN.match(self.text, self.place)
             self.place = found.end() if found else self.place
@@ -110,7 +112,7 @@ class _Rest:
                 return ""
 
     def add(self) -> bool:
-        """Take more of the text, as much again as there is; False at its end."""
+        """Read more of the text, at least as much as is buffered; return False at its end."""
         rest = self.text[self.place :]
         more: list[str] = []
         length, wanted = 0, max(len(rest), 1 << 16)

@@ -1,4 +1,4 @@
-"""Translate pydantic's errors into one sentence with familiar names."""
+"""Turns pydantic's errors into one sentence with familiar names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from db.errors import HedgerowError
 
 FieldPath = tuple[int | str, ...]
-"""Where in a request a value is: names of fields, and numbers in lists."""
+"""The location of a value in a request: field names, and indexes of lists."""
 
 Request = TypeVar("Request", bound=BaseModel)
 
@@ -32,41 +32,41 @@ _IN_PLAIN_WORDS = {
     "int_from_float": "it must be a whole number",
     "float_parsing": "it must be a number",
 }
-"""What to say for some of pydantic's types of errors."""
+"""Our messages for some of pydantic's error types."""
 
 _MAY_HOLD_SECRETS = ("base_url",)
-"""An address can have a password or a key in it."""
+"""Values that are never quoted, because an address can contain a password or a key."""
 
 
 class Missing(ValueError):
-    """A field that a request needs is empty; raised by the request's own validators."""
+    """A required field of a request is empty; raised by the request's own validators."""
 
-    def __init__(self, field: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
         self.field = field
 
 
 def in_words(place: FieldPath) -> str:
-    """What a value is called on a page."""
+    """Return the name of a value on pages."""
     name = field_of(place)
     return "The " + _IN_WORDS.get(name, name.rpartition(".")[2].replace("_", " "))
 
 
 def field_of(place: FieldPath) -> str:
-    """The field, such as 'budget.money'; of a list, the list."""
+    """Return the field, such as 'budget.money'; for an item of a list, the list."""
     return ".".join(part for part in place if isinstance(part, str))
 
 
 def checked(
     kind: type[Request], values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> Request:
-    """A request of this kind, made of these values.
+    """Return a request of this kind with these values.
 
     Args:
-        called: what the person who gave a value calls it.
+        called: returns the name that the user knows a value by.
 
     Raises:
-        HedgerowError: one of them is not usable.
+        HedgerowError: one of the values is not valid.
     """
     try:
         return kind(**values)
@@ -75,19 +75,19 @@ def checked(
 
 
 def complaint(error: ValidationError) -> str:
-    """What is wrong with the first value that pydantic refuses: 'it must be a whole number'."""
+    """Say what is wrong with the first invalid value: 'it must be a whole number'."""
     first = error.errors(include_url=False)[0]
-    if said := _IN_PLAIN_WORDS.get(first["type"]):
-        return said
-    said = first["msg"].removeprefix("Value error, ").removesuffix(".")
-    return f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
+    if message := _IN_PLAIN_WORDS.get(first["type"]):
+        return message
+    message = first["msg"].removeprefix("Value error, ").removesuffix(".")
+    return f"it{message.removeprefix('Input')}" if message.startswith("Input ") else message
 
 
 def _sentence(error: ValidationError, called: Callable[[FieldPath], str]) -> str:
     first = error.errors(include_url=False)[0]
     inner = first.get("ctx", {}).get("error")
     if isinstance(inner, ValidationError):
-        return _sentence(inner, called)  # of a request that is made within another
+        return _sentence(inner, called)  # from a request that is created inside another
     if isinstance(inner, Missing):
         return f"{called((inner.field,))} is missing: {inner}."
     name = called(first["loc"]) if first["loc"] else "The request"

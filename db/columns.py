@@ -14,23 +14,23 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 _Value = TypeVar("_Value")
 Columns = TypeVarTuple("Columns")
-"""The columns of a query that a function narrows and hands on."""
+"""The columns of a query that a function filters and returns."""
 
 JsonColumn: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 """JSON, stored as JSONB on PostgreSQL."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time, stored in UTC without a zone and returned with one.
+    """A time, stored in UTC without a time zone and returned as UTC.
 
-    SQLite keeps no zone, so the zone is fixed instead of stored.
+    SQLite stores no time zones.
     """
 
     impl = DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert an aware moment to naive UTC; a naive one is a programming error."""
+        """Convert an aware time to naive UTC. A naive one is a programming error."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -38,14 +38,14 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Hand the stored moment out as aware UTC."""
+        """Return the stored time as aware UTC."""
         return None if value is None else value.replace(tzinfo=UTC)
 
 
 def enum_column(kind: type[StrEnum]) -> Enum:
-    """A string column that holds the values of ``kind``.
+    """A string column for the values of ``kind``.
 
-    Not a native enumeration: a later value needs no migration.
+    It is not a native enumeration, so new values need no migration.
     """
     return Enum(
         kind,
@@ -57,7 +57,7 @@ def enum_column(kind: type[StrEnum]) -> Enum:
 
 
 def not_null(column: Mapped[_Value | None]) -> Mapped[_Value]:
-    """The same column, where the query leaves out the rows in which it is NULL."""
+    """The same column, typed for a query whose conditions exclude NULL."""
     return column  # type: ignore[return-value]  # conditions are not part of a query's type
 
 
@@ -125,7 +125,7 @@ def _whole_postgresql(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 class seconds_between(FunctionElement[float]):
-    """Seconds from the first moment to the second."""
+    """Seconds from the first time to the second."""
 
     type = Float()
     inherit_cache = True

@@ -1,8 +1,8 @@
-"""The connection to the database: read sessions, write sessions.
+"""The connection to the database: read sessions and write sessions.
 
-On SQLite a write session starts with BEGIN IMMEDIATE. A deferred transaction that reads and then
-writes is refused with 'database is locked' at once, whatever the busy timeout, as soon as another
-process has written in between.
+On SQLite, a write session starts with BEGIN IMMEDIATE. Otherwise, a transaction that reads first
+and writes later fails at once with 'database is locked' if another process has written in between,
+whatever the busy timeout.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ from db.failures import explain, shown_address
 from db.trigrams import index_new_texts
 
 BUSY_TIMEOUT_MS = 60_000
-"""How long a writer waits for another, in milliseconds; a large release takes half of it."""
+"""How long a writer waits for another one, in milliseconds. A large release takes half of it."""
 
 
 ROWS_AT_ONCE = 5_000
@@ -40,7 +40,7 @@ def create_engine(url: URL, *, create: bool = True) -> Engine:
     """An engine for ``url`` (SQLite or PostgreSQL) with the project's connection settings.
 
     Args:
-        create: let SQLite make the file; otherwise a missing one is an error on first use.
+        create: let SQLite create the file; otherwise a missing file is an error on first use.
     """
     if url.get_backend_name() == "postgresql":
         return _create_engine(url, pool_pre_ping=True)
@@ -55,8 +55,8 @@ def create_engine(url: URL, *, create: bool = True) -> Engine:
 def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
     """Detect that the database file was removed or replaced while it was open.
 
-    SQLite would go on in the file that is no longer there, and what it is told would be lost; or
-    it would make an empty one, which then stands in the way of putting the real one back.
+    SQLite would keep writing to the removed file, and the changes would be lost. Or it would create
+    an empty file in the place of the one to restore.
     """
     seen: list[tuple[int, int]] = []
 
@@ -67,7 +67,7 @@ def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
             return None
         return found.st_dev, found.st_ino
 
-    def refuse_a_new_file(*_: object) -> None:
+    def refuse_new_file(*_: object) -> None:
         if (seen or not create) and identity() is None:
             where = shown_address(engine.url)
             raise HedgerowError(
@@ -82,7 +82,7 @@ def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
         if record.info["file"] != identity():
             raise InvalidatePoolError  # all connections are reopened
 
-    event.listen(engine, "do_connect", refuse_a_new_file)
+    event.listen(engine, "do_connect", refuse_new_file)
     event.listen(engine, "connect", opened)
     event.listen(engine, "checkout", taken)
 
@@ -93,7 +93,7 @@ def _prepare_sqlite(connection: DBAPIConnection, record: ConnectionPoolEntry) ->
     connection.isolation_level = None  # transactions are begun by _begin_sqlite
     connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
     connection.execute("PRAGMA journal_mode=WAL")
-    # FULL: a decision shown as done is on the disk.
+    # FULL: a decision is on the disk before it is shown as stored.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA cache_size=-65536")
@@ -115,7 +115,7 @@ def reading(engine: Engine) -> Iterator[Session]:
 
 
 def before_writing(check: Callable[[], None]) -> None:
-    """Have this called before any session that writes is opened; what it raises refuses that."""
+    """Register a check that runs before each write session and can refuse it with an exception."""
     _before_writing.append(check)
 
 
@@ -124,7 +124,7 @@ def writing(engine: Engine) -> Iterator[Session]:
     """A session that can write. Commits at the end; an exception rolls everything back.
 
     Raises:
-        HedgerowError: whoever acts may not write anything (see ``before_writing``).
+        HedgerowError: the person may not write anything (see ``before_writing``).
     """
     for check in _before_writing:
         check()
@@ -138,7 +138,7 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any]]) -> None:
-    """Insert rows; rows that another process has stored meanwhile are equal and are kept."""
+    """Insert rows, except those that another process has stored meanwhile, which are equal."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     statement = dialect.insert(table).on_conflict_do_nothing()
     for some in batched(rows):
@@ -146,17 +146,17 @@ def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any
 
 
 def batched(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
-    """The rows, as many at a time as go to the driver's executemany: a call of PostgreSQL's with
-    80,000 rows took twice as long as eight with 10,000."""
+    """The rows in batches for executemany. On PostgreSQL, one call with 80,000 rows took twice as
+    long as eight calls with 10,000."""
     for start in range(0, len(rows), ROWS_AT_ONCE):
         yield rows[start : start + ROWS_AT_ONCE]
 
 
 def know_new_rows(session: Session, *tables: type[SQLModel]) -> None:
-    """Have PostgreSQL plan for the rows that this transaction has inserted into these tables.
+    """Make PostgreSQL's planner aware of rows that this transaction has inserted.
 
-    Its statistics are otherwise brought up to date only after the commit: until then it takes a new
-    table for an empty one and reads all of it for every few hundred rows that are looked up.
+    Otherwise, statistics are updated only after the commit. Until then, PostgreSQL assumes that a
+    new table is empty, and scans all of it for every few hundred rows to look up.
     """
     if session.get_bind().dialect.name == "postgresql":
         for table in tables:
@@ -165,9 +165,9 @@ def know_new_rows(session: Session, *tables: type[SQLModel]) -> None:
 
 @contextmanager
 def one_at_a_time(engine: Engine) -> Iterator[None]:
-    """Of the processes that make or upgrade a PostgreSQL database, let one in at a time.
+    """Let only one process at a time create or upgrade a PostgreSQL database.
 
-    On SQLite they wait for each other by themselves, since each begins with BEGIN IMMEDIATE.
+    On SQLite, processes wait for each other anyway, because they start with BEGIN IMMEDIATE.
     """
     if engine.name != "postgresql":
         yield
@@ -183,7 +183,7 @@ def explained(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        told = explain(engine, error, busy_seconds=BUSY_TIMEOUT_MS / 1000)
-        if told is None:
+        explained_error = explain(engine, error, busy_seconds=BUSY_TIMEOUT_MS / 1000)
+        if explained_error is None:
             raise
-        raise told from error
+        raise explained_error from error

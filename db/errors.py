@@ -1,7 +1,7 @@
 """The exceptions that Hedgerow raises on purpose.
 
-Each carries one sentence meant for a person: what was expected, what was found, what to do.
-The command line turns them into exit code 1, the pages into an error box, each at one place.
+Each carries one sentence for a person: what was expected, what was found, what to do. The command
+line turns them into exit code 1, and the pages into an error box.
 """
 
 from typing import Any
@@ -12,15 +12,15 @@ class HedgerowError(Exception):
 
 
 class NothingToDo(HedgerowError):
-    """The request is already done: a message to show, but not an error."""
+    """The requested work is already done: a message to show, but not an error."""
 
 
 class RunEnded(HedgerowError):
-    """A run ended before its work was done; its row says the same.
+    """A run ended before its work was done, as its row says.
 
     Attributes:
-        facts: ``run`` (its number), ``state`` and ``message`` as the row has them; who catches it
-            on the way may add figures.
+        facts: ``run`` (its number), ``state`` and ``message`` as in the row. Handlers may add
+            figures.
     """
 
     def __init__(self, sentence: str, *, run: int, state: str, message: str) -> None:

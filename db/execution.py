@@ -1,4 +1,4 @@
-"""Carry out a stored run in this process: heartbeat, progress, cancellation and result."""
+"""Execute a stored run in this process: heartbeat, progress, cancellation and result."""
 
 import logging
 import os
@@ -30,7 +30,7 @@ DONE = "Done."
 """The message of a complete run."""
 
 WAITING = "Waiting for other work on this machine to finish."
-"""The message of a run that waits for others, or part of it."""
+"""The message of a run that waits for others, or a part of that message."""
 
 logger = logging.getLogger(__name__)
 
@@ -42,12 +42,12 @@ class RunContext:
     """The context of a run's work: its parameters, its folder, and reporting.
 
     Reports are kept in memory and written by the heartbeat, so that work never waits for the
-    database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop, or for the
-    one ``within`` which it is carried out.
+    database. ``check`` raises ``RunCancelled`` after a request to stop this run or the outer run
+    (``within``).
     """
 
     listener: Callable[[int, int, str], None] | None = None
-    """Is told of progress, too."""
+    """Also called with each progress report."""
 
     def __init__(
         self, engine: Engine, settings: Settings, run: Run, within: "RunContext | None" = None
@@ -67,19 +67,19 @@ class RunContext:
         self._metrics: dict[tuple[str, int], float] = {}
 
     def update(self, step: int, total: int, message: str) -> None:
-        """Report that ``step`` of ``total`` steps are done, and what is going on."""
+        """Report that ``step`` of ``total`` steps are done, with a message; stop if requested."""
         self.check()
         self.progress(step, total, message)
 
     def progress(self, step: int, total: int, message: str) -> None:
-        """As ``update``, in a moment at which the work must not be broken off."""
+        """As ``update``, but without stopping: for work that must not be interrupted here."""
         with self._lock:
             self._progress = {"step": step, "total": total, "message": message}
         if self.listener is not None:
             self.listener(step, total, message)
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """Report one measured figure; a figure reported twice for a step keeps the latter."""
+        """Report a metric. If it is reported twice for a step, the later value counts."""
         with self._lock:
             self._metrics[(name, step)] = float(value)
 
@@ -92,12 +92,12 @@ class RunContext:
             raise RunCancelled(self.stop_reason)
 
     def interrupt(self, reason: RunState) -> None:
-        """Have the run stop at its next ``check``, to end in this state."""
+        """Make the run stop at its next ``check`` and end in this state."""
         self.stop_reason = reason
         self.stop.set()
 
     def beat(self) -> None:
-        """Write what was reported, renew the lease, and see whether to stop."""
+        """Write the reports, renew the lease, and check for a request to stop."""
         with self._writing:
             if not self._finished:
                 self._write_reports()
@@ -109,11 +109,11 @@ class RunContext:
         try:
             row = self._stored(progress, figures)
         except HedgerowError:
-            with self._lock:  # for the next time, with what has been added meanwhile
+            with self._lock:  # keep them for the next heartbeat, with newer reports
                 self._progress = progress | self._progress
                 self._metrics = figures | self._metrics
             raise
-        if row is None:  # another process has claimed the run: this one must not undo its work
+        if row is None:  # another process has claimed the run: do not interfere
             self.stop_reason = RunState.INTERRUPTED
         elif row[1] and not row[0]:
             self.stop_reason = RunState.PAUSED
@@ -123,7 +123,12 @@ class RunContext:
     def _stored(
         self, progress: dict[str, Any], figures: dict[tuple[str, int], float]
     ) -> tuple[bool, bool] | None:
-        """Write this; whether somebody asked to cancel and to pause, None if the run was lost."""
+        """Write the reports.
+
+        Returns:
+            Whether somebody requested a cancellation, and a pause; None if another process has
+            claimed the run.
+        """
         mine = (col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
         asked = select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
         with writing(self.engine) as session:
@@ -137,7 +142,7 @@ class RunContext:
         return row[0], row[1]
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
-        """Write the end of the run; nothing is reported after it."""
+        """Write the end of the run. Later reports are ignored."""
         self.beat()
         with self._writing, writing(self.engine) as session:
             self._finished = True
@@ -165,19 +170,19 @@ def execute(
     """Claim the run, do its work, and store how it ended.
 
     Args:
-        work: what to do for each kind of run.
-        within: the run whose work this one is a part of; what ends that one ends this one first.
+        work: the function for each kind of run.
+        within: the outer run, if this run is part of another one; stopping that one stops this one.
 
     Returns:
         The stored result.
 
     Raises:
         HedgerowError: the run cannot be claimed.
-        RunEnded: it paused, was cancelled or interrupted, or failed; the row says the same.
+        RunEnded: the run was paused, cancelled or interrupted, or failed, as its row says.
     """
     with reading(engine) as session:
         asked = get_run(session, run_id)
-    run_folder(settings, asked)  # where nothing can be written, nobody claims to be at work
+    run_folder(settings, asked)  # fails before the claim if nothing can be written
     with _log_to(log_file(settings, asked)):
         run = claim(engine, run_id, host=socket.gethostname(), pid=os.getpid())
         return _carry_out(RunContext(engine, settings, run, within), work)
@@ -217,9 +222,9 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
 
 
 def _ended(context: RunContext, state: RunState, message: str, sentence: str) -> RunEnded:
-    """Store how the run ended; the exception that says it to who carried it out.
+    """Store how the run ended, and return the exception to raise.
 
-    Where it can't be stored, the lease runs out, and the run counts as interrupted.
+    If that can't be stored, the lease expires, and the run counts as interrupted.
     """
     try:
         context.finish(state, message)
@@ -236,7 +241,7 @@ def _how_to_resume(run: Run) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    """What went wrong, in one line: of the disk without Python's name for it."""
+    """The error in one line, without the exception's name if it is a disk error."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{f': {error.filename}' if error.filename else ''}."
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
@@ -250,7 +255,7 @@ def _heartbeat(context: RunContext) -> Iterator[None]:
         while not ended.wait(HEARTBEAT_SECONDS):
             try:
                 context.beat()
-            except HedgerowError as error:  # the database is busy: the lease outlasts that
+            except HedgerowError as error:  # for example a busy database; the lease is longer
                 logger.warning("heartbeat: %s", error)
 
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
@@ -264,16 +269,16 @@ def _heartbeat(context: RunContext) -> Iterator[None]:
 
 @contextmanager
 def _signals(context: RunContext) -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the run, and those it is within, in an orderly way."""
+    """Make SIGTERM and SIGINT stop the run and its outer runs in an orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        concerned: RunContext | None = context
-        while concerned is not None:
-            concerned.interrupt(RunState.INTERRUPTED)
-            concerned = concerned.within
+        current: RunContext | None = context
+        while current is not None:
+            current.interrupt(RunState.INTERRUPTED)
+            current = current.within
 
     old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -284,10 +289,10 @@ def _signals(context: RunContext) -> Iterator[None]:
 
 
 class _Log(logging.FileHandler):
-    """A run's log; on a full disk it lacks lines, and says nothing of that on the terminal."""
+    """A run's log. On a full disk, lines are lost without an error on the terminal."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Go on without the line."""
+        """Ignore the error; the line is lost."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Database errors as one sentence that says what to do.
 
-SQLite and PostgreSQL name their reasons by codes; the sentences quote the reason's first line,
-never a statement, a value or a password.
+The error codes of SQLite and PostgreSQL select the sentence. It quotes the first line of the
+reason, but never a statement, a value or a password.
 """
 
 from sqlalchemy import Engine
@@ -17,7 +17,7 @@ _BY_SQLITE_NAME = {
     "SQLITE_READONLY": "unwritable",
     "SQLITE_CANTOPEN": "unwritable",
     "SQLITE_PERM": "unwritable",
-    "SQLITE_IOERR_SHMSIZE": "full",  # there is no room for its first side file
+    "SQLITE_IOERR_SHMSIZE": "full",  # no space for the -shm file
     "SQLITE_IOERR": "broken",
     "SQLITE_CORRUPT": "damaged",
     "SQLITE_NOTADB": "no database",
@@ -53,12 +53,12 @@ _SENTENCES = {
     "or use another working directory.",
     "contradicted": "The database refused a change that conflicts with the stored data ({reason}). "
     "Nothing was changed; reload and retry.",
-    "away": "The database {where} cannot be reached ({reason}); check that its server runs, then "
-    "retry.",
+    "away": "The database {where} cannot be reached ({reason}); check that its server is running, "
+    "then retry.",
     "refused": "The database {where} refuses the connection ({reason}); check "
     "HEDGEROW_DATABASE_URL.",
-    "forbidden": "The database {where} forbids this ({reason}); ask its administrator for the "
-    "rights.",
+    "forbidden": "The database {where} does not permit this ({reason}); ask its administrator for "
+    "permission.",
     "incomplete": "The database {where} is missing a table or column ({reason}). If Hedgerow has "
     "just been upgraded, restart it; otherwise restore a backup or use another database.",
 }
@@ -66,7 +66,7 @@ _OTHER = "The database {where} gave an unexpected answer: {reason}."
 
 
 def shown_address(url: URL) -> str:
-    """A database's address as it may be shown and logged, without any password."""
+    """A database's address without passwords, for display and logs."""
     hidden = {name: "***" for name in url.query if _is_secret(name)}
     return url.update_query_dict(hidden).render_as_string(hide_password=True)
 
@@ -75,7 +75,7 @@ def explain(engine: Engine, error: DBAPIError, *, busy_seconds: float) -> Hedger
     """The error as a sentence; None if it is a bug in the program.
 
     Args:
-        busy_seconds: how long a writer waits for another.
+        busy_seconds: how long a writer waits for another one, in seconds.
     """
     kind = _kind(error)
     if kind is None:
@@ -90,7 +90,7 @@ def explain(engine: Engine, error: DBAPIError, *, busy_seconds: float) -> Hedger
 
 def _kind(error: DBAPIError) -> str | None:
     name = getattr(error.orig, "sqlite_errorname", None)
-    if name == "SQLITE_CONSTRAINT_TRIGGER":  # rows that are never changed
+    if name == "SQLITE_CONSTRAINT_TRIGGER":  # a change of append-only rows
         return None
     if name == "SQLITE_ERROR" and str(error.orig).startswith("no such"):
         return "incomplete"
@@ -106,7 +106,7 @@ def _kind(error: DBAPIError) -> str | None:
 
 
 def _without_code(message: str) -> str:
-    """PostgreSQL's client gives no code to what fails before there is a connection."""
+    """The kind of a connection error, for which PostgreSQL's client has no code."""
     login = ("authentication failed", "no password supplied", "does not exist", "pg_hba.conf")
     return "refused" if any(part in message for part in login) else "away"
 

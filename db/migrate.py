@@ -1,4 +1,4 @@
-"""Creating and upgrading the database, with a backup copy before anything changes."""
+"""Create and upgrade the database, with a backup copy before an upgrade."""
 
 import glob
 import sqlite3
@@ -16,13 +16,13 @@ SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def known_revisions() -> list[str]:
-    """The schemas this program knows, oldest first: what the migrations' file names begin with."""
+    """The schema revisions this program knows, oldest first, from the migrations' file names."""
     files = (SCRIPTS / "versions").glob("[0-9]*.py")
     return sorted(file.name.partition("_")[0] for file in files)
 
 
 def head_revision() -> str:
-    """The newest schema this program knows."""
+    """The newest schema revision this program knows."""
     known = known_revisions()
     if not known:  # pragma: no cover (the first migration is part of the program)
         raise HedgerowError("No migration found in the program's folder; reinstall Hedgerow.")
@@ -30,7 +30,7 @@ def head_revision() -> str:
 
 
 def current_revision(engine: Engine) -> str | None:
-    """The schema the database has; None for an empty one."""
+    """The database's schema revision; None for an empty database."""
     if not inspect(engine).has_table("alembic_version"):
         return None
     with engine.connect() as connection:
@@ -39,10 +39,10 @@ def current_revision(engine: Engine) -> str | None:
 
 
 def require_tables(engine: Engine) -> None:
-    """Whether anything is in the database.
+    """Require a database with tables.
 
     Raises:
-        HedgerowError: it is empty, or cannot be read.
+        HedgerowError: the database is empty or cannot be read.
     """
     with explained(engine):
         if not inspect(engine).get_table_names():
@@ -53,17 +53,17 @@ def require_tables(engine: Engine) -> None:
 
 
 def upgrade(engine: Engine) -> Path | None:
-    """Bring the database to the newest schema, in one transaction.
+    """Upgrade the database to the newest schema, in one transaction.
 
     Returns:
-        The backup copy, where an older SQLite database was there to copy.
+        The backup copy of an older SQLite database; otherwise None.
 
     Raises:
         HedgerowError: the file is not a database, belongs to another program, or is newer than
-            this program. Nothing is changed then.
+            this program. Nothing is changed.
     """
     with explained(engine):
-        # Listed first, so that tables another process makes in between are not taken for foreign.
+        # Read first: tables that another process creates in between would look foreign.
         filled = bool(inspect(engine).get_table_names())
         found = current_revision(engine)
     if filled and found is None:
@@ -85,7 +85,7 @@ def upgrade(engine: Engine) -> Path | None:
 
 
 def _run_migrations(engine: Engine) -> None:
-    # A database that is up to date, which nearly all are, opens without Alembic's imports.
+    # Imported here, because nearly all databases are up to date and don't need Alembic.
     from alembic import command
     from alembic.config import Config
 
@@ -101,7 +101,7 @@ def _where(engine: Engine) -> str:
 
 
 def _back_up(engine: Engine) -> Path | None:
-    """Copy a SQLite database in its folder. PostgreSQL's administrators have their own backups."""
+    """Copy a SQLite database within its folder. PostgreSQL has backups of its own."""
     if engine.name != "sqlite" or not engine.url.database:
         return None
     source = Path(engine.url.database)
@@ -119,14 +119,14 @@ def _back_up(engine: Engine) -> Path | None:
 
 
 def _free_name(source: Path) -> Path:
-    """A name for the copy that no earlier one has, whatever the clock says."""
+    """An unused name for the copy."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     names = (source.with_name(f"{source.name}.{stamp}{n}.bak") for n in ("", *range(2, 100)))
     return next(name for name in names if not name.exists())
 
 
 def backups(engine: Engine) -> list[Path]:
-    """The copies that upgrades made next to a SQLite database, the newest last."""
+    """The copies of a SQLite database from upgrades, the newest last."""
     if engine.name != "sqlite" or not engine.url.database:
         return []
     source = Path(engine.url.database)

@@ -1,15 +1,15 @@
-"""Files and folders as people name them on the command line, in recipes and in settings."""
+"""Files and folders that people name on the command line, in recipes and in settings."""
 
 from pathlib import Path
 
 from db.errors import HedgerowError
 
 LARGEST_WRITTEN = 1024 * 1024
-"""Bytes of what somebody writes by hand: a prompt, a guideline."""
+"""Maximum bytes of a handwritten file, such as a prompt or a guideline."""
 
 
 def expanded(path: Path | str) -> Path:
-    """The path with a ``~`` at its beginning replaced by the home folder that it stands for.
+    """The path with a leading ``~`` replaced by the home folder.
 
     Raises:
         HedgerowError: there is no such user.
@@ -24,32 +24,32 @@ def expanded(path: Path | str) -> Path:
 
 
 def resolved(path: Path | str) -> Path:
-    """The same, absolute and without links.
+    """The expanded path, absolute and without links.
 
     Raises:
-        HedgerowError: as `expanded`, or its links lead in a circle.
+        HedgerowError: as in `expanded`, or its links form a loop.
     """
     try:
         return expanded(path).resolve()
     except RuntimeError as error:
         raise HedgerowError(
-            f"The path {str(path)!r} is a link that points to itself; choose another."
+            f"The path {str(path)!r} is a link that points to itself; choose another one."
         ) from error
 
 
 def read_bytes(path: Path, *, kind: str, largest: int) -> bytes:
-    """The content of a file, of which no more is read than it may have.
+    """The content of a file, up to a maximum size.
 
     Args:
-        kind: what it should be, with its article: 'a recipe'.
-        largest: bytes; a larger file is something else.
+        kind: the expected kind of file, with its article: 'a recipe'.
+        largest: the maximum size in bytes.
 
     Raises:
-        HedgerowError: it is larger, or can't be read.
+        HedgerowError: the file is larger or can't be read.
     """
     try:
         with path.open("rb") as file:
-            content = file.read(largest + 1)  # a device or a pipe does not say how long it is
+            content = file.read(largest + 1)  # devices and pipes have no known size
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise HedgerowError(f"Could not read {str(path)!r}: {reason}.") from error
@@ -59,10 +59,10 @@ def read_bytes(path: Path, *, kind: str, largest: int) -> bytes:
 
 
 def read_text(path: Path, *, kind: str, largest: int) -> str:
-    """The content of a UTF-8 text file, its line ends as '\\n'.
+    """The content of a UTF-8 text file, with line ends as '\\n'.
 
     Raises:
-        HedgerowError: as `read_bytes`, or it is not UTF-8.
+        HedgerowError: as in `read_bytes`, or the file is not UTF-8.
     """
     try:
         text = read_bytes(path, kind=kind, largest=largest).decode("utf-8-sig")

@@ -1,7 +1,7 @@
-"""What can't be stored where it belongs, kept in another place until there is room.
+"""Rescue data that can't be stored in its place to another folder until there is space.
 
-A disk that is full is mostly that of the database and of the data folder; the folder for temporary
-files, the home folder or the memory of this machine may have room.
+If the disk of the database and the data folder is full, the folder for temporary files, the home
+folder or this machine's memory may have space.
 """
 
 import os
@@ -16,14 +16,14 @@ MEMORY = Path("/dev/shm")
 
 
 def put_aside(folder: Path, name: str, content: bytes) -> Path:
-    """Write a file where there is room; gives its path.
+    """Write a file to a folder with space, and return its path.
 
     Args:
-        folder: where it belongs, and which is tried first.
-        name: of what it is; no other project and no other run has the same.
+        folder: the preferred folder.
+        name: a name for the data that is unique to this project and run.
 
     Raises:
-        OSError: nowhere is room.
+        OSError: no folder has space.
     """
     problem = OSError("no writable folder")
     for place in _places(folder):
@@ -39,7 +39,7 @@ def put_aside(folder: Path, name: str, content: bytes) -> Path:
 
 
 def find_aside(folder: Path, name: str) -> list[Path]:
-    """The files of this name that were put aside earlier, the oldest of a place first."""
+    """The files with this name that were put aside earlier, per folder the oldest first."""
     found: list[Path] = []
     for place in _places(folder):
         with suppress(OSError):
@@ -48,15 +48,15 @@ def find_aside(folder: Path, name: str) -> list[Path]:
 
 
 def _places(folder: Path) -> list[Path]:
-    """Where there may be room, the best first."""
+    """The folders to try, in order."""
     places = [folder, Path(tempfile.gettempdir())]
-    with suppress(RuntimeError):  # a user without a home
+    with suppress(RuntimeError):  # a user without a home folder
         places.append(Path.home())
     return [place for place in dict.fromkeys([*places, MEMORY]) if place.is_dir()]
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a new file that only this user can read, to the disk."""
+    """Write a new file that only this user can read, and sync it to the disk."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
         file.flush()
@@ -64,6 +64,6 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether this user wrote it: others may write in the folder for temporary files, too."""
+    """Whether this user owns the file: others can write to the folder for temporary files."""
     found = path.lstat()
     return stat.S_ISREG(found.st_mode) and (os.name != "posix" or found.st_uid == os.geteuid())

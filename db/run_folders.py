@@ -9,7 +9,7 @@ from db.settings import Settings
 
 
 def run_folder(settings: Settings, run: Run) -> Path:
-    """The run's folder, made if it is not there.
+    """The run's folder, created if missing.
 
     Raises:
         HedgerowError: the data folder cannot be written.
@@ -18,10 +18,10 @@ def run_folder(settings: Settings, run: Run) -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """The folder, made if it is not there.
+    """The folder, created if missing.
 
     Raises:
-        HedgerowError: it cannot be made, or cannot be written.
+        HedgerowError: it cannot be created or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,12 +36,12 @@ def make_folder(folder: Path) -> Path:
 
 
 def log_file(settings: Settings, run: Run) -> Path:
-    """Where the run's process writes its log."""
+    """The path of the run's log."""
     return settings.data_folder / run.folder / "log.txt"
 
 
 def last_log_lines(settings: Settings, run: Run, *, count: int = 15) -> list[str]:
-    """The last lines of the run's log, at most ``count``; none before it has written any."""
+    """The last lines of the run's log, at most ``count``; empty without a log."""
     path = log_file(settings, run)
     if not path.exists():
         return []

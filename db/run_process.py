@@ -1,4 +1,4 @@
-"""The process that carries a run out."""
+"""The process that executes a run."""
 
 import logging
 import subprocess
@@ -26,8 +26,8 @@ def start_process(
     """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it.
 
     Args:
-        environment: additional environment variables of the process, such as a key that is stored
-            nowhere.
+        environment: additional environment variables for the process, such as a key that must not
+            be stored.
     """
     run_folder(settings, run)
     command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]
@@ -47,7 +47,7 @@ def start_process(
             f"Run {run.id} cannot be started: {error.strerror or error}"
             f"{f' ({error.filename})' if error.filename else ''}."
         ) from error
-    # Somebody has to collect the exit status, or the ended process stays in the process table.
+    # The exit status must be collected, or the ended process stays in the process table.
     threading.Thread(
         target=_wait, args=(settings, run.id, run.attempt, process), daemon=True
     ).start()
@@ -56,9 +56,9 @@ def start_process(
 def _wait(
     settings: Settings, run_id: int, attempt: int, process: "subprocess.Popen[bytes]"
 ) -> None:
-    """Wait for a run's process; one that ended without having begun has failed.
+    """Wait for a run's process, and mark a run that it never claimed as failed.
 
-    A run that was begun, paused and put into the queue again waits for another process.
+    A run that was claimed, paused and queued again waits for another process.
     """
     code = process.wait()
     if code == 0:
@@ -80,7 +80,7 @@ def _wait(
                     "reason.",
                 )
             )
-    except HedgerowError as error:  # the database is away; the row still reads queued
+    except HedgerowError as error:  # the database is unreachable; the run stays queued
         logger.warning("run %s: %s", run_id, error)
     finally:
         engine.dispose()

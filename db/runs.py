@@ -1,9 +1,8 @@
-"""Long work: its row, its lease, its end.
+"""Runs: rows for long work, with a lease and a final state.
 
-The page (or the command) stores a run and starts ``hedgerow run ID`` as a detached process; the
-process claims the row, keeps a lease by the database's clock while it works, and writes how it
-ended. Whoever reads a running row whose lease has passed, or whose process was on the same host and
-is gone, sees it as interrupted.
+A page or a command stores a run and starts ``hedgerow run ID`` as a detached process. The process
+claims the row, renews a lease by the database's clock while it works, and stores how it ended. A
+running run whose lease has expired, or whose process on this host is gone, is read as interrupted.
 """
 
 import logging
@@ -26,15 +25,15 @@ from db.errors import HedgerowError
 from db.models import Run, RunMetric, RunState
 
 LEASE = timedelta(seconds=20)
-"""How long a process may be silent before its run counts as interrupted."""
+"""How long a process may miss its heartbeat before its run counts as interrupted."""
 
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 
 MOST_UNDER_WAY = 1_000
-"""Of one kind; more do not wait at once."""
+"""Maximum number of unfinished runs to read; there are never more at once."""
 
 STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED, RunState.PAUSED)
-"""Before its end; such a run can be started again."""
+"""The states of runs that ended early and can be started again."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +59,7 @@ def create_run(
     inputs: dict[str, Any] | None = None,
     group: str = "",
 ) -> Run:
-    """Store a queued run and give it its folder, ``runs/ID-kind`` below the data folder."""
+    """Store a queued run with its folder, ``runs/ID-kind`` below the data folder."""
     run = Run(
         kind=kind,
         parameters=parameters,
@@ -77,7 +76,7 @@ def create_run(
 
 
 class EnsuredRun(NamedTuple):
-    """A run that does what is asked for, and whether it was stored just now."""
+    """A run that does the requested work, and whether it is new."""
 
     run: Run
     is_new: bool
@@ -86,10 +85,10 @@ class EnsuredRun(NamedTuple):
 def ensure_run(
     session: Session, *, kind: str, parameters: dict[str, Any], requested_by: int | None = None
 ) -> EnsuredRun:
-    """The run of a kind that is under way with these parameters, or a new one.
+    """An unfinished run of this kind with these parameters, or a new one.
 
-    Use it for work that catches up with the data, such as measuring: a run under way does what
-    came after it was asked for, too. One with other parameters, such as another encoder, does not.
+    Use this for work that catches up with the data, such as measuring: an unfinished run includes
+    data added after its start. A run with other parameters, such as another encoder, does not.
     """
     for run in under_way(session, kind):
         if run.parameters == parameters:
@@ -99,16 +98,16 @@ def ensure_run(
 
 
 def parts_of(run: Run) -> str:
-    """The group of the runs that another one consists of and carries out, such as a study's."""
+    """The group name of a run's sub-runs, such as those of a study."""
     return f"{run.kind}-{run.id}"
 
 
 def package_versions() -> dict[str, str]:
-    """The versions that results depend on, by name; those of packages with plug-ins, too."""
+    """The versions of the packages that results depend on, including those with plug-ins."""
     return dict(_package_versions(tuple(sys.path)))
 
 
-@cache  # each is looked up in a file of its package
+@cache  # each version is read from a file
 def _package_versions(path: tuple[str, ...]) -> dict[str, str]:
     found = {"python": sys.version.split()[0]}
     for name in _RECORDED_PACKAGES:
@@ -118,12 +117,12 @@ def _package_versions(path: tuple[str, ...]) -> dict[str, str]:
             continue
     entries = metadata.entry_points()
     groups = [group for group in entries.groups if group.startswith("hedgerow.")]
-    theirs = (entry.dist for group in groups for entry in entries.select(group=group))
-    return found | {dist.name: dist.version for dist in theirs if dist and dist.name}
+    plug_ins = (entry.dist for group in groups for entry in entries.select(group=group))
+    return found | {dist.name: dist.version for dist in plug_ins if dist and dist.name}
 
 
 def get_run(session: Session, run_id: int) -> Run:
-    """The run with this number; its state reads ``interrupted`` where the lease has passed.
+    """The run with this number. Its state is ``interrupted`` if its lease has expired.
 
     Raises:
         HedgerowError: there is no such run.
@@ -135,17 +134,17 @@ def get_run(session: Session, run_id: int) -> Run:
 
 
 def get_runs(session: Session, run_ids: Iterable[int]) -> list[Run]:
-    """The runs with these numbers, in their order, as ``get_run`` gives each."""
+    """The runs with these numbers, in this order, as in ``get_run``."""
     return [get_run(session, run_id) for run_id in run_ids]
 
 
 def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> list[Run]:
-    """The newest runs first, at most ``limit``, of one kind or of all."""
+    """The newest runs of one kind or of all, at most ``limit``."""
     return _read(session, literal(True) if kind is None else Run.kind == kind, limit=limit)
 
 
 def under_way(session: Session, kind: str | None = None) -> list[Run]:
-    """The runs of a kind, or of all, that wait or are at work, the newest first."""
+    """The queued and running runs of one kind or of all, the newest first."""
     unfinished: Any = col(Run.state).in_(UNFINISHED)
     if kind is not None:
         unfinished &= col(Run.kind) == kind
@@ -154,19 +153,19 @@ def under_way(session: Session, kind: str | None = None) -> list[Run]:
 
 
 def dead_runs(session: Session) -> list[Run]:
-    """The runs that are stored as running, and whose process is silent or gone, the newest first.
+    """The runs stored as running whose process does not respond or is gone, the newest first.
 
-    Their state reads ``interrupted``.
+    Their state is ``interrupted``.
     """
     running = _read(session, Run.state == RunState.RUNNING, limit=MOST_UNDER_WAY)
     return [run for run in running if run.state == RunState.INTERRUPTED]
 
 
 def refuse_a_second(session: Session, kind: str) -> None:
-    """Refuse to store another run of a kind that works alone.
+    """Refuse a second run of a kind that allows only one at a time.
 
     Raises:
-        HedgerowError: one is waiting or at work.
+        HedgerowError: one is queued or running.
     """
     for run in under_way(session, kind):
         raise HedgerowError(f"Run {run.id} is already running; wait for it to finish.")
@@ -178,18 +177,17 @@ def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
     runs = []
     for run, is_silent in session.execute(query):
         if run.state == RunState.RUNNING and (is_silent or has_ended(run.host, run.pid)):
-            session.expunge(run)  # what is derived here is never written back
+            session.expunge(run)  # so that the derived state is never written back
             run.state = RunState.INTERRUPTED
-            run.message = run.message or "The process stopped answering."
+            run.message = run.message or "The process stopped responding."
         runs.append(run)
     return runs
 
 
 def has_ended(host: str, pid: int | None) -> bool:
-    """Whether a process that worked on a run is known to be gone: it was on this host.
+    """Whether a run's process is known to be gone, which is possible on its own host only.
 
-    A number that the system has given to another process in the meantime tells nothing; then the
-    lease decides.
+    If the system has reused the process id, the result is False, and the lease decides.
     """
     if os.name != "posix" or pid is None or host != socket.gethostname():
         return False
@@ -197,13 +195,13 @@ def has_ended(host: str, pid: int | None) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    except OSError:  # it is another user's
+    except OSError:  # another user's process
         return False
     return False
 
 
 def _abandoned(session: Session, run_id: int) -> ColumnElement[bool]:
-    """SQL: the run counts as running, but its process is silent or gone."""
+    """SQL: the run is stored as running, but its process does not respond or is gone."""
     gone = col(Run.lease_until) < db_now()
     query = select(col(Run.host), col(Run.pid), col(Run.attempt)).where(col(Run.id) == run_id)
     if (row := session.execute(query).first()) and has_ended(row[0], row[1]):
@@ -212,7 +210,7 @@ def _abandoned(session: Session, run_id: int) -> ColumnElement[bool]:
 
 
 def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, float]]:
-    """The (step, value) pairs of one measured figure, in step order."""
+    """The (step, value) pairs of one metric, in step order."""
     query = (
         select(col(RunMetric.step), col(RunMetric.value))
         .where(col(RunMetric.run_id) == run_id, col(RunMetric.name) == name)
@@ -222,7 +220,7 @@ def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, floa
 
 
 def last_metrics(session: Session, run_id: int) -> dict[str, float]:
-    """The last value of each measured figure, by the figures' names in alphabetical order."""
+    """The last value of each metric, by name in alphabetical order."""
     last = (
         select(col(RunMetric.name), func.max(col(RunMetric.step)).label("step"))
         .where(col(RunMetric.run_id) == run_id)
@@ -239,11 +237,13 @@ def last_metrics(session: Session, run_id: int) -> dict[str, float]:
 
 
 def request_cancel(session: Session, run_id: int) -> RunState:
-    """Ask a run to stop. A queued, paused or silent one is cancelled at once, and with it those
-    of its parts that wait; one at work cancels them itself.
+    """Request a cancellation.
+
+    A queued, paused or interrupted run is cancelled at once, together with its queued sub-runs. A
+    running run stops at its next check and cancels them itself. A finished run does not change.
 
     Returns:
-        The state afterwards; a finished run stays as it is.
+        The state afterwards.
     """
     run = get_run(session, run_id)
     seen = run.state
@@ -258,7 +258,7 @@ def request_cancel(session: Session, run_id: int) -> RunState:
 
 
 def request_pause(session: Session, run_id: int) -> None:
-    """Ask a running run to stop where it is; it can be resumed. Others stay as they are."""
+    """Request that a running run pause, so that it can be resumed. Other runs do not change."""
     session.execute(
         update(Run)
         .where(col(Run.id) == run_id, col(Run.state) == RunState.RUNNING)
@@ -267,10 +267,10 @@ def request_pause(session: Session, run_id: int) -> None:
 
 
 def requeue(session: Session, run_id: int) -> None:
-    """Make a run that stopped before its end wait for a process again.
+    """Queue a run again that ended early.
 
     Raises:
-        HedgerowError: it is done or under way.
+        HedgerowError: it is done, queued or running.
     """
     free = col(Run.state).in_(STOPPED) | _abandoned(session, run_id)
     changed = session.execute(
@@ -291,10 +291,10 @@ def requeue(session: Session, run_id: int) -> None:
 
 
 def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
-    """Take the run for this process: a queued one, or one that stopped before its end.
+    """Claim a run for this process. It must be queued or have ended early.
 
     Raises:
-        HedgerowError: it is done, or another process is working on it.
+        HedgerowError: it is done, or running in another process.
     """
     with reading(engine) as session:
         get_run(session, run_id)

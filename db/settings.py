@@ -16,19 +16,19 @@ from db.errors import HedgerowError
 from db.failures import shown_address
 
 ENV_FILE = ".env"
-"""Read in the directory that the program is started in."""
+"""Read from the directory in which the program is started."""
 
 HUB_TOKEN = "HF_TOKEN"
-"""Read by the model hub's own client."""
+"""Read by the model hub's client."""
 
 SHORTEST_TOKEN = 16
-"""Characters of the HTTP interface's token."""
+"""Minimum number of characters of the HTTP interface's token."""
 
 
 class Settings(BaseSettings):
     """The location of the project and the settings of this machine.
 
-    A field's title is its label in the app, and its description what the documentation says of it.
+    A field's title is its label in the app, and its description appears in the documentation.
     """
 
     model_config = SettingsConfigDict(
@@ -38,45 +38,45 @@ class Settings(BaseSettings):
     home: Path = Field(
         default_factory=Path.cwd,
         title="Working directory",
-        description="The folder that holds the database and the data folder. Without it, the "
-        "current folder.",
+        description="The folder with the database and the data folder. Default: the current "
+        "folder.",
     )
-    # It may hold a password, so that it is left out of what a log may quote.
+    # It may contain a password, so it is not part of the representation that logs quote.
     database_url: str = Field(
         default="",
         repr=False,
         title="Database",
         description="The address of a PostgreSQL database, such as "
-        "postgresql://user:password@host/name, or of a SQLite file. Without it, the file "
+        "postgresql://user:password@host/name, or of a SQLite file. Default: the file "
         "hedgerow.db in the working directory.",
     )
     reviewer: str = Field(
         default="",
         max_length=80,
         title="Reviewer name",
-        description="The name that decisions are stored under. Without it, the app asks for one, "
-        "and commands need --reviewer.",
+        description="The name under which decisions are stored. Without it, the app asks for a "
+        "name, and commands need --reviewer.",
     )
     openai_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias=AliasChoices("HEDGEROW_OPENAI_API_KEY", "OPENAI_API_KEY"),
         title="OpenAI API key",
-        description="The key of the model provider. It goes to OpenAI and to "
-        "HEDGEROW_OPENAI_BASE_URL only, and is never stored. OPENAI_API_KEY is read, too.",
+        description="The key for the model provider. It is sent to OpenAI and to "
+        "HEDGEROW_OPENAI_BASE_URL only, and is never stored. OPENAI_API_KEY works, too.",
     )
     openai_base_url: str = Field(
         default="",
         repr=False,
         validation_alias=AliasChoices("HEDGEROW_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
         title="OpenAI address",
-        description="The address of the model provider, such as https://host/v1. Without it, "
-        "OpenAI's own. OPENAI_BASE_URL is read, too.",
+        description="The address of the model provider, such as https://host/v1. Default: "
+        "OpenAI. OPENAI_BASE_URL works, too.",
     )
     training_lock: str = Field(
         default="",
         title="Training lock",
-        description="A file that a training or a benchmark holds while it computes. Those with the "
-        "same file take turns. Without it, all on this machine take turns.",
+        description="A file that a training or a benchmark locks while it computes. Those with the "
+        "same file take turns. By default, all on this machine take turns.",
     )
     http_token: SecretStr = Field(
         default=SecretStr(""),
@@ -87,13 +87,14 @@ class Settings(BaseSettings):
     sign_in_leads: str = Field(
         default="",
         title="Leads who sign in",
-        description="Who is a lead in a browser app that asks people to sign in: e-mail addresses "
-        "(* stands for anything but @) or subjects of the provider, separated by commas.",
+        description="The people who are leads when they sign in to the app: e-mail addresses (* "
+        "matches anything but @) or subjects from the provider, separated by commas.",
     )
     sign_in_reviewers: str = Field(
         default="",
         title="Reviewers who sign in",
-        description="The same for reviewers. Everybody else who signs in is a viewer.",
+        description="The people who are reviewers when they sign in, in the same format. "
+        "Everybody else who signs in is a viewer.",
     )
 
     @field_validator("home")
@@ -130,9 +131,9 @@ class Settings(BaseSettings):
 
     @property
     def url(self) -> URL:
-        """The database's address; plain ``postgresql://`` means the psycopg driver.
+        """The database's address. Plain ``postgresql://`` uses the psycopg driver.
 
-        A relative SQLite path lies in ``home``, whatever directory a process works in.
+        A relative SQLite path starts at ``home``, not at the current directory.
         """
         if not self.database_url:
             return URL.create("sqlite", database=str(self.home / "hedgerow.db"))
@@ -150,7 +151,7 @@ class Settings(BaseSettings):
         """The token of the HTTP interface.
 
         Raises:
-            HedgerowError: there is none, or it is too short, or no header can carry it.
+            HedgerowError: there is none, or it is too short, or not valid in a header.
         """
         token = self.http_token.get_secret_value()
         if re.fullmatch(f"[!-~]{{{SHORTEST_TOKEN},}}", token):
@@ -160,12 +161,12 @@ class Settings(BaseSettings):
             found = "other characters" if len(token) >= SHORTEST_TOKEN else f"only {len(token)}"
         raise HedgerowError(
             f"Expected a token of at least {SHORTEST_TOKEN} ASCII letters, digits or signs without "
-            f"spaces in HEDGEROW_HTTP_TOKEN, but found {found}; 'openssl rand -hex 32' makes one."
+            f"spaces in HEDGEROW_HTTP_TOKEN, but found {found}; 'openssl rand -hex 32' creates one."
         )
 
     def process_environment(self) -> dict[str, str]:
         """The environment for a subprocess that uses these settings."""
-        # PyTorch's waiting threads spin otherwise, and two runs on two cores hold each other up.
+        # Otherwise, PyTorch's idle threads spin, and two runs on two cores slow each other down.
         return (
             {"OMP_WAIT_POLICY": "PASSIVE"}
             | os.environ
@@ -189,11 +190,11 @@ def variable(field: str) -> str:
 
 
 class SettingFact(NamedTuple):
-    """A setting of this machine as it may be shown.
+    """A setting of this machine for display.
 
     Attributes:
-        shown: its value; of a secret only whether it is set, of an address all but the password.
-        name: the environment variable that changes it.
+        shown: the value. For a secret, only whether it is set; an address has no password.
+        name: the environment variable of the setting.
     """
 
     label: str
@@ -202,7 +203,7 @@ class SettingFact(NamedTuple):
 
 
 def setting_facts(settings: Settings) -> list[SettingFact]:
-    """Every setting of this machine, secrets hidden."""
+    """All settings of this machine, with secrets hidden."""
     shown = {
         "home": str(settings.home),
         "database_url": shown_address(settings.url),
@@ -227,7 +228,7 @@ def _set_or_not(secret: str) -> str:
 
 
 def without_login(address: str) -> str:
-    """The address without user name, password and query, any of which may be a secret."""
+    """The address without user name, password and query, which may be secret."""
     if not address:
         return ""
     parts = urlsplit(address)
@@ -238,10 +239,10 @@ def load_settings(**given: Any) -> Settings:
     """Read the settings.
 
     Args:
-        given: values that count instead of the environment's.
+        given: values that override the environment.
 
     Raises:
-        HedgerowError: one of them is not usable, or ``.env`` cannot be read.
+        HedgerowError: a value is not usable, or ``.env`` cannot be read.
     """
     _check_env_file(Path(ENV_FILE))
     try:
@@ -260,7 +261,7 @@ def load_settings(**given: Any) -> Settings:
 
 
 def _check_env_file(path: Path) -> None:
-    """Refuse a file of settings of which a line would be passed over. No line is quoted."""
+    """Refuse a settings file with an invalid line, which would be ignored. No line is quoted."""
     try:
         if not path.is_file():
             return

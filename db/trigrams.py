@@ -1,9 +1,9 @@
-"""Which rows' texts contain a query, in any case, by an index of trigrams.
+"""Case-insensitive search for parts of texts with a trigram index.
 
-PostgreSQL keeps its indexes by itself (see migration 0008). SQLite's are FTS5 tables that hold no
-texts of their own. They are not filled by triggers, which take ten times as long: each transaction
-that adds texts has them indexed all at once before it commits. Texts are only ever added, so what
-is new are the rows after the last one that is indexed.
+PostgreSQL updates its indexes itself (see migration 0008). On SQLite, the indexes are FTS5 tables
+without texts of their own. Triggers would be ten times slower, so each transaction that adds texts
+indexes them all at once before it commits. Texts are only ever added, so the new ones are the rows
+after the last indexed one.
 """
 
 from itertools import product
@@ -12,17 +12,17 @@ from sqlalchemy import ColumnElement, bindparam, func, literal_column, or_, text
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 TABLES = {"anchor_revision": "rowid", "variant": "id", "note": "id"}
-"""The tables whose texts are indexed, and the number of a row in SQLite's index.
+"""The indexed tables, and the column with a row's number in SQLite's index.
 
-Revisions have no id of their own. SQLite's row id never changes, because none is ever deleted.
+Revisions have no id, but SQLite's row id never changes, because no revision is ever deleted.
 """
 
 TRIGRAM = 3
-"""Characters; SQLite's index knows nothing of a shorter query."""
+"""Length in characters. SQLite's index can't answer shorter queries."""
 
 
 def index_new_texts(session: Session) -> None:
-    """Have SQLite's indexes know every text that this transaction has added."""
+    """Add all texts of this transaction to SQLite's indexes."""
     connection = session.connection()
     if not connection.exec_driver_sql(_INDEXES).scalar_one():  # an older database, or a new one
         return
@@ -36,7 +36,7 @@ def index_new_texts(session: Session) -> None:
 
 
 def rebuild(session: Session) -> None:
-    """Make SQLite's indexes again from the texts."""
+    """Rebuild SQLite's indexes from the texts."""
     for table in TABLES:
         session.connection().exec_driver_sql(
             f"INSERT INTO {table}_search ({table}_search) VALUES ('rebuild')"
@@ -44,7 +44,7 @@ def rebuild(session: Session) -> None:
 
 
 def _last(table: str) -> str:
-    """SQL: the last row that is indexed. FTS5 keeps a row there for each text."""
+    """SQL: the last indexed row, from the FTS5 table with one row per text."""
     return f"(SELECT coalesce(max(id), 0) FROM {table}_search_docsize)"
 
 
@@ -59,17 +59,17 @@ _BEHIND = "SELECT " + ", ".join(
 def contains(
     session: Session, column: InstrumentedAttribute[str], query: str
 ) -> ColumnElement[bool]:
-    """SQL: the text contains the query, upper and lower case alike in every alphabet.
+    """SQL: the text contains the query, ignoring case in every alphabet.
 
     Args:
         column: ``text`` of one of ``TABLES``.
-        query: as texts are stored (canonical); its characters mean themselves.
+        query: a canonical text; no character is special.
     """
     if session.get_bind().dialect.name == "postgresql":
         folded = func.search_fold(column)
         return folded.like(func.search_fold(_pattern(query)))
     if len(query) < TRIGRAM:
-        # LIKE itself folds only a to z.
+        # LIKE ignores the case of a to z only.
         cased = product(*({character.lower(), character.upper()} for character in query))
         return or_(*(column.like(_pattern("".join(some)), escape="\\") for some in cased))
     table = column.class_.__table__.name

@@ -1,17 +1,19 @@
-"""Where a project lies, its database, and who is working on it."""
+"""A project's folder, database and reviewer."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from curation.project.opening import open_project
-from curation.review.people.reviewers import ensure_reviewer
+from curation.review.people.reviewers import ensure_reviewer, get_reviewer
 from db.errors import HedgerowError
 from db.settings import Settings
+from hedgerow.runs.progress import err, text_of
 
 
 class Home(NamedTuple):
@@ -49,9 +51,25 @@ def asked_by(session: Session, settings: Settings) -> int | None:
 
 
 def reviewer_id(session: Session, settings: Settings, name: str) -> int:
-    """The id of the reviewer with this name, who is added if new; "" takes the settings' name.
+    """The id of the reviewer with this name; "" uses the name in the settings.
+
+    A new name adds a reviewer. A message on standard error says so after the commit, because a
+    misspelt name would otherwise go unnoticed.
 
     Raises:
         HedgerowError: the name is missing, too long, or a model's.
     """
-    return ensure_reviewer(session, name or settings.reviewer).id
+    name = name or settings.reviewer
+    is_new = get_reviewer(session, name) is None
+    reviewer = ensure_reviewer(session, name)
+    if is_new:
+        event.listen(session, "after_commit", partial(_say_new, reviewer.name), once=True)
+    return reviewer.id
+
+
+def _say_new(name: str, _: Session) -> None:
+    message = (
+        f"Added a new reviewer, '{name}'. If that is a misspelling, merge it into the right name "
+        "with 'hedgerow reviewers merge'."
+    )
+    err.print(text_of(message), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Second opinions on a project's variants, by chat models that are asked for them."""
+"""Second opinions of chat models on a project's variants."""
 
 from __future__ import annotations
 
@@ -34,28 +34,29 @@ class Judging:
         dry_run: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        """Ask a chat model for its opinion on variants; what it has judged already is left out.
+        """Ask a chat model for its opinion on variants, except those it has already judged.
 
         An opinion decides nothing unless you switch the model on in the settings.
 
         Args:
             model, base_url, budget, max_calls: as in `hedgerow.Project.generate`.
-            types, status, variants: only variants of these types, of this status (None for all but
-                replaced wordings), or with these uids.
-            flagged: only those that the checks flag.
-            limit: a sample of so many.
-            sample: number of a sample that was drawn for calibration; its variants then.
-            prompt: version of the prompt; otherwise the newest.
-            dry_run: only say what it would take.
-            options: further values, such as ``concurrency=8`` or ``max_tokens=2000``.
+            types, status, variants: only variants of these types, with this status (None for all
+                but superseded ones), or with these uids.
+            flagged: only flagged variants.
+            limit: the size of a random sample.
+            sample: the number of a calibration sample; only its variants.
+            prompt: the version of the prompt; by default the newest.
+            dry_run: only estimate the cost.
+            options: other values, such as ``concurrency=8`` or ``max_tokens=2000``.
 
         Returns:
-            What the run came to, with its number as ``run`` and the model's name as ``reviewer``.
-            Of a dry run variants, anchors, tokens, cost and seconds, None while nothing is known.
+            The result of the run, with its number as ``run`` and the model's name as ``reviewer``.
+            For a dry run: variants, anchors, and the estimated tokens, cost and seconds, which are
+            None while unknown.
 
         Raises:
-            HedgerowError: there is nothing to judge, a value is not usable, or the run ended early;
-                the same call goes on with it then.
+            HedgerowError: there is nothing to judge, a value is invalid, or the run ended early;
+                the same call then continues it.
 
         >>> example_project().judge(model="gpt-4o-mini", dry_run=True)["variants"]
         1
@@ -83,13 +84,14 @@ class Judging:
         return carry_out(*self._home, run)
 
     def opinions(self, uid: str, *, reviewer: str = "") -> pd.DataFrame:
-        """What models say of a variant, the newest first.
+        """The models' opinions on a variant, newest first.
 
-        You have seen them then: what you decide on this variant later is not counted as agreement.
+        Hedgerow records that you have seen them, and leaves your later decisions on this variant
+        out of the agreement with models.
 
         Returns:
-            reviewer, verdict (accept, reject or edit), reason, comment, suggestion, certainty in
-            [0, 1], and whether the model counts; a row an opinion.
+            One row per opinion: reviewer, counts (whether the model's verdicts count), verdict
+            (accept, reject or edit), reason, comment, suggestion, certainty in [0, 1], decided_at.
 
         Raises:
             HedgerowError: as in `accept`.
@@ -107,12 +109,12 @@ class Judging:
         return pd.DataFrame(found, columns=list(GivenOpinion._fields))
 
     def agreement_of_models(self) -> pd.DataFrame:
-        """How far each model that was asked agrees with people, by variant type.
+        """Each model's agreement with people, by variant type.
 
         Returns:
-            judge, type_id, how many pairs of an opinion and a person's verdict there are, the
-            share in [0, 1] that agrees, Cohen's kappa in [-1, 1], and how many pairs are left out,
-            since the person had seen the opinion.
+            One row per model and type: judge, type_id, pairs (number of pairs of an opinion and a
+            person's verdict), share (of pairs that agree, in [0, 1]), kappa (Cohen's, in [-1, 1]),
+            and after_looking (pairs left out because the person had seen the opinion).
 
         >>> len(example_project().agreement_of_models())
         0

@@ -1,4 +1,4 @@
-"""What a reviewer does with a project's variants."""
+"""Reviewing a project's variants."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Reviewing:
     _home: Home
 
     def accept(self, uid: str, *, reviewer: str = "", note: str = "") -> Decided:
-        """Accept a variant as it stands.
+        """Accept a variant as it is.
 
         Args:
-            uid: of the variant.
-            reviewer: who decides; otherwise the name that the project was opened with.
+            uid: the variant's.
+            reviewer: your name; by default the name that the project was opened with.
             note: a remark, stored with the decision.
 
         Raises:
-            HedgerowError: there is no such variant, or no name of a reviewer.
+            HedgerowError: there is no such variant, or no reviewer name.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -42,8 +42,8 @@ class Reviewing:
         """Reject a variant.
 
         Args:
-            uid: of the variant.
-            reason: an id such as 'wrong_type'; without one 'other'.
+            uid: the variant's.
+            reason: an id such as 'wrong_type'; by default 'other'.
             reviewer, note: as in `accept`.
 
         Raises:
@@ -66,13 +66,13 @@ class Reviewing:
         reviewer: str = "",
         note: str = "",
     ) -> Decided:
-        """Replace a variant by a better wording, or give it its right type or cue.
+        """Replace a variant with a better text, or correct its type or cue.
 
         Returns:
-            With the uid of the new variant as ``child``; that one is accepted.
+            The decision, with the uid of the new, accepted variant as ``child``.
 
         Raises:
-            HedgerowError: as in `accept`, nothing is changed, or there is no such type.
+            HedgerowError: as in `accept`, nothing would change, or there is no such type.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -84,14 +84,15 @@ class Reviewing:
     def write(
         self, anchor: str, type: str, text: str, *, cue: str | None = None, reviewer: str = ""
     ) -> Decided:
-        """Add a variant of your own, accepted at once.
+        """Add your own variant. It is accepted at once.
 
         Args:
-            anchor: the uid of the anchor it is made for.
-            type: its variant type, such as 'verbal'; ``cue`` where the type has one.
+            anchor: the uid of its anchor.
+            type: its type, such as 'verbal'.
+            cue: its hedge cue, if the type has one.
 
         Raises:
-            HedgerowError: there is no such anchor or type, or the text can't be a variant.
+            HedgerowError: there is no such anchor or type, or the text cannot be a variant.
 
         >>> project = example_project()
         >>> anchor = project.anchors()["uid"].iloc[0]
@@ -103,13 +104,13 @@ class Reviewing:
     def settle(
         self, uid: str, verdict: str, *, reason: str = "", reviewer: str = "", note: str = ""
     ) -> Decided:
-        """Settle a conflict: this verdict counts instead of those that contradict each other.
+        """Settle a conflict: this verdict outranks those that contradict each other.
 
         Args:
             verdict: accept or reject.
 
         Raises:
-            HedgerowError: as in `accept` and `reject`, or the variant is in no conflict.
+            HedgerowError: as in `accept` and `reject`, or the variant is not in conflict.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -121,7 +122,7 @@ class Reviewing:
         """
         if _verdict(verdict) is Verdict.ACCEPT:
             if reason:
-                raise HedgerowError("Expected a reason with 'reject' only; give a note instead.")
+                raise HedgerowError("A reason requires 'reject'; give a note instead.")
             return deciding.accept(self._home, uid, reviewer, note, settles=True)
         return deciding.reject(self._home, uid, reason, reviewer, note, settles=True)
 
@@ -136,16 +137,17 @@ class Reviewing:
         reviewer: str = "",
         dry_run: bool = False,
     ) -> ByRule:
-        """Decide on every pending variant that a rule matches; one undo takes it back.
+        """Decide on every pending variant that a rule matches. One undo reverses all decisions.
 
         Args:
-            rule: such as 'levenshtein > 60', 'no flags' or 'source = NAME', joined by 'and'.
+            rule: clauses such as 'levenshtein > 60', 'no flags' or 'source = NAME', joined by
+                'and'.
             verdict: accept or reject.
             type: only variants of this type.
-            dry_run: only count.
+            dry_run: only count the variants.
 
         Raises:
-            HedgerowError: the rule can't be read, or as in `accept` and `reject`.
+            HedgerowError: the rule cannot be parsed, or as in `accept` and `reject`.
 
         >>> project = example_project()
         >>> measured = project.diagnose()
@@ -166,21 +168,22 @@ class Reviewing:
     def conflicts(
         self, *, type: str | tuple[str, ...] = (), source: str = "", order: str = "oldest"
     ) -> pd.DataFrame:
-        """Variants in conflict, with what each person said.
+        """The variants in conflict, with each person's verdict.
 
         Args:
-            type: one variant type or several, such as 'verbal'; all without one.
-            source: the name of the source of the anchors.
-            order: oldest, or most-disputed: those first on which most people contradict the others.
+            type: one or several variant types, such as 'verbal'; by default all.
+            source: only anchors of this source.
+            order: 'oldest', or 'most-disputed': first those on which the most people contradict the
+                most frequent verdict.
 
         Returns:
-            A row a variant: uid, type, source, anchor, text, people (who decided), dispute (how
-            many of them contradict the most frequent verdict), since (of the latest verdict), and
-            verdicts, a list of dictionaries with reviewer, verdict, reason, note, at, seconds (from
-            showing to decision) and wording (an edit's).
+            One row per variant: uid, type, source, anchor, text, people (number who decided),
+            dispute (number who contradict the most frequent verdict), since (time of the latest
+            verdict), and verdicts, a list of dictionaries with reviewer, verdict, reason, note, at,
+            seconds (from showing to decision) and wording (of an edit).
 
         Raises:
-            HedgerowError: no such type, source or order.
+            HedgerowError: there is no such type, source or order.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -195,18 +198,18 @@ class Reviewing:
     def discuss(
         self, uid: str, remark: str = "", *, lift: bool = False, reviewer: str = ""
     ) -> bool:
-        """Mark a variant “discuss”, which decides nothing, or lift the mark.
+        """Mark a variant “discuss”, which decides nothing, or remove the mark.
 
         Args:
-            remark: what there is to discuss.
-            lift: lift the mark, whoever made it.
+            remark: what you want to discuss.
+            lift: remove the mark, whoever made it.
             reviewer: as in `accept`.
 
         Returns:
-            Whether it is marked now.
+            Whether it is now marked.
 
         Raises:
-            HedgerowError: as in `accept`; it is marked already, or there is no mark to lift.
+            HedgerowError: as in `accept`, it is already marked, or there is no mark to remove.
 
         >>> project = example_project()
         >>> uid = project.variants()["uid"].iloc[0]
@@ -220,16 +223,16 @@ class Reviewing:
         return adjudicating.discuss(self._home, uid, remark, lift=lift, reviewer=reviewer)
 
     def marked(self, *, type: str | tuple[str, ...] = (), source: str = "") -> pd.DataFrame:
-        """Variants that are marked “discuss”, the oldest mark first.
+        """The variants marked “discuss”, oldest mark first.
 
         Args:
             type, source: as in `conflicts`.
 
         Returns:
-            A row a mark: uid, type, status, anchor, text, reviewer, remark, marked_at.
+            One row per mark: uid, type, status, anchor, text, reviewer, remark, marked_at.
 
         Raises:
-            HedgerowError: no such type or source.
+            HedgerowError: there is no such type or source.
 
         >>> len(example_project().marked())
         0
@@ -237,7 +240,10 @@ class Reviewing:
         return adjudicating.marked(self._home, type, source)
 
     def note(self, uid: str, text: str, *, reviewer: str = "") -> int:
-        """Leave a note on a variant that decides nothing; how many it has now.
+        """Add a note to a variant. A note decides nothing.
+
+        Returns:
+            The number of notes that the variant now has.
 
         Raises:
             HedgerowError: as in `accept`, or the note is empty.
@@ -249,7 +255,7 @@ class Reviewing:
         return deciding.leave_note(self._home, uid, text, reviewer)
 
     def undo(self, *, reviewer: str = "") -> Undone:
-        """Take back the last thing a reviewer did: a decision, a rule's, an edit, a note or a mark.
+        """Undo the last thing a reviewer did: a decision (also by a rule), an edit, note or mark.
 
         Raises:
             HedgerowError: there is no such reviewer.
@@ -265,19 +271,19 @@ class Reviewing:
     def agreement(
         self, by: str = "", *, independent: bool = True, source: str = ""
     ) -> pd.DataFrame:
-        """How far people agree on the variants that several of them have decided on.
+        """People's agreement on the variants that several of them have decided on.
 
-        Accepting a variant is one verdict; rejecting and editing it are the other.
+        There are two verdicts: accepting the variant, and rejecting or editing it.
 
         Args:
-            by: type, pair (of people), cue or source; all together without one.
-            independent: count only what people said before they knew anybody else's verdict.
-            source: only variants of this source of anchors.
+            by: 'type', 'pair' (of people), 'cue' or 'source'; by default no groups.
+            independent: count only verdicts given without knowing anybody else's.
+            source: only anchors of this source.
 
         Returns:
-            A row for each group, the one with most variants first: how many variants and verdicts,
-            the share that accepts, the share of pairs of verdicts that agree, Krippendorff's alpha,
-            and Cohen's kappa where it is two people, each with a 95% interval.
+            One row per group, largest first: number of variants and verdicts, share of accepting
+            verdicts, share of pairs of verdicts that agree, Krippendorff's alpha, and Cohen's kappa
+            for two people, each with a 95% interval.
 
         Raises:
             HedgerowError: there is no such group or source.
@@ -302,10 +308,10 @@ class Reviewing:
         return made.astype(dict.fromkeys(agreement.SHARES, float))
 
     def shared_verdicts(self, *, independent: bool = True, source: str = "") -> pd.DataFrame:
-        """Every verdict on the variants that `agreement` counts, with both texts.
+        """All verdicts on the variants that `agreement` counts, with the anchor and the variant.
 
         Returns:
-            A row for each verdict, with who gave it, why, and whether it is independent.
+            One row per verdict, with the reviewer, the reason, and whether it is independent.
 
         Raises:
             HedgerowError: there is no such source.

@@ -1,4 +1,4 @@
-"""Adjudicate: settle what reviewers disagree about, and see what is to be discussed."""
+"""Adjudicate: settle conflicts between reviewers, and see which variants to discuss."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"
 
 
 def _state(reviewer_id: int) -> AdjudicationState:
-    """This session's state; another reviewer starts afresh."""
+    """The state of this session. A change of reviewer creates a new one."""
     state = st.session_state.get(ADJUDICATION)
     if state is None or state.reviewer_id != reviewer_id:
         closed_windows.leave()
@@ -29,14 +29,14 @@ def _state(reviewer_id: int) -> AdjudicationState:
     closed_windows.stay(state.screen.window)
     state.types = open_project.types()
     state.recount()
-    if state.type_id not in {None, *(entry.id for entry in state.types)}:  # retired meanwhile
+    if state.type_id not in {None, *(entry.id for entry in state.types)}:  # retired since then
         state.type_id = None
     return state
 
 
-frame.begin(frame.ADJUDICATE, "Settle what reviewers disagree about.", compact=True)
+frame.begin(frame.ADJUDICATE, "Settle conflicts between reviewers.", compact=True)
 if (me := signin.reviewer_id()) is None:
-    st.write("Settlements are stored under your name, so that you can take them back.")
+    st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
     signin.name_form("Your name", key="signin-adjudicate")
     st.stop()
 current = _state(me)
@@ -48,9 +48,9 @@ if part == DISCUSS:
     lists.to_discuss(current)
 elif part == SETTLED:
     current.leave()
-    lists.settled_ones(type_id=current.type_id, source_id=current.source_id)
+    lists.settled_conflicts(type_id=current.type_id, source_id=current.source_id)
 elif rights.may(Role.LEAD):
     desk.desk(current)
 else:
-    st.caption("Only leads settle conflicts. You can see the cards in Review.")
+    st.caption("Only leads can settle conflicts. You can read the cards in Review.")
     links.to_review("Open the conflicts in Review", queue=Queue.CONFLICT)

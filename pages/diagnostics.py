@@ -64,9 +64,9 @@ def _flags(view: PageView) -> None:
         return
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
-    drawn = partial(shares.heat_map, cells, columns=names, of="Measured variants")
+    figure = partial(shares.heat_map, cells, columns=names, of="Measured variants")
     save.chart(
-        drawn,
+        figure,
         name="flags",
         alt_text="Heat map: number of variants per type and flag",
     )
@@ -90,7 +90,7 @@ def _flagged(view: PageView, found: list[distributions.FlagRow]) -> None:
     found_table(
         view,
         VariantFilter(view.scope, flag=flag, first=First.SUSPICIOUS),
-        told=flag.label,
+        description=flag.label,
         key="flagged",
     )
 

@@ -88,8 +88,10 @@ def _sentence(
 ) -> str:
     match step.kind:
         case StepKind.WRITE:
-            said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
-            return f"{said} no variants yet. A language model or the built-in rules can write them."
+            subject = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
+            return (
+                f"{subject} no variants yet. A language model or the built-in rules can write them."
+            )
         case StepKind.MEASURE:
             return (
                 f"{_variants(step.count)} not measured yet. The review queue uses distances, "

@@ -80,9 +80,10 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
 def _freeze(state: ReleaseState) -> None:
     """Show what a release would contain now, and the button that creates one."""
     st.header("Freeze a release", anchor=False)
+    may_freeze = rights.only_leads("can freeze releases")
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
-    selection = _selection(usual) if now.variants else usual
+    selection = _selection(usual) if now.variants and may_freeze else usual
     if selection != usual:
         now = open_project.ask(contents_now, selection)
     if newest and selection != selection_of(newest):
@@ -104,15 +105,15 @@ def _freeze(state: ReleaseState) -> None:
     )
     if unfinished := open_project.ask(count_accepted_unfinished):
         st.caption(
-            f"Of the accepted variants, {unfinished:,} still want verdicts of other people (Team, "
-            "Assignment). A release takes them as they are now."
+            "Accepted variants that still need verdicts from other people (Team › Assignment): "
+            f"{unfinished:,}. A release includes them as they are now."
         )
     if not now.triples:
         st.write(
             "A triple needs an accepted hedge or paraphrase and an accepted negation of the same "
             "anchor."
         )
-    if rights.only_leads("freeze releases"):
+    if may_freeze:
         _name_it(selection)
     with st.expander("Contents by type and split", expanded=newest is None):
         labels = {entry.id: entry.label for entry in open_project.types()}
@@ -167,8 +168,8 @@ def _left_out(now: Contents, selection: Selection) -> str:
         "above the threshold": accepted - near,
         "in incomplete families": near - now.variants,
     }
-    told = [f"{number:,} {why}" for why, number in reasons.items() if number]
-    return f"Accepted, but left out: {', '.join(told)}. " if told else ""
+    parts = [f"{number:,} {why}" for why, number in reasons.items() if number]
+    return f"Accepted, but left out: {', '.join(parts)}. " if parts else ""
 
 
 def _since(newest: Release | None, changes: Changes | None) -> str:
@@ -193,10 +194,12 @@ def _create(name: str, selection: Selection) -> None:
         error_messages.show(str(error))
         return
     if created:
-        said = f"Release {release.number} is frozen."
+        message = f"Release {release.number} is frozen."
     else:
-        said = f"Nothing has changed since release {release.number}, so no new release was created."
-    st.session_state[_SAID] = said
+        message = (
+            f"Nothing has changed since release {release.number}, so no new release was created."
+        )
+    st.session_state[_SAID] = message
     st.session_state[_CHOSEN] = release.number
     st.rerun()
 
@@ -206,7 +209,7 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     rows = [
         {
             "Release": release.number,
-            "Made": release.created_at,
+            "Created": release.created_at,
             "Variants": release.summary["variants"],
             "Triples": release.summary["triples"],
             "Name": release.name,
@@ -226,7 +229,7 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     columns = {
         "Variants": number,
         "Triples": number,
-        "Made": made,
+        "Created": made,
         "Name": st.column_config.TextColumn(width="medium"),
         "Hash": digest,
     }
@@ -240,9 +243,9 @@ def _contents(release: Release) -> None:
         f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
-    if told := selection_of(release).told():
+    if selected := selection_of(release).sentences():
         left_out = summary.get("left_out")
-        st.text(f"{told} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
+        st.text(f"{selected} {'' if left_out is None else f'Accepted but left out: {left_out:,}.'}")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]
@@ -361,8 +364,8 @@ frame.begin(
     "Freeze the accepted variants as a numbered data set that later edits do not change, and "
     "download it.",
 )
-if said := st.session_state.pop(_SAID, ""):
-    st.success(said, icon=":material/inventory_2:")
+if message := st.session_state.pop(_SAID, ""):
+    st.success(message, icon=":material/inventory_2:")
 state = open_project.ask(release_state)
 known = {release.number: release for release in state.releases}
 _freeze(state)

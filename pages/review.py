@@ -1,4 +1,4 @@
-"""Review: one variant at a time, or an anchor's whole family, decided with the keyboard."""
+"""Review: decide on variants with the keyboard, one at a time or with their whole family."""
 
 from collections.abc import Callable
 
@@ -21,12 +21,12 @@ from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.variants.picked_variants import SELECTION, picked
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
-# What an address may name; one that names nothing goes on where this reviewer was.
+# URL parameters that choose what to review. Without any, this reviewer continues where they were.
 _PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
 
 
 def _state(reviewer_id: int) -> ReviewState:
-    """This session's state; another reviewer starts afresh."""
+    """The state of this session. A change of reviewer creates a new one."""
     state = st.session_state.get(STATE)
     kind = ReviewState if rights.may(Role.REVIEWER) else ReadingState
     if type(state) is not kind or state.reviewer_id != reviewer_id:
@@ -42,7 +42,7 @@ def _state(reviewer_id: int) -> ReviewState:
         state.find_left(closed_windows.is_open, go_there=not _PLACE & set(st.query_params))
         st.session_state[STATE] = state
         closed_windows.give_back()
-    elif not state.counts:  # nothing was there; by now something may be
+    elif not state.counts:  # the project was empty before
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
     closed_windows.stay(state.screen.window)
@@ -51,7 +51,7 @@ def _state(reviewer_id: int) -> ReviewState:
 
 
 def _follow_taxonomy(state: ReviewState) -> None:
-    """Types may have been added or retired since the last time."""
+    """Follow changes to the taxonomy: types may have been added or retired."""
     before, state.types = state.types, open_project.types()
     ids = {entry.id for entry in state.types}
     if ids != {entry.id for entry in before}:
@@ -62,7 +62,7 @@ def _follow_taxonomy(state: ReviewState) -> None:
 
 
 def _follow(name: str, follow: Callable[[str], None]) -> None:
-    """Take up what the address names, once."""
+    """Apply a URL parameter once."""
     seen = st.session_state.setdefault("review_address", {})
     value = st.query_params.get(name)
     if value and value != seen.get(name):
@@ -71,17 +71,17 @@ def _follow(name: str, follow: Callable[[str], None]) -> None:
 
 
 def _pick(state: ReviewState, name: str) -> None:
-    """Go through what was picked elsewhere, or through the sample of a calibration."""
+    """Review a selection made on another page, or the sample of a calibration."""
     found = open_project.ask(sample_selection, name, state.reviewer_id) or picked(name)
     if found is None:
         st.query_params.pop(SELECTION, None)
-        state.say("That selection is no longer kept. Make it again where it came from.", warn=True)
+        state.say("This selection no longer exists. Make it again on its page.", warn=True)
     else:
         state.take(found)
 
 
 def _keep_blind(state: ReviewState) -> None:
-    """Blind mode survives a reload and a walk to another page: by the address and by a cookie."""
+    """Keep blind mode across reloads and other pages, with a URL parameter and a cookie."""
     if not st.session_state.get("review_blind_read"):
         st.session_state["review_blind_read"] = True
         asked = st.query_params.get("blind")
@@ -93,11 +93,9 @@ def _keep_blind(state: ReviewState) -> None:
             st.query_params.pop("blind", None)
 
 
-frame.begin(
-    frame.REVIEW, "Decide variant by variant whether it is what its type promises.", compact=True
-)
+frame.begin(frame.REVIEW, "Decide whether each variant fits its type.", compact=True)
 if (me := signin.reviewer_id()) is None:
-    st.write("Decisions are stored under your name, so that you can take them back.")
+    st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
     signin.name_form("Your name", key="signin-review")
     st.stop()
 if practice_offer.stops(me):
@@ -108,8 +106,8 @@ _keep_blind(current)
 empty_queue.follow_choice()
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     queue_choice.controls(current)
-    row = st.container(width="content")  # filled when it is known what the tools say
-_follow("variant", current.open_link)  # last: another queue begins at its head
+    row = st.container(width="content")  # filled last, when the labels of the tools are known
+_follow("variant", current.open_link)  # last, because a change of queue restarts at its head
 if isinstance(current, ReadingState):
     read_only.desk(current)
 else:

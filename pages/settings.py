@@ -79,12 +79,12 @@ def _backups(copies: list[Backup]) -> None:
     )
     st.dataframe(
         [
-            {"Backup": str(copy.path), "Size": size_text(copy.size), "Made": copy.made_at}
+            {"Backup": str(copy.path), "Size": size_text(copy.size), "Created": copy.made_at}
             for copy in copies
         ],
         hide_index=True,
         key="backups",
-        column_config={"Made": made},
+        column_config={"Created": made},
     )
 
 

@@ -141,11 +141,11 @@ def _store_new(wanted: OwnType) -> None:
 def _store_change(wanted: OwnType, entry: VariantType) -> None:
     done = open_project.tell(change_type, entry.id, wanted)
     st.session_state.pop(CHANGE, None)
-    said = f"{done.entry.label} is now at version {done.entry.version}."
+    message = f"{done.entry.label} is now at version {done.entry.version}."
     if done.to_measure:
         background.measure()
-        said += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
-    st.session_state[SHOWN] = said
+        message += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
+    st.session_state[SHOWN] = message
 
 
 def _follow() -> None:
@@ -162,8 +162,8 @@ frame.begin(
 )
 _follow()
 part = frame.section((TYPES, ADD), key=PART)
-if told := st.session_state.pop(SHOWN, ""):
-    st.text(told)
+if message := st.session_state.pop(SHOWN, ""):
+    st.text(message)
 if part == ADD:
     _add()
 else:

@@ -1,4 +1,4 @@
-"""Team: how several people review together."""
+"""Team: assignment, agreement and statistics for several reviewers."""
 
 from pages.components.review import practice_section
 from pages.components.shared.links import GOLD, PEOPLE, PRACTICE, SECTION
@@ -22,6 +22,6 @@ SECTIONS = {
 
 frame.begin(
     "Team",
-    "Who decides on what, how far people agree, and who did what.",
+    "Assign variants to several people, measure their agreement, and see who did what.",
 )
 SECTIONS[frame.section(list(SECTIONS), key=SECTION)]()

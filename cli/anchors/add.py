@@ -118,8 +118,8 @@ def anchors_add(
     }
     lines = [*table.notes]
     if before:
-        told = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
-        lines.append(f"This file has already been added: {told}.")
+        origin = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
+        lines.append(f"This file has already been added: {origin}.")
     verb = "Would add" if dry_run else "Added"
     lines.append(f"{verb} {counted(len(done.rows), 'anchor')} from the column '{done.column}'.")
     lines += _in_words(originals, texts, verb, accept_originals)

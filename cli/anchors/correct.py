@@ -48,8 +48,8 @@ def correct(
         "second_looks": done.second_looks,
         "carried_over": [{"variant": new.uid, "text": new.text} for new in done.carried],
     }
-    told = f"{uid} is now at revision {done.revision}. {_looks(done.second_looks)}"
-    lines: list[str | Table] = [told]
+    summary = f"{uid} is now at revision {done.revision}. {_second_looks(done.second_looks)}"
+    lines: list[str | Table] = [summary]
     if done.carried:
         lines += ["Applied to:", table_of("variant", "text", rows=done.carried)]
     elif done.left:
@@ -60,7 +60,7 @@ def correct(
     show(result, as_json, *lines)
 
 
-def _looks(number: int) -> str:
+def _second_looks(number: int) -> str:
     if number == 1:
         return "1 decided variant comes back for a second look."
     return f"{number} decided variants come back for a second look."

@@ -27,7 +27,7 @@ def show_changed(
         before: the state that the others already had.
         wanted: the state that all of them have now.
     """
-    said = f"{counted(len(done.changed), 'anchor')} {verb}."
+    message = f"{counted(len(done.changed), 'anchor')} {verb}."
     if same := len(done.unchanged):
-        said += f" {counted(same, 'anchor')} {'was' if same == 1 else 'were'} {before} already."
-    show(done._asdict() | wanted, as_json, said)
+        message += f" {counted(same, 'anchor')} {'was' if same == 1 else 'were'} {before} already."
+    show(done._asdict() | wanted, as_json, message)

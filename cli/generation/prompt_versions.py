@@ -67,7 +67,7 @@ def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> 
     with writing(engine) as session:
         seed_prompts(session)
         row = find_version(session, name, number)
-    lines = [*row.template.splitlines(), *_told(row)]
+    lines = [*row.template.splitlines(), *_example_lines(row)]
     show(_facts(row) | {"template": row.template}, as_json, *lines)
 
 
@@ -116,14 +116,14 @@ def prompts_add(
         "The file" if examples is None else f"That, with {counted(len(row.examples), 'example')},"
     )
     lines = [f"{what} is version {row.version} of the prompt {row.name}."]
-    show(_facts(row), as_json, *lines, *_told(row))
+    show(_facts(row), as_json, *lines, *_example_lines(row))
 
 
 def _number(row: PromptVersion) -> str:
     return counted(len(row.examples), "example")
 
 
-def _told(row: PromptVersion) -> list[str]:
+def _example_lines(row: PromptVersion) -> list[str]:
     """The examples of a version, as text."""
     return [
         f"{example.type_id}{', edited' if example.edited else ''}: {example.anchor} → "

@@ -1,1 +1,1 @@
-"""Commands to decide on variants, and to have models judge them."""
+"""Commands for deciding on variants and having models judge them."""

@@ -1,4 +1,4 @@
-"""Deciding on every pending variant that a rule matches."""
+"""Decide on every pending variant that a rule matches."""
 
 from typing import Annotated
 
@@ -17,13 +17,13 @@ def apply(
     rule: Annotated[
         str,
         typer.Option(
-            help="Such as 'levenshtein > 60' or 'flag = content_dropped and cosine < 0.8'; also "
-            "length_ratio, content_kept, 'no flags', 'source = NAME', 'accepted by JUDGE'. Flags: "
-            f"{', '.join(FLAG_NAMES)}."
+            help="A rule such as 'levenshtein > 60' or 'flag = content_dropped and cosine < 0.8'. "
+            "You can also use length_ratio, content_kept, 'no flags', 'source = NAME' and "
+            f"'accepted by JUDGE'. Flags: {', '.join(FLAG_NAMES)}."
         ),
     ],
-    accept: Annotated[bool, typer.Option("--accept", help="Accept what matches.")] = False,
-    reject: Annotated[bool, typer.Option("--reject", help="Reject what matches.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept the variants.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Reject the variants.")] = False,
     reason: Reason = "",
     note: Note = "",
     type_id: TypeName = None,
@@ -31,11 +31,11 @@ def apply(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Decide on every pending variant that a rule matches; one undo takes it back."""
+    """Decide on every pending variant that a rule matches. One undo reverses all decisions."""
     if accept == reject:
         raise typer.BadParameter("give either --accept or --reject")
     if accept and reason:
-        raise typer.BadParameter("a reason goes with --reject only")
+        raise typer.BadParameter("--reason requires --reject")
     decide = "accept" if accept else "reject"
     done = this_project().decide_by_rule(
         rule,
@@ -53,8 +53,8 @@ def apply(
         lines.append(table_of("type", "variants", rows=sorted(matches.by_type.items())))
     if matches.unmeasured:
         lines.append(
-            f"Not measured yet and left out: {counted(matches.unmeasured, 'pending variant')}. Run "
-            "'hedgerow diagnose' first."
+            f"{counted(matches.unmeasured, 'pending variant')} left out, because the measures for "
+            "the rule are missing. Run 'hedgerow diagnose' first."
         )
     result = {
         "rule": done.rule,

@@ -1,4 +1,4 @@
-"""What people disagree about, and what they want to discuss."""
+"""List conflicts and variants marked "discuss"."""
 
 from typing import Annotated, Any
 
@@ -17,11 +17,11 @@ def show_conflicts(
     type_id: TypeName = None,
     source: Annotated[str, typer.Option(help="Only anchors of this source.")] = "",
     order: Annotated[
-        ConflictOrder, typer.Option(help="Which conflict comes first.")
+        ConflictOrder, typer.Option(help="The order of the conflicts.")
     ] = ConflictOrder.OLDEST,
     as_json: AsJson = False,
 ) -> None:
-    """List the variants in conflict with what each person said, and those marked \"discuss\"."""
+    """List the variants in conflict with each person's verdict, and those marked \"discuss\"."""
     project = this_project()
     asked: dict[str, Any] = {"type": type_id or (), "source": source}
     found = project.conflicts(**asked, order=order.value).to_dict("records")
@@ -39,11 +39,12 @@ def show_conflicts(
                 "text",
                 "verdicts",
                 rows=[
-                    (row["uid"], row["type"], row["text"], _said(row["verdicts"])) for row in found
+                    (row["uid"], row["type"], row["text"], _summary(row["verdicts"]))
+                    for row in found
                 ],
             )
         )
-        lines.append("'hedgerow review settle UID accept' or 'reject' settles one.")
+        lines.append("To settle one, run 'hedgerow review settle UID accept' (or 'reject').")
     if marks:
         lines.append("Marked “discuss”:")
         lines.append(
@@ -62,7 +63,7 @@ def show_conflicts(
     show({"conflicts": found, "to_discuss": marks}, as_json, *lines)
 
 
-def _said(verdicts: list[dict[str, Any]]) -> str:
+def _summary(verdicts: list[dict[str, Any]]) -> str:
     """'Ada: accept; Bert: reject (wrong_scope)'."""
     return "; ".join(
         f"{one['reviewer']}: {one['verdict']}" + (f" ({one['reason']})" if one["reason"] else "")

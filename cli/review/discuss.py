@@ -1,4 +1,4 @@
-"""Marking a variant for discussion."""
+"""Mark a variant for discussion."""
 
 from typing import Annotated
 
@@ -11,14 +11,14 @@ from cli.shared.terminal import AsJson, show
 
 def discuss(
     uid: Uid,
-    remark: Annotated[str, typer.Option(help="What there is to discuss.")] = "",
-    lift: Annotated[bool, typer.Option("--lift", help="Lift the mark instead.")] = False,
+    remark: Annotated[str, typer.Option(help="What you want to discuss.")] = "",
+    lift: Annotated[bool, typer.Option("--lift", help="Remove the mark instead.")] = False,
     reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Mark a variant "discuss", which decides nothing, or lift the mark."""
+    """Mark a variant "discuss", which decides nothing, or remove the mark."""
     if lift and remark:
-        raise typer.BadParameter("--remark goes with a new mark only; leave it out")
+        raise typer.BadParameter("--remark cannot be combined with --lift")
     marked = this_project().discuss(uid, remark, lift=lift, reviewer=reviewer)
-    said = f"{uid} is marked “discuss”." if marked else f"{uid} is no longer marked “discuss”."
-    show({"variant": uid, "marked": marked}, as_json, said)
+    line = f"{uid} is marked “discuss”." if marked else f"{uid} is no longer marked “discuss”."
+    show({"variant": uid, "marked": marked}, as_json, line)

@@ -1,4 +1,4 @@
-"""Asking a chat model for its opinion on variants."""
+"""Ask a chat model for its opinion on variants."""
 
 from typing import Annotated
 
@@ -32,14 +32,15 @@ def judge(
     model: ModelName,
     base_url: BaseUrl = "",
     types: Annotated[
-        str, typer.Option(help="Variant types, such as 'verbal,word'; otherwise all.")
+        str, typer.Option(help="Variant types, such as 'verbal,word'. Default: all.")
     ] = "",
     status: Annotated[
-        str, typer.Option(help=f"Of the variants; '{ANY}' for all but replaced wordings.")
+        str, typer.Option(help=f"Only variants with this status; '{ANY}': all but superseded.")
     ] = Status.PENDING.value,
-    flagged: Annotated[bool, typer.Option("--flagged", help="Only what is flagged.")] = False,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only flagged variants.")] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many.")
+        int | None,
+        typer.Option(min=1, max=LARGEST_NUMBER, help="A random sample of this size."),
     ] = None,
     sample: Annotated[
         int | None,
@@ -55,13 +56,13 @@ def judge(
         typer.Option(
             min=2,
             max=MAX_REPEATS,
-            help="Ask so often about each variant of the sample, to see whether the model says the "
-            "same again; these answers are no opinions.",
+            help="Ask about each variant of the sample this many times, to measure consistency. "
+            "These answers do not count as opinions.",
         ),
     ] = None,
     temperature: Annotated[
         float | None,
-        typer.Option(min=0, max=2, help=f"Otherwise 0, and with --times {TEMPERATURE}."),
+        typer.Option(min=0, max=2, help=f"Default: 0, or {TEMPERATURE} with --times."),
     ] = None,
     prompt: Annotated[
         int | None,
@@ -69,7 +70,7 @@ def judge(
             metavar="N",
             min=1,
             max=LARGEST_NUMBER,
-            help="Version of the prompt; otherwise the newest.",
+            help="Version of the prompt. Default: the newest.",
         ),
     ] = None,
     concurrency: Concurrency = 16,
@@ -80,17 +81,15 @@ def judge(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a chat model for its opinion on variants; people see it only if they ask.
+    """Ask a chat model for its opinion on variants. Reviewers see it only on request.
 
-    What it has judged already is left out. A run that was broken off is carried on by the same
-    command, or by 'hedgerow run ID'.
+    Variants that the model has already judged are left out. To continue a run that stopped, repeat
+    the command or run 'hedgerow run ID'.
     """
     if sample is not None and (types or flagged or limit is not None):
-        raise typer.BadParameter(
-            "a sample names its variants; leave out --types, --flagged and --limit"
-        )
+        raise typer.BadParameter("--sample cannot be combined with --types, --flagged or --limit")
     if times and sample is None:
-        raise typer.BadParameter("--times asks again about a sample; name it with --sample")
+        raise typer.BadParameter("--times requires --sample")
     home = open_home()
     values = {
         "model": model,
@@ -110,13 +109,13 @@ def judge(
     }
     if dry_run:
         found = cost_of_judging(home, values, prompt=prompt, sample=sample, called=as_option)
-        show(cost_facts(found), as_json, *_told(found))
+        show(cost_facts(found), as_json, *_estimate(found))
         return
     run = store_judging(home, values, prompt=prompt, sample=sample, called=as_option)
     result = carry_out_run(*home, run)
     asked = counted(result["done"], "variant")
     if times:
-        asked = f"variants {result['done']:,} times, which are no opinions"
+        asked = f"variants {result['done']:,} times (these answers do not count as opinions)"
     show(
         result,
         as_json,
@@ -125,19 +124,19 @@ def judge(
     )
 
 
-def _told(found: RunEstimate) -> list[str]:
+def _estimate(found: RunEstimate) -> list[str]:
     lines = [
         f"Would ask about {counted(found.total_calls, 'variant')} of "
         f"{counted(found.anchors, 'anchor')}."
     ]
     if found.cost is None or found.seconds is None:
         lines.append(
-            "What that costs is not known yet: ask for a few with --limit first, and look here "
-            "again."
+            "The cost is not known yet. To get an estimate, first ask about a few variants with "
+            "--limit."
         )
     else:
         lines.append(
-            f"Going by {counted(found.based_on, 'earlier answer')}: {dollars(found.cost)}, about "
-            f"{found.seconds / 60:.1f} minutes."
+            f"Estimate from {counted(found.based_on, 'earlier answer')}: {dollars(found.cost)}, "
+            f"about {found.seconds / 60:.1f} minutes."
         )
     return lines

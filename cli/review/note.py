@@ -1,4 +1,4 @@
-"""Leaving a note on a variant."""
+"""Add a note to a variant."""
 
 from typing import Annotated
 
@@ -12,10 +12,10 @@ from curation.plurals import counted
 
 def note(
     uid: Uid,
-    text: Annotated[str, typer.Argument(help="The remark.")],
+    text: Annotated[str, typer.Argument(help="The note.")],
     reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Leave a note on a variant that decides nothing."""
+    """Add a note to a variant. A note decides nothing."""
     count = this_project().note(uid, text, reviewer=reviewer)
-    show({"variant": uid, "notes": count}, as_json, f"{uid} has {counted(count, 'note')} now.")
+    show({"variant": uid, "notes": count}, as_json, f"{uid} now has {counted(count, 'note')}.")

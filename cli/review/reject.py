@@ -1,4 +1,4 @@
-"""Rejecting a variant."""
+"""Reject a variant."""
 
 from cli.review.decision import Note, Reason, ReviewerName, Uid, show_decided
 from cli.shared.home import this_project

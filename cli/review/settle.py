@@ -1,4 +1,4 @@
-"""Settling a conflict."""
+"""Settle a conflict."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -11,7 +11,7 @@ from cli.shared.terminal import AsJson
 
 
 class SettledAs(StrEnum):
-    """How a conflict can be settled."""
+    """The verdicts that can settle a conflict."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -25,8 +25,8 @@ def settle(
     reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Settle a conflict: your verdict counts instead of those that contradict each other."""
+    """Settle a conflict: your verdict outranks those that contradict each other."""
     if verdict is SettledAs.ACCEPT and reason:
-        raise typer.BadParameter("--reason goes with 'reject'; give --note instead")
+        raise typer.BadParameter("--reason requires 'reject'; use --note instead")
     done = this_project().settle(uid, verdict.value, reason=reason, reviewer=reviewer, note=note)
     show_decided(done, as_json)

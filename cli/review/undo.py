@@ -1,4 +1,4 @@
-"""Taking back the last thing a reviewer did."""
+"""Undo the last thing a reviewer did."""
 
 from typing import Annotated
 
@@ -10,11 +10,11 @@ from cli.shared.terminal import AsJson, show
 
 def undo(
     reviewer: Annotated[
-        str, typer.Option("--reviewer", help="Whose work to undo (otherwise HEDGEROW_REVIEWER).")
+        str, typer.Option("--reviewer", help="The reviewer's name. Default: HEDGEROW_REVIEWER.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Take back the last thing a reviewer did: a decision, an edit, a note, a mark."""
+    """Undo the last thing a reviewer did: a decision, an edit, a note or a mark."""
     undone = this_project().undo(reviewer=reviewer)
     result = {"undone": undone.number, "what": undone.what, "variant": undone.uid}
     show(result, as_json, undone.sentence)

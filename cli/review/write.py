@@ -1,4 +1,4 @@
-"""Adding a variant of one's own."""
+"""Add your own variant."""
 
 from typing import Annotated
 
@@ -10,14 +10,14 @@ from cli.shared.terminal import AsJson, show
 
 
 def write(
-    anchor: Annotated[str, typer.Option(help="The uid of the anchor it is made for.")],
+    anchor: Annotated[str, typer.Option(help="The uid of its anchor.")],
     type_id: Annotated[str, typer.Option("--type", help="Its type, such as 'verbal'.")],
-    text: Annotated[str, typer.Option(help="The sentence.")],
+    text: Annotated[str, typer.Option(help="Its text.")],
     cue: CueName = None,
     reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add a variant of your own, accepted at once."""
+    """Add your own variant. It is accepted at once."""
     done = this_project().write(anchor, type_id, text, cue=cue, reviewer=reviewer)
     result = {
         "variant": done.uid,
@@ -26,5 +26,5 @@ def write(
         "cue": done.cue,
         "flags": done.flags,
     }
-    said = [f"{done.uid} is {done.status} now.", done.remark]
-    show(result, as_json, *filter(None, said), *flagged(done.flags))
+    lines = [f"{done.uid} is now {done.status}.", done.remark]
+    show(result, as_json, *filter(None, lines), *flagged(done.flags))

@@ -75,13 +75,16 @@ def one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
 
 
 def as_cap(place: FieldPath) -> str:
-    """The same for the values of a budget alone."""
+    """The cap's name in messages, if only caps are given."""
     return as_option(("budget", *place))
 
 
 def as_option(place: FieldPath) -> str:
-    """The option that sets a field of a request, such as '--base-url'."""
+    """The option for a field of a request, such as '--base-url'."""
     field = field_of(place)
-    if field in ("selection", "budget"):  # several options set it together
+    if field in (
+        "selection",
+        "budget",
+    ):  # a single option's name would be wrong, since several set it together
         return in_words(place)
     return _OTHERWISE_CALLED.get(field, f"--{field.rpartition('.')[2].replace('_', '-')}")

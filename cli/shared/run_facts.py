@@ -49,13 +49,13 @@ def sentences(kind: str, result: dict[str, Any], *, more: bool = True) -> list[s
         more: mention the command that shows the rest.
     """
     found = kind_of(kind)
-    told = [f"Run {result['run']} is done."]
+    lines = [f"Run {result['run']} is done."]
     if not (brought := found.sum_up(result)):
-        return [*told]
-    told.append(brought)
+        return [*lines]
+    lines.append(brought)
     if more and found.command:
-        told.append(f"For details, run '{found.command.format(**result)}'.")
-    return [" ".join(told), *(training_details(result) if kind == TRAIN else [])]
+        lines.append(f"For details, run '{found.command.format(**result)}'.")
+    return [" ".join(lines), *(training_details(result) if kind == TRAIN else [])]
 
 
 def incomplete(run: Run, result: dict[str, Any]) -> str:

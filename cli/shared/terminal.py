@@ -3,6 +3,7 @@
 import errno
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +64,11 @@ class Commands(TyperGroup):
 
 _AS_JSON = "hedgerow.as_json"
 
+_NEGATIVE = re.compile(r"-[.\d]\S*")
+_NEGATIVE_VALUE = (
+    "No such option: {}. To pass a value that begins with '-', put '--' before the arguments."
+)
+
 INTERRUPTED = 130
 """The exit code of a command ended by Ctrl+C, as in shells."""
 
@@ -99,11 +105,19 @@ def _errors_said(ctx: Any) -> Iterator[None]:
         raise wrong from error
     except Exception as error:
         if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer reports
+            _explain_negative_value(error)
             show_json({"error": in_words()}, as_json)
             raise
         sentence = fault(error)
         show_json({"error": sentence}, as_json)
         _fail(sentence)
+
+
+def _explain_negative_value(error: Any) -> None:
+    """If a value such as -3 was read as an option, say how to pass it."""
+    option = getattr(error, "option_name", "")
+    if _NEGATIVE.fullmatch(option):
+        error.message = _NEGATIVE_VALUE.format(option)
 
 
 def _fail(sentence: str, code: int = 1) -> NoReturn:

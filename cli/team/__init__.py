@@ -1,1 +1,1 @@
-"""Commands for working as a team: who decides on what, how far people agree, who they are."""
+"""Commands for teams: assignment, agreement, gold items, calibration, reviewers and audit."""

@@ -1,4 +1,4 @@
-"""How far people agree with each other, and models that give opinions with people."""
+"""Agreement between people, and between people and models."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,20 +25,20 @@ Line = str | Table
 
 
 def show_agreement(
-    by: Annotated[By, typer.Option(help="What to group by.")] = By.TYPE,
+    by: Annotated[By, typer.Option(help="Group by this.")] = By.TYPE,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Also count verdicts given after seeing somebody else's."),
+        typer.Option("--all", help="Include verdicts given after seeing somebody else's."),
     ] = False,
     source: Annotated[str, typer.Option(help="Only this source of anchors.")] = "",
     csv: Annotated[
         Path | None,
-        typer.Option(help="Write every verdict on the variants counted to this CSV file."),
+        typer.Option(help="Also write a CSV file with all verdicts on the counted variants."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far people agree on the variants that several of them have decided on, and how far
-    each model that gives opinions agrees with people."""
+    """Show how far people agree on variants with verdicts of several people, and how far each
+    model that gives opinions agrees with people."""
     home = open_home()
     with reading(home.engine) as session:
         found = read_agreement(session, independent=not everything, source=source)
@@ -62,19 +62,19 @@ def show_agreement(
 def _of_people(found: Agreed, groups: list[Row], by: By) -> list[Line]:
     if not found.all.variants:
         return ["No two people have decided on the same variant yet."]
-    said: list[Line] = []
+    left_out: list[Line] = []
     if found.left_out:
-        said.append(
-            f"Left out: {counted(found.left_out, 'variant')} on which at most one verdict is "
-            "independent; --all counts them."
+        left_out.append(
+            f"Left out: {counted(found.left_out, 'variant')} with fewer than two independent "
+            "verdicts. Use --all to include all verdicts."
         )
     if not found.counted.variants:
-        return said
+        return left_out
     overall = figures(found.counted)
     everything = dict(zip(columns(by), ("all", ""), strict=False)) | overall.facts()
     group = columns(by)[: -len(overall.facts())]
     return [
-        f"{counted(overall.variants, 'variant')} with verdicts of several people.",
+        f"{counted(overall.variants, 'variant')} with verdicts of several people:",
         table_of(
             *group,
             "variants",
@@ -95,7 +95,7 @@ def _of_people(found: Agreed, groups: list[Row], by: By) -> list[Line]:
             ),
         ),
         *sentences(overall),
-        *said,
+        *left_out,
     ]
 
 
@@ -115,7 +115,7 @@ def _judge(one: Judge, types: list[Agreement]) -> dict[str, Any]:
 def _of_models(found: list[tuple[Judge, list[Agreement]]]) -> list[Line]:
     lines: list[Line] = []
     for one, types in found:
-        lines.append(f"{one.name} has given {counted(one.opinions, 'opinion')}.")
+        lines.append(f"{one.name}: {counted(one.opinions, 'opinion')}")
         lines.append(
             table_of(
                 "type",

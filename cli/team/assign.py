@@ -1,4 +1,4 @@
-"""Who decides on what: several people on a share of the variants, and a quota for each person."""
+"""Assign variants to several people, and set quotas."""
 
 from typing import Annotated, Any
 
@@ -9,22 +9,25 @@ from cli.review.decision import TypeName
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
 from hedgerow.data import assigning
 from hedgerow.data.assigning import Assignment
 
 
 def assign(
     reviewers: Annotated[
-        int | None, typer.Option(help="How many people decide on each variant of the share.")
+        int | None, typer.Option(help="How many people decide on each assigned variant.")
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="Share of the variants, such as 0.2; 0 ends the assignment."),
+        typer.Option(help="Share of the variants to assign, such as 0.2; 0 ends the assignment."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have several people decide on a share of the variants without seeing each other's verdicts;
-    without options, show how far they are."""
+    """Have several people decide on a share of the variants without seeing each other's verdicts.
+
+    Without options, show the progress.
+    """
     home = open_home()
     if reviewers is not None or share is not None:
         assigning.change_plan(home, reviewers=reviewers, share=share)
@@ -40,15 +43,15 @@ def assign(
 def quota(
     name: Annotated[str, typer.Argument(help="A person's name.")],
     variants: Annotated[
-        int | None, typer.Argument(metavar="N", help="How many variants they are to decide on.")
+        int | None, typer.Argument(metavar="N", help="The number of variants.")
     ] = None,
     type_id: TypeName = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the quota instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Set how many variants a person is to decide on, of a type or of all types together."""
+    """Set the number of variants that a person should decide on, for one type or for all types."""
     if remove == (variants is not None):
-        raise typer.BadParameter("give the number of variants, or --remove")
+        raise typer.BadParameter("give either the number of variants or --remove")
     home = open_home()
     assigning.set_quota(home, name, variants, type_id=type_id or "")
     quotas = assigning.quota_rows(home)
@@ -57,9 +60,9 @@ def quota(
 
 
 def _verdicts(found: Assignment) -> Table:
-    heads = [f"{number} verdict{'' if number == 1 else 's'}" for number in range(found.reviewers)]
+    heads = [counted(number, "verdict") for number in range(found.reviewers + 1)]
     rows: list[tuple[Any, ...]] = [(name, *numbers) for name, numbers in found.verdicts.items()]
-    return table_of("type", *heads, f"{found.reviewers} verdicts", rows=rows)
+    return table_of("type", *heads, rows=rows)
 
 
 def _quotas(quotas: list[dict[str, Any]]) -> Table:

@@ -1,4 +1,4 @@
-"""Who did what, and when."""
+"""Show who did what, and when."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,6 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.anchors.lookup import source_named
-from curation.plurals import counted
 from curation.release.export.file_formats import csv_lines
 from curation.review.audit.entries import COLUMNS, Filters, Kind
 from curation.review.audit.reading import BATCH, entries, page
@@ -23,7 +22,7 @@ _DAY = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
 
 
 def audit(
-    reviewer: Annotated[str, typer.Option(help="Only what this person or model did.")] = "",
+    reviewer: Annotated[str, typer.Option(help="Only actions of this person or model.")] = "",
     kind: Annotated[
         Kind | None,
         typer.Option("--action", help="Only this kind of action.", show_default=False),
@@ -32,16 +31,19 @@ def audit(
     source: Annotated[str, typer.Option(help="Only anchors of this source.")] = "",
     since: Annotated[
         datetime | None,
-        typer.Option(formats=_DAY, help="From this day or moment on, in UTC.", show_default=False),
+        typer.Option(formats=_DAY, help="From this day or time on, in UTC.", show_default=False),
     ] = None,
     until: Annotated[
         datetime | None,
-        typer.Option(formats=_DAY, help="Before this day or moment, in UTC.", show_default=False),
+        typer.Option(formats=_DAY, help="Before this day or time, in UTC.", show_default=False),
     ] = None,
     text: Annotated[str, typer.Option(help="Part of the variant's text, or its uid.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=BATCH, help="At most so many.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=BATCH, help="Maximum number of actions to list.")
+    ] = 20,
     csv: Annotated[
-        Path | None, typer.Option(help="Write all of them to this CSV file, whatever the limit.")
+        Path | None,
+        typer.Option(help="Also write a CSV file with all actions; the limit does not apply."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +68,7 @@ def audit(
         "more": found.older is not None,
     }
     if not found.entries:
-        show(result, as_json, "Nobody has done anything like that yet.")
+        show(result, as_json, "There are no such actions.")
         return
     shown = table_of(
         "at (UTC)",
@@ -89,5 +91,5 @@ def audit(
             for entry in found.entries
         ),
     )
-    more = f"The newest {counted(limit, 'action')}; there are older ones." if found.older else ""
-    show(result, as_json, shown, *([more] if more else []))
+    more = [f"These are the newest {limit:,}; there are older ones."] if found.older else []
+    show(result, as_json, shown, *more)

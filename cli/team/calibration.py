@@ -1,4 +1,4 @@
-"""A blind random sample to measure judges by, and the use of those that can be trusted."""
+"""Create a blind random sample to measure models, and accept what a trusted model accepts."""
 
 from typing import Annotated
 
@@ -22,32 +22,34 @@ from curation.review.calibration.trusting import accept_trusted, count_trusted, 
 from curation.validation import checked
 from db.engine import reading, writing
 
-TypeNames = Annotated[
-    str, typer.Option(help="Variant types, such as 'verbal,word'; otherwise all.")
-]
+TypeNames = Annotated[str, typer.Option(help="Variant types, such as 'verbal,word'. Default: all.")]
 
 
 def draw(
     size: Annotated[
-        int, typer.Option(min=1, max=MAX_SAMPLE, help="Variants of each type; see --in-all.")
+        int,
+        typer.Option(
+            min=1, max=MAX_SAMPLE, help="Number of variants per type, or in total with --in-all."
+        ),
     ] = 100,
     in_all: Annotated[
-        bool, typer.Option("--in-all", help="The size is that of all types together.")
+        bool, typer.Option("--in-all", help="The size is the total of all types.")
     ] = False,
     types: TypeNames = "",
     judge: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only what this model has given its opinion on; repeat it for several models.",
+            help="Only variants with an opinion of this model. Repeat for several models.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_NUMBER, help="Another seed draws another sample.")
+        int,
+        typer.Option(min=0, max=LARGEST_NUMBER, help="A different seed gives a different sample."),
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a random sample of what no person has decided on, for people to decide blind."""
+    """Create a random sample of variants that no person has decided on, for a blind review."""
     values = {
         "size": size,
         "each_type": not in_all,
@@ -66,15 +68,15 @@ def draw(
     show(
         {"sample": sample.id, "variants": list(sample.uids), "address": address},
         as_json,
-        f"Sample {sample.id} has {counted(len(sample.uids), 'variant')}. People decide on them "
-        f"blind in the app, under {address}, or from Generate > Judges.",
-        f"'hedgerow review judge --sample {sample.id} --model NAME' asks a model about them; "
-        f"'hedgerow review calibration show {sample.id}' shows the figures.",
+        f"Sample {sample.id} has {counted(len(sample.uids), 'variant')}. To decide on them "
+        f"blind, open {address} in the app, or follow the link under Generate > Judges.",
+        f"To ask a model, run 'hedgerow review judge --sample {sample.id} --model NAME'. "
+        f"To see the results, run 'hedgerow review calibration show {sample.id}'.",
     )
 
 
 def names(types: str) -> tuple[str, ...]:
-    """The types that an option lists."""
+    """The types in a comma-separated option."""
     return tuple(name.strip() for name in types.split(",") if name.strip())
 
 
@@ -82,29 +84,31 @@ def apply(
     judge: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The model's, as 'hedgerow review calibration show' has it."
+            metavar="NAME", help="The model, as 'hedgerow review calibration show' names it."
         ),
     ],
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+        typer.Option(
+            metavar="N", min=1, max=LARGEST_NUMBER, help="The sample. Default: the newest."
+        ),
     ] = None,
     types: Annotated[
-        str, typer.Option(help="Only these of the recommended types; otherwise all of them.")
+        str, typer.Option(help="Only these recommended types. Default: all recommended types.")
     ] = "",
     precision: Annotated[
         float,
         typer.Option(
-            min=0.5, max=1, help="How often, at least, an 'accept' of the model has to be right."
+            min=0.5, max=1, help="Minimum share of the model's 'accept' verdicts that are right."
         ),
     ] = PRECISION,
     reviewer: ReviewerName = "",
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Accept the pending variants that a trusted model accepts, of the recommended types only.
+    """Accept the pending variants of recommended types that a trusted model accepts.
 
-    One undo takes it back. Releases show them as accepted by a rule.
+    One undo takes this back. Releases list these variants as accepted by a rule.
     """
     settings, engine = open_home()
     action = None

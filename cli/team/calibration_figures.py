@@ -1,4 +1,4 @@
-"""How far judges agree with people on a blind sample."""
+"""Show how far models agree with people on a blind sample."""
 
 from typing import Annotated, Any
 
@@ -26,19 +26,19 @@ def show_calibration(
     number: Annotated[
         int | None,
         typer.Argument(
-            metavar="[SAMPLE]", min=1, max=LARGEST_NUMBER, help="Otherwise the newest sample."
+            metavar="[SAMPLE]", min=1, max=LARGEST_NUMBER, help="The sample. Default: the newest."
         ),
     ] = None,
     precision: Annotated[
         float,
         typer.Option(
-            min=0.5, max=1, help="How often, at least, an 'accept' of a model has to be right."
+            min=0.5, max=1, help="Minimum share of a model's 'accept' verdicts that are right."
         ),
     ] = PRECISION,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far each judge agrees with people on a blind sample, and what it can be trusted
-    with."""
+    """Show how far each model agrees with people on a blind sample, and which types it can accept
+    without human review."""
     _, engine = open_home()
     with reading(engine) as session:
         found = calibration(session, number)
@@ -98,21 +98,21 @@ def _lines(
     decided = sum(found.decided.values())
     lines: list[str | Table] = [
         f"Sample {found.sample.id}: people have decided {decided:,} of "
-        f"{sum(found.sampled.values()):,} variants blind; they disagree on {found.disagree:,}, "
-        "where the strictest verdict counts."
+        f"{sum(found.sampled.values()):,} variants blind. They disagree on {found.disagree:,}; "
+        "the strictest verdict counts."
     ]
     if not found.judges:
         lines.append("No model has judged it yet.")
         return lines
     lines.append(
         table_of(
-            "judge",
+            "model",
             "items",
             "agree",
             "kappa",
-            "'accept' is right",
+            "precision of 'accept'",
             "calibration error",
-            "says the same again",
+            "consistency",
             rows=(
                 [
                     one.name,
@@ -130,8 +130,8 @@ def _lines(
     for one in found.judges:
         lines += _of_judge(one, precision)
     lines.append(
-        f"A type is recommended where 'accept' is right in at least {precision:.0%}, by the lower "
-        f"limit of its 95% interval, on {FEWEST} items or more that the model accepts."
+        "A type is recommended if the lower bound of the 95% interval of the precision reaches "
+        f"{precision:.0%}, on at least {FEWEST} items that the model accepts."
     )
     return lines
 
@@ -139,7 +139,7 @@ def _lines(
 def _of_judge(one: JudgeFigures, precision: float) -> list[str | Table]:
     trusted = ", ".join(one.trusted(precision)) or "no type"
     return [
-        f"{one.name}: accept without a person: {trusted}.",
+        f"{one.name}: accept without human review: {trusted}.",
         table_of(
             "type",
             "items",
@@ -147,7 +147,7 @@ def _of_judge(one: JudgeFigures, precision: float) -> list[str | Table]:
             "kappa",
             "by chance",
             "model accepts",
-            "'accept' is right",
+            "precision of 'accept'",
             rows=(
                 [
                     row.type_id,

@@ -1,4 +1,4 @@
-"""The people who review: listed, added, renamed, and two spellings of one person made one."""
+"""List, add, rename and merge the people who review."""
 
 from typing import Annotated
 
@@ -6,18 +6,11 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, show
-from curation.review.people import merging
-from curation.review.people.reviewers import (
-    ensure_reviewer,
-    find_person,
-    is_person,
-    people,
-    rename_person,
-)
+from cli.shared.terminal import AsJson, DryRun, show
+from curation.review.people import by_id, merging
+from curation.review.people.reviewers import find_person, people, rename_person
 from curation.review.people.roles import Role, set_role
 from db.engine import reading, writing
-from db.errors import HedgerowError
 from hedgerow.runs.progress import err, text_of
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]
@@ -39,42 +32,46 @@ def list_reviewers(as_json: AsJson = False) -> None:
         for one in found
     ]
     rows = [(one.name, one.role, one.decisions, one.merged_into) for one in found]
-    head = ("name", "role", "decisions", "merged into")
-    line = table_of(*head, rows=rows) if rows else "Nobody reviews yet."
-    show({"reviewers": result}, as_json, line)
+    if not rows:
+        show({"reviewers": result}, as_json, "There are no reviewers yet.")
+        return
+    show(
+        {"reviewers": result},
+        as_json,
+        table_of("name", "role", "decisions", "merged into", rows=rows),
+        "decisions: all stored decisions, including settlements, decisions by rule and undone "
+        "ones. 'hedgerow reviewers statistics' counts current verdicts on single variants.",
+    )
 
 
 def add(
     name: Name,
-    role: Annotated[Role, typer.Argument(help="What they may do.")] = Role.LEAD,
+    role: Annotated[Role, typer.Argument(help="Their role.")] = Role.LEAD,
     as_json: AsJson = False,
 ) -> None:
-    """Add a person before they begin, to give them a role or a quota."""
+    """Add a person before they begin, for example to give them a role or a quota."""
     _, engine = open_home()
     with writing(engine) as session:
-        if is_person(session, name):
-            raise HedgerowError(
-                f"There is already a person '{name}'; 'hedgerow reviewers role' changes their role."
-            )
-        found = ensure_reviewer(session, name)
-        set_role(session, found, role)
-        added = found.name
+        added = by_id.add(session, name, role)
     show({"name": added, "role": role}, as_json, f"Added {added} as a {role}.")
 
 
 def change_role(
     person: Name,
-    role: Annotated[Role, typer.Argument(help="What they may do from now on.")],
+    role: Annotated[Role, typer.Argument(help="The new role.")],
     as_json: AsJson = False,
 ) -> None:
-    """Give a person a role: a lead may change everything, a reviewer decides on variants, a viewer
-    reads. It counts in the browser app; whoever uses the command line is a lead."""
+    """Change a person's role in the browser app.
+
+    A lead can change everything, a reviewer can decide on variants, and a viewer can only read. On
+    the command line, everybody is a lead.
+    """
     _, engine = open_home()
     with writing(engine) as session:
         found = find_person(session, person)
         set_role(session, found, role)
         name = found.name
-    show({"name": name, "role": role}, as_json, f"{name} is a {role} now.")
+    show({"name": name, "role": role}, as_json, f"{name} is now a {role}.")
 
 
 def rename(
@@ -82,26 +79,27 @@ def rename(
     new: Annotated[str, typer.Argument(help="Their new name.")],
     as_json: AsJson = False,
 ) -> None:
-    """Give a person another name, also in what they have done before. To take it back, rename
-    them again."""
+    """Rename a person, also in their earlier decisions."""
     _, engine = open_home()
     with writing(engine) as session:
         person = find_person(session, old)
         before = person.name
         rename_person(session, person, new)
         now = person.name
-    show({"before": before, "name": now}, as_json, f"{before} is called {now} now.")
+    show({"before": before, "name": now}, as_json, f"{before} is now called {now}.")
 
 
 def merge(
     person: Annotated[str, typer.Argument(metavar="FROM", help="A person's name.")],
-    into: Annotated[str, typer.Argument(metavar="INTO", help="Whose name both have then.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what changes.")] = False,
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The name after the merge.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Merge without asking.")] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make two people one reviewer, with all that both have done. Shows what changes and asks
-    first; 'hedgerow reviewers separate FROM' takes it back."""
+    """Merge two people into one reviewer. Shows the effect and asks first.
+
+    'hedgerow reviewers separate FROM' undoes it.
+    """
     _, engine = open_home()
     with reading(engine) as session:
         plan = merging.plan_merge(session, find_person(session, person), find_person(session, into))
@@ -113,7 +111,7 @@ def merge(
     if not dry_run:
         with writing(engine) as session:
             plan = merging.merge(session, find_person(session, person), find_person(session, into))
-        lines = [f"{plan.person} and {plan.into} are one reviewer now, {plan.into}."]
+        lines = [f"{plan.person} and {plan.into} are now one reviewer, {plan.into}."]
     result = {
         "from": plan.person,
         "into": plan.into,
@@ -128,10 +126,13 @@ def merge(
 
 
 def separate(person: Name, as_json: AsJson = False) -> None:
-    """Take a merge back: a person is a reviewer of their own again."""
+    """Undo a merge: the person becomes a separate reviewer again."""
     _, engine = open_home()
     with writing(engine) as session:
         found = find_person(session, person)
         name, into = found.name, merging.separate(session, found)
-    said = f"{name} and {into} are two reviewers again."
-    show({"name": name, "separated_from": into}, as_json, said)
+    show(
+        {"name": name, "separated_from": into},
+        as_json,
+        f"{name} and {into} are two reviewers again.",
+    )

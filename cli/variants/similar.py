@@ -1,23 +1,27 @@
-"""Finding the variants that are most similar to one."""
+"""Find the variants that are most similar to a given one."""
 
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from cli.review.decision import Uid
 from cli.shared.home import this_project
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
+from curation.similar.lookup import LOW_COSINE, NONE_SIMILAR
 
 
 def similar(
     uid: Uid,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, help="Maximum number of variants to list.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the variants of other anchors with the most similar embeddings.
 
-    Embeddings that are not stored yet are computed first.
+    Missing embeddings are computed first.
     """
     rows = this_project().similar_variants(uid, limit=limit).to_dict("records")
     table = table_of(
@@ -31,4 +35,7 @@ def similar(
             for row in rows
         ],
     )
-    show({"variant": uid, "similar": rows}, as_json, table if rows else "There are no others.")
+    lines: list[str | Table] = [table] if rows else ["There are no variants of other anchors."]
+    if rows and rows[0]["cosine"] < LOW_COSINE:
+        lines.append(NONE_SIMILAR)
+    show({"variant": uid, "similar": rows}, as_json, *lines)

@@ -204,9 +204,9 @@ def source_named(session: Session, name: str) -> int:
         (number for other, number in known.items() if other.lower() == name.lower()), None
     )
     if found is None:
-        told = ", ".join(list(known)[:SHOWN]) + (", …" if len(known) > SHOWN else "")
+        names = ", ".join(list(known)[:SHOWN]) + (", …" if len(known) > SHOWN else "")
         raise HedgerowError(
-            f"Expected a source of anchors ({told or 'there are none yet'}), found {name[:80]!r}."
+            f"Expected a source of anchors ({names or 'there are none yet'}), found {name[:80]!r}."
         )
     return found
 

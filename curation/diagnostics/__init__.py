@@ -1,1 +1,1 @@
-"""What is measured on variants: distances, surface checks, flags, and their distributions."""
+"""Measurements of variants: distances, surface checks, flags, and their distributions."""

@@ -28,8 +28,11 @@ from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant,
 
 
 class Dimension(StrEnum):
-    """What variants are grouped by. ``origin``: what wrote them (provider, model, run); ``prompt``:
-    with which version of a prompt, by type and model, of those that have one."""
+    """What variants are grouped by.
+
+    ``origin`` is what wrote them (provider, model, run). ``prompt`` is the version of the prompt,
+    by type and model, for variants that have one.
+    """
 
     TYPE = "type"
     CUE = "cue"
@@ -45,16 +48,17 @@ OUTCOMES = {
     Status.CONFLICT: "conflict",
     Status.PENDING: "pending",
 }
-"""Status of a variant → its outcome."""
+"""Maps a variant's status to its outcome."""
 
 Group = tuple[Any, ...]
-"""One value of a dimension: (type,), (cue,), (genre,), (provider, model, run or None) or (type,
-model or provider, id of the prompt version)."""
+"""One value of a dimension, depending on which: (type,), (cue,), (genre,), (provider, model, run or
+None) or (type, model or provider, id of the prompt version).
+"""
 
 
 @dataclass
 class Outcomes:
-    """The outcomes of a group of variants, as counts."""
+    """Counts of a group's variants by outcome."""
 
     accepted: int = 0
     edited: int = 0
@@ -64,7 +68,7 @@ class Outcomes:
 
     @property
     def decided(self) -> int:
-        """All but the pending ones."""
+        """All variants except pending ones."""
         return self.accepted + self.edited + self.rejected + self.conflict
 
     @property
@@ -79,7 +83,7 @@ class Outcomes:
 
 
 class ReasonCount(NamedTuple):
-    """Number of rejected variants of a group with this reason."""
+    """How many rejected variants of a group have this reason."""
 
     group: Group
     reason: str
@@ -93,11 +97,11 @@ def outcomes(
     types: tuple[str, ...] = (),
     source_id: int | None = None,
 ) -> dict[Group, Outcomes]:
-    """The outcomes of each group of variants.
+    """Count the outcomes of each group of variants.
 
     Args:
-        types: only variants of these types; none means all.
-        source_id: only variants of anchors of this source; None means all.
+        types: only variants of these types; empty means all types.
+        source_id: only variants of this source's anchors; None means all sources.
     """
     columns = _columns(dimension)
     query = _as_written(
@@ -117,12 +121,12 @@ def reject_reasons(
     types: tuple[str, ...] = (),
     source_id: int | None = None,
 ) -> list[ReasonCount]:
-    """The reject reasons of each group.
+    """Count the reject reasons of each group.
 
-    Counted are variants whose status is *rejected*, once for each reason that a standing verdict
-    gives: one that is not taken back, is its reviewer's latest, is on the variant as it has been
-    since the anchor's last correction, and is a person's or that of a model that counts. Two
-    reviewers with two reasons make a variant count under both.
+    A variant with status *rejected* counts once for each reason in its valid verdicts. A verdict is
+    valid if it has not been retracted, is its reviewer's latest, was made since the anchor's last
+    correction, and comes from a person or a model whose verdicts count. Two reviewers with
+    different reasons make a variant count under both.
     """
     columns = _columns(dimension)
     counted = select(*columns, col(Decision.reason), func.count(col(Variant.id).distinct()))
@@ -189,7 +193,7 @@ def _as_written(
     query = query.select_from(Variant).where(
         col(Variant.retired).is_(False),
         col(Variant.parent_id).is_(None),
-        col(Variant.author_id).is_(None),  # a reviewer's own is accepted from the first moment
+        col(Variant.author_id).is_(None),  # a reviewer's own text is accepted from the start
     )
     if types:
         query = query.where(col(Variant.type_id).in_(types))

@@ -1,4 +1,4 @@
-"""The cosine of each variant and its anchor under an encoder: measured, stored and counted."""
+"""Computes, stores and counts the cosine of each variant and its anchor under an encoder."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +24,10 @@ from db.engine import insert_new, reading, writing
 from db.models import Anchor, AnchorRevision, Diagnostic, Variant, VariantCosine
 
 BLOCK = 20_000
-"""Cosines computed between two commits of a run."""
+"""Cosines computed between two commits."""
 
 TELLING_SECONDS = 2.0
-"""What was read in less says nothing about the pace."""
+"""Seconds; a shorter time is too imprecise to estimate the speed."""
 
 
 Report = Callable[[int, int, str], None]
@@ -46,11 +46,11 @@ def stored_cosines(
 
 
 def count_without_cosine(session: Session, encoder_id: int | None) -> int:
-    """Variants without a stored cosine under this encoder; all of them for None."""
+    """Count the variants without a stored cosine under this encoder; all variants for None."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     if encoder_id is None:
         return variants
-    # Each variant has one cosine at most, so that two counts of an index do.
+    # Each variant has at most one cosine, so two index counts are enough.
     stored = select(func.count()).where(col(VariantCosine.encoder_id) == encoder_id)
     return variants - session.execute(stored).scalar_one()
 
@@ -78,11 +78,11 @@ def store_cosines(
     """Compute and store the cosine of every variant that has none under this encoder.
 
     Args:
-        wanted: asked after each block; what is left stays undone once it says no.
-        report_pace: called after a block with how many characters a second were read in it.
+        wanted: called after each block; returning False stops the work.
+        report_pace: called after a block with the encoding speed in characters per second.
 
     Returns:
-        How many were computed.
+        The number of cosines computed.
     """
     with reading(engine) as session:
         missing = (
@@ -118,7 +118,7 @@ def _store_block(
     encoder_id: int,
     report: Callable[[int, int], None],
 ) -> float:
-    """Compute and store some; how many characters a second were read, or 0 if there were few."""
+    """Compute and store some cosines; return characters per second, or 0 for too short a time."""
     texts: dict[int, tuple[str, str]] = {}
     with reading(engine) as session:
         for some in chunks(ids):
@@ -134,7 +134,7 @@ def _store_block(
 
 
 def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """(anchor text, variant text) of these variants, by id; at most ``CHUNK`` ids."""
+    """Return (anchor text, variant text) by variant id, for at most ``CHUNK`` ids."""
     query = (
         select(col(Variant.id), col(AnchorRevision.text), col(Variant.text))
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
@@ -151,11 +151,11 @@ def save_cosines(
     encoder_id: int,
     texts: Mapping[int, tuple[str, str]] | None = None,
 ) -> None:
-    """Store cosines by variant id; under the active encoder, reorder the queues by them.
+    """Store cosines by variant id; under the active encoder, also update the queue order.
 
     Args:
-        texts: what was compared, as ``variant_texts`` gave it; the cosine of a variant whose anchor
-            has been corrected since then is left out.
+        texts: the compared texts, from ``variant_texts``. If the anchor has been corrected since,
+            the variant's cosine is skipped.
     """
     is_active = encoder_id == active_encoder_id(session)
     types = all_types(session)

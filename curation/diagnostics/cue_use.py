@@ -1,9 +1,9 @@
 """Diversity of the requested hedge cues and of the negators in the texts.
 
-The paper found diversity of the data to be more important than quantity. Diversity is measured by
-Shannon's entropy in bits, H = -Σ p log2 p over the shares p of the distinct values, and by the
-evenness (Pielou's), H / log2 k for k distinct values: 1 where all are used equally often, near 0
-where one is used nearly always.
+The paper found that the diversity of the data matters more than its quantity. Diversity is measured
+by Shannon's entropy in bits, H = -Σ p log2 p over the shares p of the distinct values, and by
+Pielou's evenness, H / log2 k for k distinct values: 1 if all are used equally often, near 0 if one
+is used almost always.
 """
 
 import math
@@ -30,7 +30,7 @@ _MULTIPLIER, _MODULUS = 2_654_435_761, 2**32
 
 
 class CueCount(NamedTuple):
-    """Number of variants of a type and status with this requested cue."""
+    """How many variants of a type and status have this requested cue."""
 
     type_id: str
     status: Status
@@ -40,11 +40,11 @@ class CueCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Diversity:
-    """How a set of distinct values is used.
+    """How evenly a set of distinct values is used.
 
     Attributes:
-        total: uses of all values.
-        distinct: different values.
+        total: number of uses of all values.
+        distinct: number of different values.
         entropy: in bits; 0 for at most one distinct value, at most log2(distinct).
         evenness: entropy / log2(distinct), in [0, 1]; None for fewer than two values.
     """
@@ -56,17 +56,17 @@ class Diversity:
 
 
 def diversity(counts: Mapping[str, int]) -> Diversity:
-    """Entropy and evenness of values with these counts; zero counts are ignored."""
+    """Return entropy and evenness of values with these counts; zero counts are ignored."""
     used = [number for number in counts.values() if number > 0]
     total = sum(used)
-    # The sum is written so that it is never below 0 by rounding.
+    # Written so that rounding can't make the sum negative.
     entropy = sum(number / total * math.log2(total / number) for number in used)
     evenness = min(1.0, entropy / math.log2(len(used))) if len(used) > 1 else None
     return Diversity(total, len(used), entropy, evenness)
 
 
 def cue_counts(session: Session, source_id: int | None = None) -> list[CueCount]:
-    """Number of variants per cue, for all types with cues, of one source or of all."""
+    """Count variants per cue, for all types with cues, of one source or of all."""
     group = (col(Variant.type_id), col(Variant.status), not_null(col(Variant.cue)))
     query = (
         select(*group, func.count())
@@ -81,7 +81,7 @@ def cue_counts(session: Session, source_id: int | None = None) -> list[CueCount]
 
 
 def cues_of(rows: Iterable[CueCount], scope: Scope, type_id: str) -> Counter[str]:
-    """Cue → number of variants of one type, of those in the scope."""
+    """Count the variants of one type in the scope by cue."""
     found: Counter[str] = Counter()
     for row in rows:
         if row.type_id == type_id and scope.holds(row.type_id, row.status):
@@ -90,11 +90,11 @@ def cues_of(rows: Iterable[CueCount], scope: Scope, type_id: str) -> Counter[str
 
 
 class ListUse(NamedTuple):
-    """How much of a list of cues is used: the paper's (appendix A), or that of a type of one's own.
+    """How much of a list of cues is used: the paper's (appendix A), or a user-defined type's own.
 
     Attributes:
-        used, unused: cues of the list, as printed and in its order.
-        others: cues that are used and not on the list.
+        used, unused: cues in the list, as printed and in its order.
+        others: cues in use that are not in the list.
     """
 
     used: tuple[str, ...]
@@ -103,10 +103,10 @@ class ListUse(NamedTuple):
 
 
 def list_use(cues: Collection[str], listed: Sequence[str] | None) -> ListUse | None:
-    """What of the listed cues is among ``cues``; None where there is no list.
+    """Compare ``cues`` with the type's list; None if there is no list.
 
-    A cue that is printed with an obvious mistake counts as used in its correct spelling, too,
-    unless that is on the list itself. Case makes no difference.
+    If the paper prints a cue with an obvious mistake, its correct spelling counts as the same cue,
+    unless that is also in the list. Case makes no difference.
     """
     if listed is None:
         return None
@@ -124,23 +124,23 @@ def list_use(cues: Collection[str], listed: Sequence[str] | None) -> ListUse | N
 
 
 def evenly(share: float) -> ColumnElement[bool]:
-    """SQL: an evenly spread sample of about this share of the variants, always the same.
+    """SQL: an evenly spread sample of about this share of the variants, always the same one.
 
-    Decided by the id alone, so that an index with the id in it answers; those of a smaller share
-    are among those of a larger one.
+    The id alone decides, so an index that contains the id is enough. A larger sample contains every
+    smaller one.
     """
     place = cast(col(Variant.id), BigInteger) * _MULTIPLIER % _MODULUS
     return place < math.ceil(min(share, 1.0) * _MODULUS)
 
 
 class NegatorSample(NamedTuple):
-    """The negators of a sample.
+    """The negators in a sample of variants.
 
     Attributes:
-        by_type: type → negator → variants that have it; a variant with two counts for each. ''
-            stands for those with none.
-        sampled: type → variants looked at.
-        of: variants that the sample was drawn from.
+        by_type: type → negator → number of variants that have it. A variant with two negators
+            counts for each; '' counts variants with none.
+        sampled: type → number of variants in the sample.
+        of: number of variants that were sampled from.
     """
 
     by_type: dict[str, Counter[str]]
@@ -175,9 +175,9 @@ def negators(
 
 @lru_cache(maxsize=20_000)
 def new_negators(anchor: str, text: str) -> frozenset[str]:
-    """The negators and negative affixes that ``text`` adds to ``anchor``, as written in lists.
+    """Return the negators and negative affixes that ``text`` adds to ``anchor``.
 
-    Words in lower case, 'n't' as 'not'; a prefix as 'un-', a suffix as '-less'.
+    Words are in lower case, with 'n't' as 'not'; a prefix is written 'un-', a suffix '-less'.
     """
     comparison = PairAnalysis(anchor=anchor, text=text)
     words = comparison.text.words

@@ -1,9 +1,9 @@
 """Giveaways: predict the class of a variant without its anchor.
 
 A linear classifier reads the words of variants and predicts their polarity and type. It never sees
-an anchor, and it is tested on variants of anchors that it was not trained on. Classes that it
-predicts well can be learned without comparing two sentences. Poliak et al. (2018) and Gururangan et
-al. (2018) found such artefacts in corpora of natural language inference.
+an anchor, and it is tested on variants of anchors that it was not trained on. A model could learn
+classes that it predicts well without comparing two sentences. Poliak et al. (2018) and Gururangan
+et al. (2018) found such artefacts in corpora of natural language inference.
 """
 
 import re
@@ -27,28 +27,28 @@ from db.models import Anchor, Run, RunState, Source, Status, Variant
 from db.runs import get_run
 
 KIND = "giveaways"
-"""The kind of the runs."""
+"""The kind of these runs."""
 
 COUNTED = (Status.ACCEPTED, Status.PENDING)
-"""What counts: what is or may become part of a release."""
+"""The statuses that count: variants that are or may become part of a release."""
 
 WELL_ABOVE = 0.2
 """Minimum accuracy minus chance at which a type should be checked."""
 
 REVIEWERS = "reviewers"
-"""The provider of what no provider wrote."""
+"""The provider shown for variants that no provider wrote."""
 
 _STEPS = 2 * FOLDS + 2
-"""Of a run: reading, counting n-grams, and the folds of both guesses."""
+"""Steps of a run: reading, counting n-grams, and the folds of both predictions."""
 
 
 def parameters(source_id: int | None = None) -> dict[str, int]:
-    """The run parameters for one source or all, read by ``work``."""
+    """The run parameters for one source or all; see ``work``."""
     return {} if source_id is None else {"source": source_id}
 
 
 def counted(source_id: int | None = None) -> ColumnElement[bool]:
-    """SQL, over ``Variant``: it counts, and is of this source or of any."""
+    """SQL over ``Variant``: whether it counts and is from this source, or from any."""
     return and_(
         col(Variant.retired).is_(False),
         col(Variant.status).in_(COUNTED),
@@ -57,8 +57,10 @@ def counted(source_id: int | None = None) -> ColumnElement[bool]:
 
 
 def data_state(session: Session, source_id: int | None = None) -> dict[str, int]:
-    """What changes when variants of one source, or of all, begin or cease to count: their number
-    by type, and the newest."""
+    """Return a value that changes when variants of one source, or of all, start or stop counting.
+
+    It is their number by type, and the newest one.
+    """
     its = counted(source_id)
     query = select(col(Variant.type_id), func.count()).where(its)
     found = dict(session.execute(query.group_by(col(Variant.type_id))).all())
@@ -78,7 +80,7 @@ def last(session: Session, source_id: int | None = None) -> Run | None:
 
 
 def _runs(source_id: int | None) -> Select[Run]:
-    """SQL: the newest run over one source, or over all."""
+    """SQL: runs for one source or for all, newest first."""
     its = col(Run.parameters)["source"].as_integer()
     wanted = its.is_(None) if source_id is None else its == source_id
     query = select(Run).where(col(Run.kind) == KIND, wanted)
@@ -86,7 +88,7 @@ def _runs(source_id: int | None) -> Select[Run]:
 
 
 def guess_of(result: Result, what: str) -> Guess:
-    """A stored guess.
+    """Read a stored prediction.
 
     Args:
         result: of a run of this kind.
@@ -101,7 +103,7 @@ def guess_of(result: Result, what: str) -> Guess:
 
 
 def _stored(guess: Guess) -> dict[str, Any]:
-    """A guess as a run stores it."""
+    """Convert a prediction for storing with a run."""
     return {
         "total": guess.total._asdict(),
         "by": {by: [row._asdict() for row in rows] for by, rows in guess.by.items()},
@@ -110,20 +112,20 @@ def _stored(guess: Guess) -> dict[str, Any]:
 
 
 def by_definition(entry: VariantType) -> bool:
-    """Whether a type carries words that betray it because it is defined by them."""
+    """Whether a type's definition requires words that give it away."""
     check = entry.surface_check
     words = set(check.require_new) - {"negative_affix"} or check.require_words
     return bool(words) or check.require_cue or entry.role == "unsupported"
 
 
 def suspects(scores: Sequence[Score], types: dict[str, VariantType]) -> list[Score]:
-    """The types that are guessed well above chance though nothing in their definition betrays them.
+    """The types that are predicted well above chance although their definition does not require it.
 
     Args:
         scores: by type.
 
     Returns:
-        The one that is farthest above chance comes first.
+        Type ids, the one farthest above chance first.
     """
     found = [
         score
@@ -143,19 +145,20 @@ def variants_with(
     limit: int,
     source_id: int | None = None,
 ) -> tuple[int, ...]:
-    """The ids of the variants that count and have the n-gram now.
+    """Return the ids of the variants that currently count and contain the n-gram.
 
     Args:
-        types: those of these types come first; of either, those of one's own anchors.
-        limit: the most ids.
-        source_id: those of this source only; None for all.
+        types: variants of these types come first; within each group, those of the user's own
+            anchors.
+        limit: maximum number of ids.
+        source_id: only variants from this source; None for all.
     """
     query = (
         select(col(Variant.id), col(Variant.text))
         .join(Source, col(Source.id) == col(Variant.source_id))
         .where(counted(source_id))
     )
-    # The database narrows the texts down by a word that it compares as Python does.
+    # The database only preselects texts by one word; Python makes the exact comparison.
     if plain := re.findall("[a-z0-9]+", ngram):
         query = query.where(col(Variant.text).icontains(max(plain, key=len), autoescape=True))
     first = case((col(Variant.type_id).in_(types), 0), else_=1)
@@ -172,10 +175,10 @@ def variants_with(
 def work(context: RunContext) -> Result:
     """Predict polarity and type of all accepted and pending variants (run kind ``giveaways``).
 
-    Parameters: ``source``, the id of the source to look at; without it, all are.
+    Parameters: ``source``, the id of the source to check; without it, all sources.
 
     Raises:
-        HedgerowError: there are too few anchors, or variants of one type only.
+        HedgerowError: there are too few anchors, or variants of only one type.
     """
     started = time.monotonic()
     source_id = context.parameters.get("source")

@@ -1,9 +1,9 @@
-"""Ineffective hedges: an unhedged claim after a concession, and reports of what others say.
+"""Ineffective hedges: unhedged claims after a concession, and reports of what others say.
 
-"I'm not sure why, but the ferry leaves at nine" grants something else and then asserts the claim;
-"Critics suspect that it leaves at nine" reports what others hold. These are heuristics over words.
-They point a reviewer to the sentence, and do not flag what the guideline leaves open ("I'm not
-sure, but …").
+"I'm not sure why, but the ferry leaves at nine" concedes something else and then asserts the claim.
+"Critics suspect that it leaves at nine" reports what others believe. These are word-based
+heuristics that direct a reviewer to the sentence. They do not flag cases that the guideline leaves
+open ("I'm not sure, but …").
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _GOVERNED = frozenset({"that", "if", "whether", "so", ",", ":", "."})
 
 
 class _Insertion(NamedTuple):
-    """The one stretch that a text adds to its anchor, and whether the anchor goes on after it."""
+    """The single stretch that a text adds to its anchor, and whether the anchor continues after."""
 
     words: list[str]
     leading: bool
@@ -55,9 +55,9 @@ class _Insertion(NamedTuple):
 
 
 def is_flat_hedge(comparison: PairAnalysis) -> bool:
-    """Whether the text is the unchanged anchor with a concession that does not weaken it.
+    """Whether the text is the unchanged anchor plus a concession that does not weaken it.
 
-    A concession of how sure the writer is of this very claim ("I'm not sure, but …", "…, though
+    A concession about how sure the writer is of this very claim ("I'm not sure, but …", "…, though
     that's not certain") is left to the reviewer.
     """
     insertion = _insertion(comparison)
@@ -97,14 +97,14 @@ def _insertion(comparison: PairAnalysis) -> _Insertion | None:
 
 
 def _concession(insertion: _Insertion) -> list[str] | None:
-    """The words of the concession, without what links it to the claim; None if it is none."""
+    """Return a concession's words without its conjunction; None if it is not a concession."""
     words = _without_end(insertion.words)
     while words and words[0] in _MARKS:
         words = words[1:]
     if not words:
         return None
     if words[0] in _OPENERS:
-        # "Although it is odd, I think …": what comes after the clause hedges the claim.
+        # "Although it is odd, I think …": the words after the clause hedge the claim.
         ends = insertion.trailing or insertion.words[-1] in _MARKS
         return words if ends and (insertion.leading or words[1:]) else None
     if words[1:2] and words[1] in ("as", "though") and _ANAPHORS.intersection(words[2:3]):
@@ -118,7 +118,7 @@ def _concession(insertion: _Insertion) -> list[str] | None:
 
 
 def _is_about_claim(words: Sequence[str], certainty: frozenset[str]) -> bool:
-    """Say whether a concession doubts the claim: "not sure (of it)", but not "not sure why"."""
+    """Whether a concession doubts the claim: "not sure (of it)", but not "not sure why"."""
     at = [i for i, word in enumerate(words) if word in certainty or stem(word) in certainty]
     if not at or _WH.intersection(words):
         return False
@@ -135,15 +135,15 @@ def _is_about_claim(words: Sequence[str], certainty: frozenset[str]) -> bool:
 
 
 def _is_impression(words: Sequence[str]) -> bool:
-    """Say whether it tells how the claim strikes one ("it may seem odd"), not how sure it is."""
+    """Whether it states the impression a claim makes ("it may seem odd"), not how sure it is."""
     return any(lemma(word) in _IMPRESSION for word in words) and not _DOUBT.intersection(words)
 
 
 def reports_others(comparison: PairAnalysis) -> bool:
     """Whether the text reports what others say: "Critics suspect that", "according to".
 
-    Adverbs ("reportedly") and passives ("is said to") name nobody, and the writer vouches for less;
-    the guideline accepts them.
+    Adverbs ("reportedly") and passives ("is said to") name nobody and make the writer commit to
+    less; the guideline accepts them.
     """
     words, origin = comparison.text.words, comparison.origin
     return any(
@@ -178,7 +178,7 @@ def _is_others_verb(comparison: PairAnalysis, i: int) -> bool:
 
 
 def _subject(words: Sequence[str], i: int) -> list[str]:
-    """The words of the clause before a verb, or of the clause before that where there are none."""
+    """Return the words before a verb in its clause, or the preceding clause if there are none."""
     end = i
     while end > 0:
         start = end

@@ -1,6 +1,6 @@
 """Measurements of a variant: distances, kept content, flags, hardness and suspicion.
 
-Pure functions of the texts and of a given cosine; other modules store the results.
+These are pure functions of the texts and a given cosine. Other modules store the results.
 """
 
 from __future__ import annotations
@@ -20,15 +20,23 @@ from curation.diagnostics.surface import surface_problems
 from curation.taxonomy.built_in import SurfaceCheck
 
 LEVENSHTEIN_THRESHOLD = 60
-"""Characters. A variant farther from its anchor is dropped (section 3.1.3: about ten words), unless
-its type is in free words."""
+"""In characters.
+
+Variants farther from their anchor are dropped (section 3.1.3: about ten words), unless their type
+is free-form.
+"""
 
 MEASURES_VERSION = 4
-"""Raised with every change to a measure, a flag or a built-in surface check; stored with what is
-measured, so that the next diagnostics run measures older rows again."""
+"""Increased with every change to a measure, a flag or a built-in surface check.
+
+It is stored with each measurement, so that the next diagnostics run repeats older ones.
+"""
 
 MAX_EXCUSED = 2
-"""Dropped content words that added ones can replace at most ('is valid' to 'has lapsed')."""
+"""Maximum number of dropped content words that added ones can replace.
+
+For example, 'is valid' to 'has lapsed'.
+"""
 
 
 class Flag(enum.IntFlag):
@@ -45,12 +53,12 @@ class Flag(enum.IntFlag):
 
     @property
     def label(self) -> str:
-        """A few words for a chip or a chart; of a combination, those of its members."""
+        """Return a short label for a chip or a chart. A combination has its members' labels."""
         return ", ".join(_TEXTS[flag][0] for flag in self) or "no flag"
 
     @property
     def explanation(self) -> str:
-        """One sentence for a tooltip (one each for the members of a combination)."""
+        """Return a sentence for a tooltip; for a combination, one sentence per member."""
         return " ".join(_TEXTS[flag][1] for flag in self) or "No problems were found."
 
 
@@ -100,14 +108,15 @@ _SEVERITY: dict[Flag, int] = {
     Flag.ANCHOR_NOT_AFFIRMATIVE: 3,
     Flag.OVER_THRESHOLD: 2,
 }
-"""Weight of each flag in the suspicion score; only the order is relevant."""
+"""Weight of each flag in the suspicion score. Only the order matters."""
 
 
 class Measures(NamedTuple):
     """The measurements of a variant that need no encoder.
 
     levenshtein: characters to insert, delete or replace to turn the anchor into the text.
-    length_ratio: words (by white space) of the text per word of the anchor; 1 is equal length.
+    length_ratio: words (split at white space) in the text per word in the anchor; 1 means equal
+    length.
     content_kept: share of the anchor's distinct content words that the text keeps in some form.
     """
 
@@ -132,11 +141,12 @@ def measure(
     Args:
         anchor: the anchor's text, canonical (see `curation.content_uids.canonical`).
         text: the variant's text, canonical.
-        cue: the hedge cue that was asked for, if its type asks for one.
+        cue: the requested hedge cue, if its type has cues.
         check: the surface check of its type.
         siblings: texts of the *other* variants of the anchor.
         threshold: as in `distance_flag`.
-        english: whether the anchor is declared as English; its checks only work for English.
+        english: whether the anchor is declared to be English. The anchor checks only work for
+            English.
     """
     comparison = PairAnalysis(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
@@ -163,29 +173,31 @@ def measure(
 
 
 def distance_flag(levenshtein: int, threshold: int, *, check: SurfaceCheck) -> Flag:
-    """OVER_THRESHOLD for a distance above the threshold, in characters; no flag below it, or where
-    the type is in free words."""
+    """Return OVER_THRESHOLD for a distance (in characters) above the threshold, else no flag.
+
+    A free-form type has no threshold.
+    """
     over = check.keeps_words and levenshtein > threshold
     return Flag.OVER_THRESHOLD if over else Flag(0)
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts differ in case, punctuation and contractions of 'not' at most."""
+    """Whether two texts differ at most in case, punctuation and contractions of 'not'."""
     return _plain(one) == _plain(other)
 
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    """Return the text without case and punctuation, contractions of 'not' written out."""
+    """Return the text without case and punctuation, with contractions of 'not' expanded."""
     lower = text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not")
     return " ".join(re.findall(r"\w+", lower))
 
 
 def _drops_content(check: SurfaceCheck, comparison: PairAnalysis) -> bool:
-    """Say whether more content is lost than the type's limit, replaced words not counted.
+    """Whether more content is lost than the type's limit, not counting replaced words.
 
-    A hedge replaces nothing: its own new words ('The archives are not conclusive, but …') make up
-    for no loss.
+    A hedge replaces nothing: its own new words ('The archives are not conclusive, but …') don't
+    compensate for a loss.
     """
     if check.max_lost_content is None:
         return False
@@ -197,11 +209,10 @@ def _drops_content(check: SurfaceCheck, comparison: PairAnalysis) -> bool:
 def hardness(
     *, levenshtein: int, cosine: float | None, threshold: int = LEVENSHTEIN_THRESHOLD
 ) -> float | None:
-    """Return the difficulty of a pair for the encoder of `cosine`, in [0, 1]; None without a
-       cosine.
+    """Return the difficulty of a pair for the cosine's encoder, in [0, 1]; None without a cosine.
 
-    (1 - min(levenshtein, threshold) / threshold) * max(cosine, 0): 1 for a text that hardly
-    differs and that the encoder takes for the same, 0 at the threshold or for unrelated vectors.
+    (1 - min(levenshtein, threshold) / threshold) * max(cosine, 0): 1 for a text that hardly differs
+    and that the encoder treats as equal, 0 at the threshold or for orthogonal vectors.
     """
     if cosine is None:
         return None
@@ -219,10 +230,11 @@ def suspicion(
 ) -> float:
     """Return the review priority of a variant, in [0, 1].
 
-    (severity + oddity) / (total severity + 1). Severity adds up the flags in whole numbers;
-    oddity, below 1, orders those with equal severity by the mean of three shares: Levenshtein d as
-    d / (d + 60), content lost, and 1 - cosine. The last counts half for negations, which
-    may move away from the anchor but not off the topic, and is 0.5 where the cosine is unknown.
+    (severity + oddity) / (total severity + 1). Severity is the sum of the flags' whole-number
+    weights. Oddity, below 1, orders variants with equal severity by the mean of three shares:
+    Levenshtein distance d as d / (d + 60), content lost, and 1 - cosine. The last has half the
+    weight for negations, whose meaning should differ but whose topic should not, and is 0.5 if the
+    cosine is unknown.
     """
     severity = sum(weight for flag, weight in _SEVERITY.items() if flag in flags)
     distance = levenshtein / (levenshtein + LEVENSHTEIN_THRESHOLD)

@@ -1,7 +1,7 @@
-"""Measure stored variants: surface and distance at once, everything missing in a run.
+"""Measures stored variants: surface and distance immediately, everything missing in a run.
 
-``curation.diagnostics.measures`` defines the measurements. This module stores them per variant and
-(cosines) per encoder, with the two numbers that order the queues.
+``curation.diagnostics.measures`` defines the measurements. This module stores them per variant
+(cosines also per encoder), with the two numbers that order the queues.
 """
 
 from collections import defaultdict
@@ -40,11 +40,11 @@ from db.run_process import start_process
 from db.runs import ensure_run
 
 KIND = "diagnose"
-"""The kind of run that measures."""
+"""The kind of the run that measures."""
 
 
 def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
-    """Measure these variants without an encoder and store the result, replacing an older one."""
+    """Measure these variants without an encoder and store the results, replacing older ones."""
     types = all_types(session)
     threshold = int(get_setting(session, THRESHOLD))
     encoder_id = active_encoder_id(session)
@@ -53,7 +53,7 @@ def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
 
 
 def stored_flags(session: Session, variant: Variant) -> Flag:
-    """The flags of a variant; none if it has not been measured."""
+    """Return a variant's flags; none if it has not been measured."""
     measured = session.get(Diagnostic, variant.id, populate_existing=True)
     return Flag(measured.flags) if measured is not None else Flag(0)
 
@@ -127,7 +127,7 @@ def _measure_chunk(
 
 
 def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
-    """The (id, text) of all variants of each anchor that no edit has replaced."""
+    """Return (id, text) of all variants of each anchor that no edit has replaced."""
     found: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for ids in chunks(anchor_ids):
         query = select(col(Variant.anchor_id), col(Variant.id), col(Variant.text)).where(
@@ -139,14 +139,14 @@ def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tup
 
 
 def count_without_measures(session: Session) -> int:
-    """Variants whose distance and flags are not stored, or were measured by an older version."""
+    """Count variants without stored distance and flags, or measured by an older version."""
     return session.execute(
         select(func.count()).select_from(Variant).where(~_has_diagnostic())
     ).scalar_one()
 
 
 def _has_diagnostic() -> ColumnElement[bool]:
-    """SQL: the variant is measured as this version measures."""
+    """SQL: the variant was measured by the current version."""
     return (
         select(col(Diagnostic.variant_id))
         .where(
@@ -168,9 +168,9 @@ def start_measuring(context: RunContext) -> None:
 def work(context: RunContext) -> dict[str, Any]:
     """Measure everything that has not been measured yet (run kind ``diagnose``).
 
-    Parameters of the run: ``encoder``, a name as ``load_encoder`` takes it; without one the
-    project's active encoder, also where that is changed meanwhile. Each block is committed, so that
-    a later run goes on where this one stopped; several at once do no harm.
+    Parameters of the run: ``encoder``, a name that ``load_encoder`` accepts. Without it, the run
+    follows the project's active encoder, even if that changes. Each block is committed, so a later
+    run continues where this one stopped, and several runs can work at the same time.
     """
     chosen = context.parameters.get("encoder")
     measured = _measure_missing(context)
@@ -182,7 +182,7 @@ def work(context: RunContext) -> dict[str, Any]:
         stored = _store_missing(context, name, follow=not chosen)
         done += stored
         if stored:
-            continue  # once more: an anchor may have been corrected meanwhile
+            continue  # again, because an anchor may have been corrected meanwhile
         with reading(context.engine) as session:
             if chosen or name == get_setting(session, ACTIVE_ENCODER):
                 return {"encoder": name, "measured": measured, "cosines": done}
@@ -200,10 +200,10 @@ def _measure_missing(context: RunContext) -> int:
 
 
 def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
-    """Store the cosines that are missing under this encoder.
+    """Store the missing cosines under this encoder.
 
     Args:
-        follow: the encoder is the project's active one, so stop when another becomes that.
+        follow: this is the project's active encoder, so stop when the active encoder changes.
     """
     context.update(0, 0, f"Locating the encoder {name}.")
     with reading(context.engine) as session:
@@ -235,7 +235,7 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
 
 
 def _use_known_name(session: Session, *, typed: str, known: str) -> None:
-    """The active encoder turned out to be one that is known by another name: it takes that."""
+    """Rename the active encoder if the project already knows it under another name."""
     if typed != known and get_setting(session, ACTIVE_ENCODER) == typed:
         put_setting(session, ACTIVE_ENCODER, known)
         request_reorder(session)

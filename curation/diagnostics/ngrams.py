@@ -1,4 +1,4 @@
-"""N-grams: which runs of one to three words the texts have."""
+"""N-grams: sequences of one to three words in the texts."""
 
 import re
 from collections import Counter
@@ -8,37 +8,37 @@ from typing import Any
 import numpy as np
 
 LONGEST = 3
-"""Words of an n-gram."""
+"""Maximum words in an n-gram."""
 
 FEWEST = 5
-"""Texts that an n-gram must be in; rarer ones say nothing about others."""
+"""Minimum texts that must contain an n-gram; rarer ones say nothing about other texts."""
 
 MOST = 100_000
-"""The most frequent n-grams are used; more cost memory and add hardly anything."""
+"""Only the most frequent n-grams are used; more cost memory and add hardly anything."""
 
 _WORD_CHARACTERS = 40
-"""Longer words are cut: they would not fit where an n-gram is shown."""
+"""Longer words are cut off, because they would not fit where n-grams are shown."""
 
 _WORD = re.compile(r"\w+(?:'\w+)*")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, contractions as one word."""
+    """Return a text's words in lower case, with contractions as one word."""
     found = _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     return [word[:_WORD_CHARACTERS] for word in found]
 
 
 def ngrams(text: str) -> list[str]:
-    """The n-grams of one to three words of a text, in their order, shorter ones first."""
+    """Return a text's n-grams of one to three words in order, shorter ones first."""
     found = words(text)
     return [ngram for length in range(1, LONGEST + 1) for ngram in _of_length(found, length)]
 
 
 def frequent(texts: Sequence[str]) -> list[str]:
-    """The n-grams that at least `FEWEST` texts have, at most `MOST`; shorter ones come first.
+    """Return the n-grams that at least `FEWEST` texts contain, at most `MOST`; shorter ones first.
 
-    Longer ones are counted only where their parts are frequent, so that memory holds few of the
-    millions that occur once.
+    Longer n-grams are only counted if their parts are frequent, so that memory does not fill with
+    the millions that occur once.
     """
     found: Counter[str] = Counter()
     parts: set[str] = set()
@@ -62,10 +62,10 @@ def frequent(texts: Sequence[str]) -> list[str]:
 
 
 def presence(texts: Sequence[str], vocabulary: Sequence[str]) -> Any:
-    """Which of the n-grams each text has.
+    """Mark which n-grams each text contains.
 
     Returns:
-        A sparse matrix of 0 and 1: a row a text, a column an n-gram.
+        A sparse matrix of 0 and 1 with a row per text and a column per n-gram.
     """
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
 

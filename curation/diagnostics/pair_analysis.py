@@ -1,10 +1,10 @@
 """What a variant changes in its anchor: negators, affixes, content words, and hedge frames.
 
 A hedge puts a frame around the claim: "I'm not sure, but P", "It isn't clear whether P", "P, though
-that's far from certain". A negator in the frame negates the frame's own verb, not the claim, so
-the checks leave it out. Frames are found from the alignment: they are stretches added before,
-after or in the middle of the anchor's words, tied to them by a conjunction or by a word of
-certainty that the anchor does not use.
+that's far from certain". A negator in the frame negates the frame's own verb, not the claim, so the
+checks ignore it. Frames are found from the alignment: they are stretches added before, after or
+between the anchor's words, linked to them by a conjunction or by a word of certainty that the
+anchor does not use.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _IN_PRONOUNS = frozenset(
     " eight nine ten dozen dozens hundreds thousands plenty lot lots".split()
 )
 _FRAME_REACH = 4
-"""Words between a negator and its word of certainty ("can't *really say for* sure")."""
+"""Maximum words between a negator and its word of certainty ("can't *really say for* sure")."""
 
-# Words whose exchange turns a predicate round although neither carries content of its own.
+# Pairs of words whose exchange reverses a predicate although neither is a content word.
 _ANTONYMS = frozenset(
     frozenset(pair.split())
     for pair in (
@@ -84,7 +84,7 @@ _ANTONYMS = frozenset(
 
 
 class PairAnalysis:
-    """The differences between one anchor and one text, computed on demand and once."""
+    """The differences between an anchor and a text. Each is computed once, when first needed."""
 
     def __init__(self, *, anchor: str, text: str) -> None:
         self.anchor = analyse(anchor)
@@ -92,12 +92,12 @@ class PairAnalysis:
 
     @cached_property
     def origin(self) -> list[int | None]:
-        """For each token of the text, the anchor token it copies."""
+        """For each token of the text, the index of the anchor token that it copies."""
         return align(self.anchor, self.text)
 
     @cached_property
     def _kept_content(self) -> list[int]:
-        """Tokens of the text that copy a content word of the anchor in place."""
+        """Tokens of the text that copy an anchor's content word in place."""
         return [i for i in self.text.content if self.origin[i] is not None]
 
     # -- hedge frames ---------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class PairAnalysis:
         return any(stem(word) in _EPISTEMIC for word in self.lost)
 
     def _is_new_epistemic(self, i: int) -> bool:
-        """Say whether a token is a word of certainty that owes nothing to the anchor's words."""
+        """Whether a token is a word of certainty that is unrelated to the anchor's words."""
         if self.text.stems[i] not in _EPISTEMIC or self.origin[i] is not None:
             return False
         word = self.text.words[i]
@@ -148,7 +148,7 @@ class PairAnalysis:
         return self._inner_frame(first, end, added, certain)
 
     def _leading_frame(self, added: list[int], certain: list[int]) -> Iterable[int]:
-        """ "I'm not sure, but P", "It isn't clear whether P", "I doubt P": up to the claim."""
+        """Match "I'm not sure, but P", "It isn't clear whether P", "I doubt P": up to the claim."""
         words = self.text.words
         concessive = [i for i in added if words[i] in _CONCESSIVE and words[i - 1] != "anything"]
         linked = [i for i in added if words[i] in _COMPLEMENTIZERS]
@@ -160,13 +160,13 @@ class PairAnalysis:
             )
         subject = words[added[0]] if words[1:2] != ["one"] else "no-one"
         if not certain or subject in _QUANTIFIED_SUBJECTS:
-            return ()  # "Nobody thinks that P" denies; "At no point did P" has no frame at all
+            return ()  # "Nobody thinks that P" denies P; "At no point did P" has no frame
         if not linked and (self.lost or words[certain[-1] + 1] in _NON_FINITE):
-            return ()  # "It is not impossible to P" has taken the claim apart
+            return ()  # "It is not impossible to P" breaks up the claim
         return range(max([certain[-1], *linked]) + 1)
 
     def _trailing_frame(self, added: list[int], certain: list[int]) -> Iterable[int]:
-        """ "P, though I'm not sure", "P, or so it seems": from the conjunction or comma on."""
+        """Match "P, though I'm not sure", "P, or so it seems": from the conjunction or comma on."""
         words = self.text.words
         starts = [i for i in added if words[i] in _CONCESSIVE or words[i] in _BREAKS]
         if starts and (certain or any(words[i] in _CONCESSIVE for i in starts)):
@@ -176,7 +176,7 @@ class PairAnalysis:
     def _inner_frame(
         self, first: int, end: int, added: list[int], certain: list[int]
     ) -> Iterable[int]:
-        """ "P, though this is not certain, Q" between breaks, or "is not necessarily P"."""
+        """Match "P, though this is not certain, Q" between breaks, or "is not necessarily P"."""
         words = self.text.words
         breaks = [i for i in range(first, end) if words[i] in _BREAKS]
         if len(breaks) >= 2 and (certain or any(words[i] in _CONCESSIVE for i in added)):
@@ -189,7 +189,7 @@ class PairAnalysis:
         return framed
 
     def _qualifies(self, i: int) -> bool:
-        """Say whether a word inside the claim hedges it ("not necessarily P", "not sure to P")."""
+        """Whether a word inside the claim hedges it ("not necessarily P", "not sure to P")."""
         word, following = self.text.words[i], self.text.words[i + 1 : i + 2]
         return word.endswith("ly") or (word in _SURE_TO and following == ["to"])
 
@@ -224,7 +224,7 @@ class PairAnalysis:
         prefixes: tuple[str, ...] = (),
         suffixes: tuple[str, ...] = (),
     ) -> list[tuple[int, int, int]]:
-        """Return (token, start, end) of each word with a negative affix that the anchor has not.
+        """Return (token, start, end) of each word with a negative affix that the anchor lacks.
 
         start and end are offsets within the word.
         """
@@ -246,7 +246,7 @@ class PairAnalysis:
         return found
 
     def _is_frame_word(self, i: int) -> bool:
-        """Say whether a word only says how sure one is of a whole claim ("P is unlikely")."""
+        """Whether a word only says how certain a whole claim is ("P is unlikely")."""
         following = self.text.words[i + 1 : i + 2]
         return (
             self._is_new_epistemic(i) and not self.lost and not _NON_FINITE.intersection(following)
@@ -256,7 +256,7 @@ class PairAnalysis:
 
     @cached_property
     def lost(self) -> list[str]:
-        """Content words of the anchor that the text does not keep in any form."""
+        """The anchor's content words that the text does not keep in any form."""
         stems, text = set(self.text.stems), self.text
         return [
             word
@@ -266,10 +266,10 @@ class PairAnalysis:
 
     @cached_property
     def lost_to_pronoun(self) -> list[str]:
-        """Lost words that 'nobody' or 'nothing' stands for: 'The team won' to 'Nobody won'.
+        """The lost words that 'nobody' or 'nothing' replaces: 'The team won' becomes 'Nobody won'.
 
-        Words for people or things in general are in the pronoun itself; numbers and quantities
-        give way to it.
+        The pronoun includes words for people or things in general, and replaces numbers and
+        quantities.
         """
         lost, words = set(self.lost) - _IN_PRONOUNS, self.text.words
         edges = [(-1, -1), *((i, j) for i, j in enumerate(self.origin) if j is not None)]
@@ -282,7 +282,7 @@ class PairAnalysis:
 
     @cached_property
     def added(self) -> list[str]:
-        """Content words of the text, outside frames and hedging words, that the anchor has not."""
+        """The text's content words that the anchor lacks, outside frames and hedging words."""
         stems = set(self.anchor.stems)
         candidates = {
             self.text.stems[i]: self.text.words[i]
@@ -297,7 +297,7 @@ class PairAnalysis:
 
     @cached_property
     def turned_particle(self) -> bool:
-        """Whether a particle or quantifier gives way to its opposite ('switched on', 'off')."""
+        """Whether a particle or quantifier becomes its opposite ('switched on' becomes 'off')."""
         kept = {i for i in self.origin if i is not None}
         gone = {w for j, w in enumerate(self.anchor.words) if j not in kept}
         come = {w for i, w in enumerate(self.text.words) if self.origin[i] is None}
@@ -305,7 +305,7 @@ class PairAnalysis:
 
     @cached_property
     def reversed_by(self) -> list[str]:
-        """New words that reverse a predicate they leave in place ('lacks a driver', 'fail to')."""
+        """The new words that reverse a predicate without replacing it ('lacks a driver')."""
         known = set(self.anchor.stems)
         found = {
             word: None
@@ -326,27 +326,27 @@ class PairAnalysis:
 
     @property
     def content_replaced(self) -> bool:
-        """Whether some part of the predicate gave way to another word, or was reversed by one."""
+        """Whether part of the predicate was replaced or reversed by another word."""
         return bool(self.lost) or self.turned_particle or bool(self.reversed_by)
 
     @cached_property
     def antonyms(self) -> list[str]:
-        """New content words that are known opposites of words that went ('polite' to 'rude')."""
+        """The new content words that are known antonyms of lost ones ('polite' becomes 'rude')."""
         gone = {stem(word) for word in self.lost}
         return [word for word in self.added if gone & known_antonyms(word)]
 
     @property
     def content_reversed(self) -> bool:
-        """Whether something in the predicate was turned round, rather than reworded."""
+        """Whether the predicate was reversed rather than reworded."""
         return self.turned_particle or bool(self.reversed_by or self.antonyms)
 
     @property
     def content_exchanged(self) -> bool:
-        """Whether other content has come in for some of the anchor's, beyond a mere loss."""
+        """Whether other content replaces some of the anchor's, as opposed to mere loss."""
         return self.turned_particle or bool(self.reversed_by) or bool(self.lost and self.added)
 
     @property
     def content_kept(self) -> float:
-        """Share of the anchor's distinct content words that the text keeps, in [0, 1]."""
+        """The share of the anchor's distinct content words that the text keeps, in [0, 1]."""
         total = len(self.anchor.content_words)
         return 1 - len(self.lost) / total if total else 1.0

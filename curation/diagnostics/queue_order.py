@@ -26,10 +26,10 @@ from db.execution import RunContext
 from db.models import Diagnostic, Setting, Variant, VariantCosine
 
 KIND = "reorder"
-"""The kind of run that carries this out."""
+"""The kind of the run that updates the order."""
 
 BLOCK = 2_000
-"""Variants between two commits: a decision waits for one block at most, about 50 ms."""
+"""Variants between two commits. A decision waits for at most one block, about 50 ms."""
 
 
 def queue_keys(
@@ -42,7 +42,7 @@ def queue_keys(
     polarity: str,
     threshold: int,
 ) -> dict[str, Any]:
-    """What ``store_queue_keys`` takes for one variant; its hardness is 0 without a cosine."""
+    """Return a variant's values for ``store_queue_keys``; its hardness is 0 without a cosine."""
     return {
         "variant": variant_id,
         "new_hardness": hardness(levenshtein=levenshtein, cosine=cosine, threshold=threshold)
@@ -58,7 +58,7 @@ def queue_keys(
 
 
 def store_queue_keys(session: Session, keys: list[dict[str, Any]]) -> None:
-    """Keep these numbers on their variants."""
+    """Store these numbers with their variants."""
     if keys:
         session.connection().execute(
             update(Variant)
@@ -74,7 +74,7 @@ def request_reorder(session: Session) -> None:
 
 
 def count_to_reorder(session: Session) -> int:
-    """Variants whose numbers are not yet those of the settings; 0 where nothing is to do."""
+    """Count the variants whose numbers are outdated; 0 if none are."""
     after = get_setting(session, REORDER_AFTER)
     if after is None:
         return 0
@@ -102,10 +102,10 @@ def reorder(context: RunContext) -> int:
 
 
 def reorder_block(engine: Engine) -> int | None:
-    """Compute the numbers of the next variants; how many, None where nothing is to do.
+    """Update the next variants and return how many; None if all are up to date.
 
-    Settings and variants are read, and the numbers written, in one transaction: what is changed
-    meanwhile is either included here or restarts a later reorder.
+    Settings and variants are read, and the numbers written, in one transaction. A concurrent change
+    is therefore either included or triggers another reorder later.
     """
     with writing(engine) as session:
         mark = session.execute(
@@ -130,7 +130,7 @@ def reorder_block(engine: Engine) -> int | None:
 
 
 def _reorder(session: Session, *, first: int, last: int) -> None:
-    """Flag and order the measured variants from one id to another."""
+    """Update flags and order of the measured variants from one id to another."""
     threshold = int(get_setting(session, THRESHOLD))
     types = all_types(session)
     query = (

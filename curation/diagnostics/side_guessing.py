@@ -1,4 +1,4 @@
-"""Guessing the class of variants by their words: how often it succeeds, and by which words."""
+"""Predicts the class of variants from their words: how often this succeeds, and by which words."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,26 +11,29 @@ from curation.language.negators import find_negators
 from curation.language.tokens import analyse
 
 FOLDS = 5
-"""Of the cross-validation; the variants of an anchor are all in the same one."""
+"""Folds of the cross-validation. All variants of an anchor are in the same fold."""
 
 GROUPED_BY = ("type", "source", "provider")
-"""What there are scores by."""
+"""The groupings of the scores."""
 
 EPOCHS = 10
-"""Of the classifier; more do not guess better."""
+"""Passes of the classifier; more do not improve its accuracy."""
 
 TELLING = 15
-"""N-grams that are kept for each class."""
+"""N-grams stored for each class."""
 
 ODDS = 2.0
-"""A telling n-gram at least doubles the odds of its class; "of the" in a long type does not."""
+"""A telling n-gram at least doubles the odds of its class.
+
+This excludes "of the" in a wordy type.
+"""
 
 SURPRISING = 4.0
-"""Standard deviations; of the thousands of n-grams, chance alone makes some exceed three."""
+"""In standard deviations. With thousands of n-grams, chance alone makes some exceed three."""
 
 
 class Record(NamedTuple):
-    """A variant whose side is guessed, with what the scores are grouped by."""
+    """A variant whose class is predicted, with the groups for its score."""
 
     anchor: int
     type: str
@@ -43,12 +46,12 @@ class Score(NamedTuple):
     """How well the class of a group of variants is predicted.
 
     Attributes:
-        name: of the type (its id), source or provider.
-        records: variants in the group.
+        name: the type's id, the source or the provider.
+        records: number of variants in the group.
         accuracy: share of them that is predicted correctly, in [0, 1].
-        chance: the accuracy of always predicting one class, in [0, 1]. For a source or a provider,
-            the share of its most frequent class; for a type, whose variants are all of one class,
-            the share of that class among all variants.
+        chance: accuracy of always predicting one class, in [0, 1]. For a source or a provider, the
+            share of its most frequent class; for a type, whose variants all have one class, the
+            share of that class among all variants.
     """
 
     name: str
@@ -61,9 +64,9 @@ class Ngram(NamedTuple):
     """An n-gram that predicts a class.
 
     Attributes:
-        text: one to three words, in lower case, with a space between them.
-        records: variants that have it, of all classes.
-        share: of these, how many are of the class, in [0, 1].
+        text: one to three words, in lower case, separated by spaces.
+        records: number of variants that contain it, of all classes.
+        share: the share of these that have the class, in [0, 1].
         negator: whether it contains a negator.
     """
 
@@ -74,11 +77,11 @@ class Ngram(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What came of guessing the polarity or the type.
+    """The result of predicting the polarity or the type.
 
     Attributes:
         total: the score over all variants.
-        by: scores by what they are grouped by: "type", "source" and "provider".
+        by: scores by grouping: "type", "source" and "provider".
         telling: class → its most telling n-grams, the most telling first.
     """
 
@@ -99,8 +102,8 @@ def guess(
 
     Args:
         truth: the class of each record.
-        matrix: which n-grams each record has, as `ngrams.presence` gives it.
-        vocabulary: the n-grams of the matrix' columns.
+        matrix: which n-grams each record contains, from `ngrams.presence`.
+        vocabulary: the n-gram of each column of the matrix.
         report: called with the number of each fold, from 0, before it begins.
     """
     anchors = np.array([record.anchor for record in records])
@@ -116,7 +119,7 @@ def guess(
 def _cross_validated(
     matrix: Any, truth: np.ndarray, anchors: np.ndarray, report: Callable[[int], None]
 ) -> list[str]:
-    """The class of each record as guessed by a classifier that has not seen its anchor."""
+    """Predict the class of each record with a classifier that has not seen its anchor."""
     from sklearn.linear_model import SGDClassifier  # noqa: PLC0415
     from sklearn.model_selection import GroupKFold  # noqa: PLC0415
     from sklearn.preprocessing import normalize  # noqa: PLC0415
@@ -125,7 +128,7 @@ def _cross_validated(
     guessed = np.empty_like(truth)
     for fold, (train, test) in enumerate(GroupKFold(FOLDS).split(rows, groups=anchors)):
         report(fold)
-        if len(set(truth[train].tolist())) == 1:  # nothing to choose from
+        if len(set(truth[train].tolist())) == 1:  # only one class
             guessed[test] = truth[train][0]
             continue
         classifier = SGDClassifier(
@@ -133,7 +136,7 @@ def _cross_validated(
             alpha=3e-6,
             max_iter=EPOCHS,
             tol=None,
-            class_weight="balanced",  # else it hardly ever names a rare type
+            class_weight="balanced",  # otherwise it hardly ever predicts a rare type
             random_state=0,
         )
         guessed[test] = classifier.fit(rows[train], truth[train]).predict(rows[test])
@@ -144,7 +147,7 @@ def _cross_validated(
 def _scores(
     records: Sequence[Record], truth: Sequence[str], right: Sequence[bool]
 ) -> dict[str, list[Score]]:
-    """The scores by type, source and provider."""
+    """Return the scores by type, source and provider."""
     share = {name: truth.count(name) / len(truth) for name in set(truth)}
     by: dict[str, list[Score]] = {}
     for field in GROUPED_BY:
@@ -174,11 +177,11 @@ def _score(
 def _telling(
     matrix: Any, vocabulary: Sequence[str], truth: Sequence[str]
 ) -> dict[str, list[Ngram]]:
-    """Class → the n-grams that are most over-represented in it.
+    """Return each class's most over-represented n-grams.
 
-    Ranked by how many standard deviations more variants of the class have the n-gram than if it
-    had nothing to do with the class; of equal ones the shorter comes first. Of n-grams that are
-    parts of each other, the first is kept.
+    They are ranked by z-score: how far the number of the class's variants with the n-gram exceeds
+    its expectation under independence, in standard deviations. If scores are equal, the shorter
+    n-gram comes first. If one n-gram is part of another, only the first is kept.
     """
     having = np.asarray(matrix.sum(axis=0)).ravel()
     classes = np.array(truth)
@@ -204,7 +207,7 @@ def _telling(
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one of the n-grams is a part of the other."""
+    """Whether one of the n-grams is part of the other."""
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "
 
 

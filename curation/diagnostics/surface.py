@@ -1,7 +1,7 @@
 """Surface checks: whether a variant has the form its type requires, and what to highlight.
 
-A check reads the declarative `SurfaceCheck` of a type. It only judges form: whether there is a
-negator in the main clause, not whether the sentence contradicts its anchor.
+A check follows the declarative `SurfaceCheck` of a type. It only judges form: whether the main
+clause has a negator, not whether the sentence contradicts its anchor.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ CLASS_LABELS: dict[TokenClass, str] = {
     "negator": "negator",
     "negative_affix": "word with a negative affix (un-, in-, non-, -less …)",
 }
-"""What each class is called, with its members in brackets."""
+"""The label of each class, with its members in brackets."""
 
 _LONGEST = 40
-"""Characters of a word that a sentence about it quotes."""
+"""Maximum characters of a word that a message quotes."""
 
 
 class TextMark(NamedTuple):
-    """A stretch of the text to highlight: character offsets, end exclusive."""
+    """A range of the text to highlight: character offsets, end exclusive."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ def check_surface(check: SurfaceCheck, *, anchor: str, text: str, cue: str | Non
 def surface_problems(
     check: SurfaceCheck, comparison: PairAnalysis, *, cue: str | None
 ) -> list[str]:
-    """The same as `check_surface` for a comparison that is already at hand."""
+    """The same as `check_surface`, for a pair that has already been analysed."""
     return [
         *_class_problems(check, comparison),
         *_content_problems(check, comparison),
@@ -56,7 +56,7 @@ def surface_problems(
 def new_members(
     token_class: TokenClass, comparison: PairAnalysis, *, check: SurfaceCheck
 ) -> list[str]:
-    """Return the words of the text that are new members of a token class, as `check` sees them."""
+    """Return the text's words that are new members of a token class, as `check` defines them."""
     main_clause = check.scope == "main_clause"
     words = comparison.text.words
     if token_class == "negative_affix":
@@ -88,7 +88,7 @@ def _place(check: SurfaceCheck) -> str:
 
 
 def quoted(words: list[str]) -> str:
-    """The first three words, each cut where it is longer than any real one."""
+    """Quote the first three words, cutting off absurdly long ones."""
     shown = (word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…" for word in words[:3])
     return ", ".join(f"'{word}'" for word in shown) + (" and more" if len(words) > 3 else "")
 
@@ -140,16 +140,16 @@ def _word_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[st
         ]
         if found and not any(find_phrase(comparison.anchor, word) for word in rule.anchor_has):
             named = [word.rstrip(" .,") for word in found]
-            beside = quoted(list(rule.anchor_has))
-            yield f"The anchor has no word like {beside}, which {quoted(named)} requires."
+            required_words = quoted(list(rule.anchor_has))
+            yield f"The anchor has no word like {required_words}, which {quoted(named)} requires."
 
 
 def marks(*, anchor: str, text: str, cue: str | None) -> list[TextMark]:
     """Return what to highlight in `text`, in order and without overlaps.
 
-    The cue wherever it stands, a frame on both sides of the claim in its parts ('Whether … is
-    unknown'); each negator the anchor has not, in a hedge's frame too; the affix (not the whole
-    word) of each new word with a negative affix.
+    These are: the cue, if it occurs, with a frame on both sides of the claim in parts ('Whether …
+    is unknown'); each negator that the anchor does not have, even in a hedge's frame; and the affix
+    (not the whole word) of each new word with a negative affix.
     """
     comparison = PairAnalysis(anchor=anchor, text=text)
     tokens = comparison.text.tokens

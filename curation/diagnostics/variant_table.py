@@ -1,4 +1,4 @@
-"""All variants of a scope as rows, with where they come from and what was measured of them."""
+"""All variants in a scope as rows, with their origin and measurements."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ BATCH = 5_000
 
 
 class VariantRow(NamedTuple):
-    """A variant; measures are None where they are not stored.
+    """A variant; measures are None if they are not stored.
 
     Attributes:
         levenshtein: characters between anchor and variant.
-        length_ratio: words of the text per word of the anchor.
+        length_ratio: words in the text per word in the anchor.
         content_kept: share of the anchor's content words that the text keeps, in [0, 1].
         cosine: of anchor and text under the active encoder, in [-1, 1].
-        flags: a few words for each thing that is conspicuous, joined by '; '.
+        flags: the labels of its flags, separated by '; '.
         provider, model: what wrote it; '' for a person.
     """
 
@@ -54,10 +54,10 @@ class VariantRow(NamedTuple):
 def variant_rows(
     session: Session, scope: Scope, *, search: str = "", anchor: str = ""
 ) -> Iterator[VariantRow]:
-    """The variants of a scope, by id.
+    """Yield the variants in a scope, by id.
 
     Args:
-        search: words that the text must hold, or a uid; '' for all.
+        search: words that the text must contain, or a uid; '' for all.
         anchor: the uid of the anchor; '' for all.
     """
     query = measured(

@@ -10,15 +10,20 @@ from sqlmodel import col
 
 from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
-from curation.diagnostics.distributions import EVERYTHING, Scope, cosine_bin
+from curation.diagnostics.distributions import (
+    EVERYTHING,
+    Scope,
+    cosine_bin,
+    with_cosine,
+    with_diagnostic,
+)
 from curation.diagnostics.measures import Flag
-from curation.project.opening import active_encoder_id
 from db.columns import Columns
 from db.models import Anchor, AnchorRevision, Diagnostic, Source, Status, Variant, VariantCosine
 
 
 class First(StrEnum):
-    """Which of the found variants come first (see ``curation.diagnostics.measures``)."""
+    """Which of the matching variants come first (see ``curation.diagnostics.measures``)."""
 
     HARDEST = "hardness"
     SUSPICIOUS = "suspicion"
@@ -29,10 +34,10 @@ class VariantFilter:
     """Search conditions; all of them must be met.
 
     Attributes:
-        levenshtein: least and greatest distance in characters, both included.
+        levenshtein: minimum and maximum distance in characters, inclusive.
         cosine_bins: first and last bin of the cosine under the active encoder (see
-            ``curation.diagnostics.distributions.cosine_counts``), both included.
-        flag: one that has to be set.
+            ``curation.diagnostics.distributions.cosine_counts``), inclusive.
+        flag: a flag that must be set.
     """
 
     scope: Scope = EVERYTHING
@@ -43,14 +48,14 @@ class VariantFilter:
 
 
 class FoundVariants(NamedTuple):
-    """How many variants there are in all, and the ids of the first of them."""
+    """How many variants match in total, and the ids of the first ones."""
 
     total: int
     ids: tuple[int, ...]
 
 
 class FoundVariant(NamedTuple):
-    """A variant as a table shows it; measures are None where they are not stored."""
+    """A variant in a table; measures are None if they are not stored."""
 
     id: int
     uid: str
@@ -65,17 +70,16 @@ class FoundVariant(NamedTuple):
 
 
 def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariants:
-    """Count the variants wanted, and name the first ``limit`` of them.
+    """Count the matching variants and return the ids of the first ``limit``.
 
-    As in every queue, those of one's own anchors come before those of the corpora.
+    As in every queue, variants of the user's own anchors come before those of the corpora.
     """
-    conditions = _conditions(wanted)
-    total = session.execute(measured(session, select(func.count())).where(*conditions))
+    total = session.execute(_found(session, select(func.count()), wanted))
     key = col(getattr(Variant, wanted.first.value))
     query = (
-        measured(session, select(col(Variant.id)))
+        # A first condition without an index makes SQLite read the table in its own order.
+        _found(session, select(col(Variant.id)).where(key >= 0), wanted)
         .join(Source, col(Source.id) == col(Variant.source_id))
-        .where(*conditions)
         .order_by(is_bundled(col(Source.name)), key.desc(), col(Variant.id))
     )
     ids = session.execute(query.limit(limit)).scalars()
@@ -83,8 +87,10 @@ def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariant
 
 
 def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
-    """The variants with these ids, in this order, at most some hundreds; unknown ids are left
-    out."""
+    """Return the variants with these ids in this order; unknown ids are skipped.
+
+    Meant for at most a few hundred ids.
+    """
     query = (
         measured(
             session,
@@ -113,16 +119,18 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
 
 
 def measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
-    """``query`` over variants, their measures and their cosine under the active encoder."""
-    return (
-        query.select_from(Variant)
-        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == col(Variant.id))
-        .outerjoin(
-            VariantCosine,
-            (col(VariantCosine.variant_id) == col(Variant.id))
-            & (col(VariantCosine.encoder_id) == active_encoder_id(session)),
-        )
-    )
+    """Extend ``query`` to the variants' measures and their cosine under the active encoder."""
+    return with_cosine(session, with_diagnostic(query.select_from(Variant)))
+
+
+def _found(session: Session, query: Select[*Columns], wanted: VariantFilter) -> Select[*Columns]:
+    """Restrict ``query`` to the matching variants, joining only the tables that are needed."""
+    query = query.select_from(Variant)
+    if wanted.levenshtein is not None or wanted.flag is not None:
+        query = with_diagnostic(query)
+    if wanted.cosine_bins is not None:
+        query = with_cosine(session, query)
+    return query.where(*_conditions(wanted))
 
 
 def _conditions(wanted: VariantFilter) -> list[ColumnElement[bool]]:

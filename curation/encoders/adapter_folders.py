@@ -1,8 +1,8 @@
-"""Adapters: what a training changed in an encoder's linear layers, in a folder of peft's (LoRA).
+"""LoRA adapters saved in peft's folder format, and how to merge one into its base encoder.
 
-Such a folder holds two small matrices for each layer and names the encoder that their product is
-added to. It is merged here rather than by peft, which takes Python modules to import from its
-configuration and passes over weights that it has no place for.
+The folder stores two small matrices per linear layer and names the base encoder. The product of the
+two matrices is added to the layer's weights. We merge it ourselves because peft imports Python
+modules that its configuration names and silently skips weights that match no layer.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 PREFIX = "base_model.model."
-"""What peft puts before the name of each layer."""
+"""The prefix that peft puts before each layer's name."""
 
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
-"""What follows the name: the matrix from a layer's input to the rank, and the one to its output."""
+"""The suffixes of the two matrices: layer input to rank, and rank to layer output."""
 
 _NOT_PLAIN = ("use_rslora", "rank_pattern", "alpha_pattern", "fan_in_fan_out", "layer_replication")
-"""Settings of peft's by which the matrices mean something else; others show in their names."""
+"""peft settings that change what the matrices mean. Other LoRA variants show in tensor names."""
 
 
 def is_adapter(folder: Path) -> bool:
-    """Whether a folder holds an adapter and no encoder of its own."""
+    """Whether a folder contains an adapter and no encoder of its own."""
     return (folder / ADAPTER_CONFIG).is_file() and not (folder / MODULES).is_file()
 
 
 def base_of(folder: Path) -> str:
-    """The encoder that an adapter changes, as ``load_encoder`` takes it.
+    """Return the name of the adapter's base encoder, in a form that ``load_encoder`` accepts.
 
     Raises:
-        HedgerowError: the adapter names none, or one that is an adapter, too.
+        HedgerowError: the adapter names no base, or its base is another adapter.
     """
     name = read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path")
     if not isinstance(name, str) or not name.strip():
@@ -65,7 +65,7 @@ def base_of(folder: Path) -> str:
 
 
 def writes_text(folder: Path) -> bool:
-    """Whether a folder holds a causal language model, or an adapter of one.
+    """Whether a folder contains a causal language model or an adapter for one.
 
     Raises:
         HedgerowError: a configuration is damaged, or an adapter names no base.
@@ -77,27 +77,29 @@ def writes_text(folder: Path) -> bool:
 
 
 def base_folder(folder: Path) -> Path | None:
-    """The folder whose files say how a model is built: its own, or that of an adapter's base.
+    """Return the folder with the model's architecture: this one or, for an adapter, its base's.
 
-    None where an adapter's base is not on this machine.
+    None if an adapter's base is not on this machine.
     """
     return local_folder(base_of(folder)) if is_adapter(folder) else folder
 
 
 def merge_into(model: SentenceTransformer, folder: Path) -> None:
-    """Add an adapter to the weights of its base: an encoder like any other is left.
+    """Add an adapter to the weights of its base encoder, in place.
 
     Raises:
-        HedgerowError: it is no plain LoRA adapter, is damaged, or does not fit the encoder.
+        HedgerowError: the adapter is not plain LoRA, is damaged, or does not fit the encoder.
     """
     merge_into_transformer(getattr(model[0], "model", None), folder)
 
 
 def merge_into_transformer(transformer: Any, folder: Path) -> None:
-    """The same for a model of transformers' itself; None has no layers.
+    """Add an adapter to the weights of a transformers model, in place.
+
+    A model of None has no layers, so no adapter fits it.
 
     Raises:
-        HedgerowError: as `merge_into`.
+        HedgerowError: as in `merge_into`.
     """
     import torch
 
@@ -116,7 +118,7 @@ def merge_into_transformer(transformer: Any, folder: Path) -> None:
 
 
 def _scale(folder: Path) -> float:
-    """What the products of the matrices are multiplied by."""
+    """Return the factor that the matrix products are multiplied by (LoRA's alpha / rank)."""
     config = read_json(folder / ADAPTER_CONFIG)
     rank, alpha = _positive(config.get("r")), _positive(config.get("lora_alpha"))
     plain = config.get("peft_type") == "LORA" and not any(config.get(key) for key in _NOT_PLAIN)
@@ -126,12 +128,12 @@ def _scale(folder: Path) -> float:
 
 
 def _positive(value: Any) -> float:
-    """The number; 0 where it is none, or not above 0."""
+    """Return the number, or 0 if it is not a positive number."""
     return float(value) if isinstance(value, int | float) and 0 < value < 1e6 else 0.0
 
 
 def _matrices(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
-    """The two matrices of each layer, by its name."""
+    """Return the two matrices of each layer, by layer name."""
     from safetensors.torch import load_file
 
     try:

@@ -1,4 +1,4 @@
-"""Models that transformers itself loads, because sentence-transformers has no class for them."""
+"""Models loaded with transformers itself, because sentence-transformers has no class for them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from db.errors import HedgerowError, first_line
 
 
 class BareTransformer(NamedTuple):
-    """A model of transformers' in evaluation mode, and its tokenizer."""
+    """A transformers model in evaluation mode, with its tokenizer."""
 
     model: Any
     tokenizer: Any
 
 
 def load_transformer(name: str, kind: str) -> BareTransformer:
-    """Load a model of one of transformers' classes onto the best device here.
+    """Load a model with one of transformers' classes onto the best available device.
 
-    Only safetensors are read and no code out of a model folder is run. A LoRA adapter is merged
-    into its base.
+    Only safetensors are read, and no code from the model folder runs. A LoRA adapter is merged into
+    its base.
 
     Args:
         name: a folder, or a name on the Hub.
-        kind: such as 'T5ForConditionalGeneration'.
+        kind: a class name such as 'T5ForConditionalGeneration'.
 
     Raises:
-        HedgerowError: no such model, the Hub can't be reached, the weights are not safetensors, or
-            they are not all there.
+        HedgerowError: the model does not exist, the Hub can't be reached, the weights are not
+            safetensors, or some weights are missing.
     """
     folder = named = encoder_folder(name)
     check_only_safetensors(named)
@@ -54,10 +54,10 @@ def load_transformer(name: str, kind: str) -> BareTransformer:
                 trust_remote_code=False,
                 use_safetensors=True,
                 output_loading_info=True,
-                # Processors without 16-bit arithmetic take many times as long with such weights.
+                # CPUs without 16-bit arithmetic are many times slower with 16-bit weights.
                 dtype="auto" if device != "cpu" else "float32",
             )
-    except Exception as error:  # a foreign folder can fail in any way
+    except Exception as error:  # a third-party folder can fail in any way
         reason = first_line(error)
         raise HedgerowError(f"Could not load the model in {str(folder)!r}: {reason}") from error
     if missing := sorted(found["missing_keys"]):

@@ -1,10 +1,10 @@
-"""The encoders that are on every machine."""
+"""The encoders that are available on every machine."""
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 """The encoder that is installed with Hedgerow, so that no model hub is needed."""
 
 TRAINED_ENCODER = "hedgerow-minilm"
-"""The default encoder as Hedgerow has trained it: an adapter comes with Hedgerow."""
+"""The default encoder after training with Hedgerow. It ships as an adapter."""
 
 BUILT_IN = (DEFAULT_ENCODER, TRAINED_ENCODER)
-"""Their names. A folder, a plug-in or a model on the Hub never has them."""
+"""Reserved names: a folder, a plug-in or a model on the Hub can't use them."""

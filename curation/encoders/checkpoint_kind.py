@@ -1,7 +1,7 @@
-"""Whether a checkpoint is a text encoder, judged by its configuration before anything loads it.
+"""Checks from a checkpoint's configuration, before loading, whether it is a text encoder.
 
-sentence-transformers loads any transformer as an encoder: it drops the head that writes or
-classifies and averages what is left. That gives embeddings which nobody trained.
+sentence-transformers loads any transformer as an encoder: it drops the language-modelling or
+classification head and averages the token embeddings. Nobody trained such embeddings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from db.errors import HedgerowError
 
 MODULES = "modules.json"
-"""sentence-transformers writes it: such a folder says itself what it is made of."""
+"""sentence-transformers writes this file. A folder that contains it lists its own modules."""
 
 SENTENCE_TRANSFORMER = "SentenceTransformer"
 
@@ -25,7 +25,10 @@ _HEADS_OF_ENCODERS = (
     "XLMWithLMHeadModel",
     "FlaubertWithLMHeadModel",
 )
-"""What a pretrained encoder is saved with; its embeddings are what a finetuning starts from."""
+"""Classes that pretrained encoders are saved with.
+
+Finetuning often starts from such a checkpoint.
+"""
 
 _WHAT_THEY_DO = {
     "ForSequenceClassification": "a cross-encoder or classifier",
@@ -43,10 +46,10 @@ _OTHER_HEAD = re.compile(r"For[A-Z]")
 
 
 def require_encoder(folder: Path) -> None:
-    """Refuse a folder whose files say that it holds no text encoder.
+    """Refuse a folder whose files show that it contains no text encoder.
 
     Raises:
-        HedgerowError: it holds a model of another kind, or its configuration is damaged.
+        HedgerowError: it contains a model of another kind, or its configuration is damaged.
     """
     kind = saved_as(folder)
     packaged = (folder / MODULES).is_file()
@@ -59,11 +62,11 @@ def require_encoder(folder: Path) -> None:
 
 
 def require_encoder_config(name: str, config: Any, files: Sequence[str]) -> None:
-    """The same of a model whose files are not here.
+    """Refuse a model on the Hub whose files show that it is no text encoder.
 
     Args:
-        config: what the model hub says of its config.json.
-        files: their names.
+        config: the contents of its config.json, according to the Hub.
+        files: the names of its files.
 
     Raises:
         HedgerowError: it is a model of another kind.
@@ -73,9 +76,9 @@ def require_encoder_config(name: str, config: Any, files: Sequence[str]) -> None
 
 
 def what_else(config: Any) -> str:
-    """What a transformer is if it is no encoder, for people; '' for an encoder.
+    """Describe what a transformer is if it is not an encoder; '' for an encoder.
 
-    A configuration that names no architecture passes: only loading it shows what it is.
+    A configuration that names no architecture passes, because only loading shows what it is.
     """
     for name in architectures(config):
         if name.startswith("DPR"):
@@ -96,7 +99,7 @@ _WRITE_TEXT = ("ForCausalLM", "LMHeadModel")
 
 
 def writes_text(folder: Path) -> bool:
-    """Whether a folder holds a causal language model, as transformers saves it.
+    """Whether a folder contains a causal language model in transformers' format.
 
     Raises:
         HedgerowError: its configuration is damaged.
@@ -107,7 +110,7 @@ def writes_text(folder: Path) -> bool:
 
 
 def is_causal(config: Any) -> bool:
-    """Whether a configuration of transformers' names a causal language model."""
+    """Whether a transformers configuration names a causal language model."""
     return any(
         name.endswith(_WRITE_TEXT) and not name.endswith((*_HEADS_OF_ENCODERS, "T5WithLMHeadModel"))
         for name in architectures(config)
@@ -115,18 +118,18 @@ def is_causal(config: Any) -> bool:
 
 
 def architectures(config: Any) -> list[str]:
-    """The class names in a config.json, mostly one."""
+    """Return the class names in a config.json, usually one."""
     named = config.get("architectures") if isinstance(config, dict) else None
     return [str(name) for name in named] if isinstance(named, list) else []
 
 
 def saved_as(folder: Path) -> str:
-    """The class of sentence-transformers' that a model was saved from; '' where nothing says it."""
+    """Return the sentence-transformers class that a model was saved from; '' if unknown."""
     return str(read_json(folder / "config_sentence_transformers.json").get("model_type") or "")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object in a file; {} where there is no such file.
+    """Read a JSON object from a file; {} if the file does not exist.
 
     Raises:
         HedgerowError: the file can't be read.
@@ -139,10 +142,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_text(path: Path) -> str:
-    """What a file holds; '' where there is no such file.
+    """Read a text file; '' if it does not exist.
 
     Raises:
-        HedgerowError: it can't be read.
+        HedgerowError: the file can't be read.
     """
     try:
         return path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -1,6 +1,6 @@
-"""Fast embeddings and cosines of texts: each distinct text is encoded once, in order of length.
+"""Fast embeddings and cosine similarities: each distinct text is encoded once, sorted by length.
 
-A model comes from ``curation.encoders.loading``.
+``curation.encoders.loading`` loads the model.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ from db.errors import HedgerowError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# Measured with MiniLM on two CPU cores: 16, 32, 64 and 128 are within 8% of each other.
+# Measured with MiniLM on two CPU cores: batch sizes 16, 32, 64 and 128 differ by at most 8%.
 BATCH_SIZE = 64
 
-# Of one batch on a CPU: of texts of 135 tokens, 16 at once took a tenth less time than 32 or 64.
+# Tokens per batch on a CPU. With texts of 135 tokens, batches of 16 took a tenth less time than
+# batches of 32 or 64.
 TOKENS = 2048
 
-# Rows of the products held at once in pair_cosines: 8,192 x 384 floats are 12 MB.
+# Rows processed at a time in pair_cosines: 8,192 x 384 floats are 12 MB.
 COSINE_CHUNK = 8192
 
 ProgressCallback = Callable[[int, int], None]
-"""Called with (distinct texts done, distinct texts in all); may raise to cancel."""
+"""Called with (distinct texts done, distinct texts in total).
+
+It may raise an exception to cancel.
+"""
 
 
 def encode_distinct(
@@ -37,18 +41,18 @@ def encode_distinct(
     unit_length: bool = True,
     on_progress: ProgressCallback | None = None,
 ) -> np.ndarray:
-    """Embeddings of `texts`, shape (len(texts), dimension), float32.
+    """Encode `texts` into an array of shape (len(texts), dimension), float32.
 
-    Each distinct text is encoded once, in the order of its number of tokens, so that a batch
-    holds hardly any padding. A text's row does not depend on its company beyond float noise
+    Each distinct text is encoded once, sorted by number of tokens so that batches contain hardly
+    any padding. A text's row does not depend on the other texts except for floating-point noise
     (about 1e-6).
 
     Args:
-        prompt: put in front of every text; None for the model's default prompt, if it has one.
-        unit_length: whether each row is scaled to length 1.
+        prompt: prepended to every text; None for the model's default prompt, if it has one.
+        unit_length: whether to scale each row to length 1.
 
     Raises:
-        HedgerowError: the encoder gives numbers that are not finite.
+        HedgerowError: the encoder returns numbers that are not finite.
     """
     distinct, (index,) = _distinct(texts)
     embeddings = _encode(
@@ -58,9 +62,9 @@ def encode_distinct(
 
 
 def retrieval_prompts(model: SentenceTransformer) -> tuple[str, str]:
-    """What the model's configuration puts in front of a query and of a document.
+    """Return the prompts that the model's configuration sets for queries and for documents.
 
-    Both are "" where it has a default prompt, which is put in front of every text anyway.
+    Both are "" if the model has a default prompt, because that is prepended to every text anyway.
     """
     prompts = model.prompts
     if model.default_prompt_name:
@@ -77,8 +81,10 @@ def pair_cosines(
 ) -> np.ndarray:
     """Cosine similarity of each pair, shape (len(pairs),), float32 in [-1, 1].
 
-    Encodes each distinct text of both sides once (see `encode_distinct`, which says what can
-    be raised).
+    Each distinct text is encoded once.
+
+    Raises:
+        HedgerowError: as in `encode_distinct`.
     """
     distinct, (left, right) = _distinct([a for a, _ in pairs], [b for _, b in pairs])
     embeddings = _encode(model, distinct, on_progress=on_progress)
@@ -90,7 +96,7 @@ def pair_cosines(
 
 
 def _distinct(*columns: Iterable[str]) -> tuple[list[str], list[np.ndarray]]:
-    """The distinct texts of all columns, and for each column the row of each of its texts."""
+    """Return the distinct texts of all columns and, per column, the row of each of its texts."""
     rows: dict[str, int] = {}
     indices = [
         np.array([rows.setdefault(text, len(rows)) for text in column], dtype=np.int64)
@@ -107,9 +113,10 @@ def _encode(
     unit_length: bool = True,
     on_progress: ProgressCallback | None,
 ) -> np.ndarray:
-    """Embeddings of distinct texts in their order, in batches from the longest to the shortest.
+    """Embed distinct texts in batches, longest texts first; rows are in the order of `texts`.
 
-    Longest first, so that a batch too large for the memory fails at once and not at the end.
+    Starting with the longest makes a batch that does not fit into memory fail at once, not at the
+    end.
     """
     embeddings = np.empty((len(texts), model.get_embedding_dimension() or 0), dtype=np.float32)
     if on_progress:
@@ -147,9 +154,9 @@ def _encode(
 def _batches(
     order: np.ndarray, lengths: np.ndarray, *, texts: int, tokens: int | None
 ) -> Iterator[np.ndarray]:
-    """Batches of the texts in their order, the longest first, of at most so many texts and tokens.
+    """Split texts into batches, longest texts first, limited by number of texts and of tokens.
 
-    A text longer than that is a batch by itself.
+    A text over the token limit is a batch by itself.
     """
     start = 0
     while start < len(order):
@@ -160,16 +167,16 @@ def _batches(
 
 
 def token_counts(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """How long each text is for the model, in tokens; in characters if it has its own tokenizer.
+    """Count each text's tokens, or its characters if the model has its own kind of tokenizer.
 
-    Special tokens count; what is beyond the longest input does not.
+    The count includes special tokens and stops at the model's maximum input length.
 
-    Tokenizing twice costs 1% of the encoding, and sorting by tokens rather than by characters
+    Tokenizing twice costs 1% of the encoding time, and sorting by tokens instead of characters
     saves a sixth of it (measured on the starter corpus).
     """
     from transformers import PreTrainedTokenizerBase
 
-    tokenizer = getattr(model, "tokenizer", None)  # a plug-in's encoder may have none
+    tokenizer = getattr(model, "tokenizer", None)  # a plug-in's encoder may have no tokenizer
     if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):
         return np.array([len(text) for text in texts], dtype=np.int64)
     limit = model.max_seq_length

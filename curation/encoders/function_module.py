@@ -1,6 +1,6 @@
-"""A function that embeds texts, as the one module of a sentence-transformers model."""
+"""Wraps a function that embeds texts as the only module of a sentence-transformers model."""
 
-# Importing this imports torch.
+# Importing this file imports torch.
 from __future__ import annotations
 
 import threading
@@ -24,7 +24,7 @@ class _FunctionModule(InputModule):
         self._dimension = self._embeddings(["A sentence."], dimension=None).shape[1]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _FunctionModule:
-        return self  # what embeds in several threads shares the function, which is called by one
+        return self  # copies share the function; only one thread calls it at a time
 
     def preprocess(
         self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any
@@ -62,13 +62,13 @@ class _FunctionModule(InputModule):
 
 
 def function_module(plug_in: str, embed: Callable[[Sequence[str]], Any]) -> InputModule:
-    """The module.
+    """Wrap the function as a module.
 
     Args:
-        plug_in: its name, for messages.
-        embed: as ``curation.encoders.plugged_in.Embed``; what it gives is checked.
+        plug_in: the plug-in's name, for messages.
+        embed: an ``Embed`` function from ``curation.encoders.plugged_in``; its results are checked.
 
     Raises:
-        HedgerowError: it fails, or gives something else than embeddings.
+        HedgerowError: the function fails or returns anything but embeddings.
     """
     return _FunctionModule(plug_in, embed)

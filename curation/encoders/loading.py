@@ -1,7 +1,7 @@
-"""Text encoders: loading one, that it is safe to load, and what identifies it.
+"""Loading text encoders, checking that they are safe to load, and fingerprinting them.
 
-Torch and sentence-transformers are imported inside the functions that need them, so that a page
-or command without an encoder opens at once.
+Torch and sentence-transformers are imported inside the functions that need them, so that pages and
+commands without an encoder open at once.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TRAINED_WEIGHTS_SHA256 = "6ab76edf007a04116d2b9d273c3e6e8ab4f0c876a3485e1c1656dc055ac294b0"
 
-# Pickles can run code when they are loaded.
+# Unpickling can run code.
 PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
 
 LOOK_UP_SECONDS = 5
-"""How long a page or command waits for the Hub to say what a model is."""
+"""Seconds that a page or command waits for the Hub to describe a model."""
 
-# What decides the embedding of a text besides the weights: modules and pooling, longest input,
+# The files besides the weights that affect an embedding: modules and pooling, maximum length,
 # prompts, tokenizer. The model card and training notes don't.
 FINGERPRINT_NAMES = frozenset(
     "modules.json config.json sentence_bert_config.json config_sentence_transformers.json "
@@ -67,20 +67,20 @@ FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
 
 
 def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer:
-    """Load an encoder in evaluation mode: built-in, from a folder, from the Hub, by a plug-in.
+    """Load a built-in encoder, or one from a folder, the Hub or a plug-in, in evaluation mode.
 
     An adapter is merged into its base encoder.
 
-    Only safetensors are read and no code out of a model folder is run (`trust_remote_code` off).
+    Only safetensors are read, and no code from the model folder runs (`trust_remote_code` is off).
 
     Args:
         name: one of `BUILT_IN`, a folder, a plug-in's name, or a Hub name such as
             `sentence-transformers/all-mpnet-base-v2`.
-        device: 'cpu', 'cuda', 'mps' …; None takes the best one here.
+        device: 'cpu', 'cuda', 'mps' …; None for the best available one.
 
     Raises:
-        HedgerowError: no such model, it is no text encoder, the Hub can't be reached, the weights
-            are not safetensors, a built-in encoder's weights are not the known ones, or a
+        HedgerowError: the model does not exist or is no text encoder, the Hub can't be reached, the
+            weights are not safetensors, a built-in encoder's weights have the wrong hash, or a
             plug-in fails.
     """
     model: SentenceTransformer
@@ -128,14 +128,14 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True},
             )
-    except Exception as error:  # a foreign folder can fail in any way
+    except Exception as error:  # a third-party folder can fail in any way
         reason = first_line(error)
         raise HedgerowError(f"Could not load the encoder in {str(folder)!r}: {reason}") from error
     return model.eval()
 
 
 def _load_adapter(name: str, kind: str, *, device: str | None) -> Any:
-    """The model that an adapter makes of its base."""
+    """Load an adapter's base model and merge the adapter into it."""
     folder = encoder_folder(name)
     if name == TRAINED_ENCODER:
         _check_weights(folder / ADAPTER_WEIGHTS, TRAINED_WEIGHTS_SHA256, package="hedgerow")
@@ -146,18 +146,18 @@ def _load_adapter(name: str, kind: str, *, device: str | None) -> Any:
 
 
 def check_encoder(name: str, *, must_exist: bool = False) -> None:
-    """Refuse what is known to be no text encoder, without loading or downloading it.
+    """Refuse anything known not to be a text encoder, without loading or downloading it.
 
-    A model of the Hub that is not here is looked up there; where the Hub can't be reached, loading
-    the model decides.
+    The Hub is asked about a Hub model that is not on this machine. If the Hub can't be reached, the
+    model passes, and loading it will show.
 
     Args:
         name: as in `load_encoder`.
-        must_exist: refuse, too, what nobody can load here now: a folder without safetensors, a name
-            that the Hub doesn't know, any name while the Hub can't be reached.
+        must_exist: also refuse whatever can't be loaded right now: a folder without safetensors, a
+            name unknown to the Hub, or any Hub name while the Hub can't be reached.
 
     Raises:
-        HedgerowError: as in `resolve_encoder`, or it is a model of another kind, or a plug-in that
+        HedgerowError: as in `resolve_encoder`; or it is a model of another kind, or a plug-in that
             can't be loaded.
     """
     if is_plugged_in(name):
@@ -186,17 +186,17 @@ def check_encoder(name: str, *, must_exist: bool = False) -> None:
 
 
 def fingerprint(folder_or_name: Path | str) -> str:
-    """SHA-256 (64 hex digits) over all files that decide the embeddings of an encoder.
+    """SHA-256 (64 hex digits) over all files that affect an encoder's embeddings.
 
-    These are the weights (every *.safetensors), modules.json, the configuration of each module
-    (pooling among them), prompts, and the tokenizer's files, each with its relative path. The
-    model card and other notes don't count. Equal fingerprints give equal embeddings; the reverse
-    need not hold, since the files are compared byte by byte. Of an adapter, its base counts, too;
-    of a model that writes text, its chat template.
-    A plug-in's encoder is known by its name and its loader's version.
+    These are the weights (every *.safetensors), modules.json, each module's configuration
+    (including pooling), the prompts and the tokenizer's files, each with its relative path. The
+    model card and other notes don't count. Equal fingerprints mean equal embeddings; equal
+    embeddings need not mean equal fingerprints, since files are compared byte by byte. For an
+    adapter, the base counts too; for a model that generates text, its chat template does. For a
+    plug-in's encoder, the hash covers its name and its loader's version.
 
     Raises:
-        HedgerowError: as in `encoder_folder`, or the folder holds no safetensors.
+        HedgerowError: as in `encoder_folder`, or the folder contains no safetensors.
     """
     if is_plugged_in(str(folder_or_name)):
         return plugged_in_fingerprint(str(folder_or_name))
@@ -218,13 +218,13 @@ def fingerprint(folder_or_name: Path | str) -> str:
 
 
 def _identity_of_base(folder: Path) -> str:
-    """What an adapter's base is known by; the default's weights are checked when it is loaded."""
+    """Return the hash that identifies an adapter's base. The default is checked on loading."""
     base = base_of(folder)
     return DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
 
 
 def _check_weights(weights: Path, expected: str, *, package: str) -> None:
-    """Refuse a built-in encoder whose weights are not the known ones."""
+    """Refuse a built-in encoder whose weights have the wrong hash."""
     found = _sha256(weights) if weights.is_file() else "no such file"
     if found != expected:
         raise HedgerowError(
@@ -234,7 +234,7 @@ def _check_weights(weights: Path, expected: str, *, package: str) -> None:
 
 
 def check_only_safetensors(folder: Path) -> None:
-    """Refuse a model of which any part would be read from a pickle."""
+    """Refuse a model if any part of it would be read from a pickle."""
     if not any(folder.rglob("*.safetensors")):
         raise HedgerowError(_no_safetensors(folder))
     for part in _module_folders(folder):
@@ -254,7 +254,7 @@ def _no_safetensors(folder: Path) -> str:
 
 
 def _module_folders(folder: Path) -> list[Path]:
-    """The folders of a model's modules, as modules.json names them; without it the model's own."""
+    """The folders of a model's modules, from its modules.json or else the model's own folder."""
     listing = folder / "modules.json"
     if not listing.is_file():
         return [folder]

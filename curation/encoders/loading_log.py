@@ -1,4 +1,7 @@
-"""Where what transformers says while it loads a model goes. Loads PyTorch when it is used."""
+"""Redirects the messages that transformers prints while it loads a model.
+
+Using it imports PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading_logged() -> Iterator[None]:
-    """Within it, remarks on a model's weights go to the log that a run keeps, if there is one.
+    """Within this context, messages about a model's weights go to the run's log, if there is one.
 
-    transformers prints them by itself, over a progress bar or into a notebook's cell. Its own bars
-    are off from then on: they would fill the log.
+    By default transformers prints them over a progress bar or into a notebook's cell. This also
+    turns off its progress bars for good, since they would fill the log.
     """
     from transformers.utils import logging
 

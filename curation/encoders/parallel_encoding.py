@@ -1,8 +1,8 @@
-"""Work of an encoder on several threads of a CPU, each with texts of its own.
+"""Runs an encoder on several CPU threads, each with its own batch of texts.
 
-Threads that share every product of matrices wait for each other a good part of the time where the
-matrices are small, as MiniLM's are. With a batch each, encoding took a sixth less time on two
-cores, and a step of a training little more than half.
+With small matrices such as MiniLM's, threads that share each matrix product spend much of their
+time waiting for each other. With one batch per thread, encoding took a sixth less time on two
+cores, and a training step took little more than half the time.
 """
 
 from __future__ import annotations
@@ -19,26 +19,29 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 MOST = 4
-"""Threads with texts of their own: each holds a batch in memory, in a training gradients, too."""
+"""The maximum number of threads.
+
+Each holds a batch and, during training, its gradients in memory.
+"""
 
 FEWEST_BATCHES = 16
-"""With fewer, a replica of the tokenizer may take longer than it saves."""
+"""With fewer batches, replicating the tokenizer may take longer than it saves."""
 
 _Batch = TypeVar("_Batch")
 
-# How many threads share a product is one number for the whole process.
+# The number of threads per matrix product is a setting of the whole process.
 _SHARING = threading.Lock()
 
 
 def threads_of(model: SentenceTransformer) -> int:
-    """Threads that can each take texts of their own: 1 on a GPU, whose work is one queue."""
+    """How many threads can each take a batch: 1 on a GPU, which works through a single queue."""
     import torch
 
     return min(torch.get_num_threads(), MOST) if model.device.type == "cpu" else 1
 
 
 def products_shared_by(count: int) -> int:
-    """Threads that share a product of matrices where so many have texts of their own."""
+    """How many threads share each matrix product when `count` threads each have their own batch."""
     import torch
 
     return max(1, torch.get_num_threads() // count)
@@ -46,7 +49,7 @@ def products_shared_by(count: int) -> int:
 
 @contextmanager
 def sharing(products: int) -> Iterator[None]:
-    """So many threads share a product of matrices meanwhile, in the whole process."""
+    """Within this context, `products` threads share each matrix product, in the whole process."""
     import torch
 
     before = torch.get_num_threads()
@@ -63,12 +66,12 @@ def for_each_batch(
     work: Callable[[SentenceTransformer, _Batch], None],
     done: Callable[[_Batch], None],
 ) -> None:
-    """Do the work with each batch, on as many threads as are of use.
+    """Process each batch, on as many threads as help.
 
     Args:
-        work: called with a replica of the model, maybe from several threads at once.
-        done: called in this thread, in the order of the batches; what it raises ends the work
-            after what is under way.
+        work: called with a replica of the model, possibly from several threads at once.
+        done: called in this thread, in batch order. If it raises, batches under way finish and the
+            rest are cancelled.
     """
     count = threads_of(model) if len(batches) >= FEWEST_BATCHES else 1
     if count < 2 or not _SHARING.acquire(blocking=False):
@@ -91,7 +94,7 @@ def _on_threads(
 ) -> None:
     import torch
 
-    # Tokenizers can't be used by two threads at once.
+    # Two threads can't use the same tokenizer at once.
     replicas: SimpleQueue[SentenceTransformer] = SimpleQueue()
     for own in [model, *(_replica(model) for _ in range(count - 1))]:
         replicas.put(own)
@@ -119,6 +122,6 @@ def _on_threads(
 
 
 def _replica(model: SentenceTransformer) -> SentenceTransformer:
-    """A model of its own over the same weights."""
+    """Return a copy of the model that shares its weights."""
     weights = {id(weight): weight for weight in (*model.parameters(), *model.buffers())}
     return copy.deepcopy(model, weights)

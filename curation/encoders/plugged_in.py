@@ -1,4 +1,4 @@
-"""Encoders that other packages load: plug-ins of the group ``hedgerow.encoders``."""
+"""Encoders that other packages provide: plug-ins in the group ``hedgerow.encoders``."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Embed = Callable[[Sequence[str]], np.ndarray]
-"""Embeddings of texts, shape (len(texts), dimension), the same dimension for all texts."""
+"""Embeds texts, shape (len(texts), dimension), with the same dimension for all texts."""
 
 
 class EncoderLoader(ABC):
-    """Loads encoders that are no folder and not on the model hub.
+    """Loads encoders that are neither a folder nor on the model hub.
 
-    Another package can add a loader: a subclass that it names as an entry point of the group
-    ``hedgerow.encoders``. The entry point's name is an encoder's name; where it is followed by a
-    colon and more, as in ``letters:frequent``, the rest says which of the loader's encoders is
-    meant. Such encoders can be measured with everywhere, but not trained. A loader is made without
-    arguments each time it is used.
+    Another package can add a loader: a subclass that it names as an entry point in the group
+    ``hedgerow.encoders``. The entry point's name is the encoder's name. A loader for several
+    encoders gets the rest of the name after a colon: ``letters:frequent`` asks the loader
+    ``letters`` for ``frequent``. Such encoders can be used for every measurement but can't be
+    trained. A loader is constructed without arguments each time it is used.
 
     Attributes:
-        name: of the entry point.
+        name: the entry point's name.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def load(self, name: str, *, device: str | None) -> SentenceTransformer | Embed:
-        """An encoder: a function that embeds texts, or a model of sentence-transformers'.
+        """Load an encoder: a function that embeds texts, or a sentence-transformers model.
 
         A function is called with a batch of distinct texts, from one thread at a time. Import torch
-        and other large packages here, not at the top of the module.
+        and other large packages in here, not at the top of the module.
 
         Args:
-            name: what follows the colon; '' where nothing does.
-            device: 'cpu', 'cuda', 'mps' …; None for the best one here.
+            name: the part of the name after the colon; '' if there is none.
+            device: 'cpu', 'cuda', 'mps' …; None for the best available one.
         """
 
     def version(self, name: str) -> str:
-        """Changes whenever the embeddings do, since measures are kept by it.
+        """A string that changes whenever the embeddings do. Stored measures are keyed by it.
 
-        Unless a subclass says something else, it is the version of the loader's package.
+        By default, the version of the loader's package.
         """
         return " ".join(LOADERS.package_of(self.name))
 
@@ -67,16 +67,16 @@ LOADERS = PlugInGroup(
 
 
 def is_plugged_in(name: str) -> bool:
-    """Whether a plug-in loads the encoder of this name; none is imported."""
+    """Whether a plug-in loads the encoder with this name. No plug-in is imported."""
     prefix = name.partition(":")[0]
     return prefix in LOADERS.names() and not os.path.isdir(os.path.expanduser(name))
 
 
 def loader_of(name: str) -> EncoderLoader:
-    """The loader of a plug-in's encoder.
+    """Return the loader of a plug-in's encoder.
 
     Raises:
-        HedgerowError: it can't be loaded or made.
+        HedgerowError: the loader can't be imported or constructed.
     """
     prefix = name.partition(":")[0]
     kind = LOADERS.load(prefix)
@@ -85,10 +85,10 @@ def loader_of(name: str) -> EncoderLoader:
 
 
 def plugged_in_fingerprint(name: str) -> str:
-    """SHA-256 (64 hex digits) of the encoder's name and its version.
+    """SHA-256 (64 hex digits) of the encoder's name and version.
 
     Raises:
-        HedgerowError: as `loader_of`, or the loader fails.
+        HedgerowError: as in `loader_of`, or the loader fails.
     """
     version = loader_of(name).version(name.partition(":")[2])
     return hashlib.sha256(f"{name}\0{version}".encode()).hexdigest()
@@ -98,7 +98,7 @@ def load_plugged_in(name: str, *, device: str | None) -> SentenceTransformer:
     """Load a plug-in's encoder.
 
     Raises:
-        HedgerowError: as `loader_of`, the loader fails, or it gives something else.
+        HedgerowError: as in `loader_of`; or the loader fails or returns something else.
     """
     prefix, _, rest = name.partition(":")
     found = loader_of(name).load(rest, device=device)

@@ -1,6 +1,6 @@
-"""How much encoders read, and how fast: what the time of reading is proportional to.
+"""How much text encoders read, and how fast: encoding time is proportional to this amount.
 
-It is counted in characters, since the tokens of a text are known only to its encoder.
+Text is counted in characters, because only an encoder knows a text's tokens.
 """
 
 from __future__ import annotations
@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 PACE = "characters_per_second"
-"""The figure of a run that says how fast it read, as `characters` counts."""
+"""The name of a run's figure for encoding speed, in characters as `characters` counts them."""
 
 MARKS = 9
-"""Characters that the marks at the ends of a text count for. With them, a token is 4.5 to 4.8
-characters in each bundled corpus, where texts have 56 to 99 characters on average; without them
-3.9 to 4.4."""
+"""Characters that a text's start and end tokens count for. With them, a token has 4.5 to 4.8
+characters in each bundled corpus, where texts average 56 to 99 characters; without them 3.9 to 4.4.
+"""
 
 PER_TOKEN = 4.6
-"""Characters of a token, on average, in English."""
+"""Characters per token in English, on average."""
 
 
 def characters(texts: Iterable[str], *, longest: int | None = None) -> int:
-    """What there is to read in these texts.
+    """How many characters an encoder reads in these texts.
 
     Args:
-        longest: tokens of a text; the rest of it is cut off.
+        longest: the maximum tokens per text; the rest is cut off.
     """
     return round(sum(length(len(text), longest=longest) for text in texts))
 
 
 def length(letters: float, *, longest: int | None = None) -> float:
-    """What there is to read in a text of so many letters, or in one of that length on average."""
+    """How many characters an encoder reads in a text of this length, or of this average length."""
     whole = letters + MARKS
     return whole if longest is None else min(whole, longest * PER_TOKEN)

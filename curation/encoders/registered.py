@@ -1,4 +1,4 @@
-"""The encoders that the project knows: their rows, and where each is loaded from."""
+"""The encoders that the project knows, with their rows and where each is loaded from."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ from db.models import Encoder
 from db.settings import Settings
 
 MAX_NAME = 300
-"""Longest name of an encoder, in characters."""
+"""Maximum length of an encoder's name, in characters."""
 
 
 def register_encoder(session: Session, *, name: str, hash_: str) -> Encoder:
-    """The row of the encoder with this fingerprint, made if it is not there.
+    """Return the row of the encoder with this fingerprint; create it if there is none.
 
-    Register a new one only once it is loaded: what can't be used is not among the project's. One
-    that is known by another name keeps that.
+    Register an encoder only after loading it, so that the project lists only encoders that work. An
+    encoder registered under another name keeps that name.
     """
     insert_new(
         session, Encoder, [{"name": name, "fingerprint": hash_, "path": "", "created_at": now()}]
@@ -34,40 +34,40 @@ def register_encoder(session: Session, *, name: str, hash_: str) -> Encoder:
 
 
 def is_registered(session: Session, hash_: str) -> bool:
-    """Whether an encoder with this fingerprint has a row."""
+    """Whether a row exists for this fingerprint."""
     query = select(col(Encoder.id)).where(col(Encoder.fingerprint) == hash_)
     return session.execute(query).first() is not None
 
 
 def list_encoders(session: Session) -> Sequence[Encoder]:
-    """All encoders that have measured something here, in the order in which they came."""
+    """All encoders that have measured something in this project, in order of registration."""
     return session.execute(select(Encoder).order_by(col(Encoder.id))).scalars().all()
 
 
 def known_encoders(session: Session) -> list[str]:
-    """The names to choose from: the active one, the built-in ones, then the newest first, then
-    those of plug-ins."""
+    """The encoders to offer: active, built-in, the project's (newest first), plug-ins."""
     rows = session.execute(select(col(Encoder.name)).order_by(col(Encoder.id).desc())).scalars()
     first = [get_setting(session, ACTIVE_ENCODER), *BUILT_IN]
     return list(dict.fromkeys([*first, *rows, *LOADERS.names()]))
 
 
 def encoder_source(session: Session, settings: Settings, name: str) -> str:
-    """What ``load_encoder`` takes for this name: the folder of one that a run trained."""
+    """Return what ``load_encoder`` needs for this name; for a trained encoder, its folder."""
     query = select(col(Encoder.path)).where(col(Encoder.name) == name, col(Encoder.path) != "")
     path = session.execute(query.order_by(col(Encoder.id).desc()).limit(1)).scalar()
     return str(settings.data_folder / path) if path else name
 
 
 def encoder_name(session: Session, settings: Settings, typed: str) -> str:
-    """The name under which the project knows, or will know, what somebody typed.
+    """Return the name under which the project knows, or will know, the encoder that somebody typed.
 
-    A folder gets its full path, so that it is found from every working directory; that of a trained
-    encoder gives the encoder's name. The encoder's files are looked at, but not loaded. One that
-    the project knows need not be here: what it measured is stored.
+    A folder becomes its full path, so that it is found from any working directory; the folder of a
+    trained encoder becomes that encoder's name. The encoder's files are inspected but not loaded.
+    An encoder that the project already knows passes even if its files are gone, because its
+    measurements are stored.
 
     Raises:
-        HedgerowError: it cannot be a text encoder, its folder is gone, or nobody knows it.
+        HedgerowError: it can't be a text encoder, its folder is gone, or the name is unknown.
     """
     name = typed.strip()
     source = encoder_source(session, settings, name)

@@ -1,1 +1,1 @@
-"""Variants from a chat model or from rules: prompts, calls, answers, what they cost."""
+"""Generates variants with a chat model or with rules: prompts, calls, answers and costs."""

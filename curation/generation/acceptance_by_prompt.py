@@ -1,7 +1,7 @@
-"""How often what the versions of a prompt wrote is accepted, by type and model.
+"""Acceptance of the variants written with each prompt version, by type and model.
 
-Acceptance is that of ``curation.diagnostics.acceptance``: as written, or with an edit, of what is
-decided.
+Acceptance is as in ``curation.diagnostics.acceptance``: the share of decided variants that were
+accepted, as written or with an edit.
 """
 
 from typing import NamedTuple
@@ -36,12 +36,12 @@ class PromptAcceptance(NamedTuple):
 
 
 def acceptance_by_prompt(session: Session) -> list[PromptAcceptance]:
-    """By type and model, the versions in their order; rows of which nothing is decided, too."""
+    """Return the versions in order, by type and model, including rows without decided variants."""
     prompts = {row.id: row for row in session.execute(select(PromptVersion)).scalars()}
     rows = []
     for (type_id, model, prompt_id), found in outcomes(session, Dimension.PROMPT).items():
         prompt = prompts[prompt_id]
-        if prompt.name in ROLES:  # others are what rules and plug-ins wrote
+        if prompt.name in ROLES:  # the others were written by rules and plug-ins
             rows.append(
                 PromptAcceptance(
                     type_id,

@@ -1,7 +1,7 @@
 """The calls of a run: planned and stored before the first one, then read in blocks.
 
-A call is about one anchor and the types of one role that it lacks. The same selection, seed and
-database give the same calls.
+A call is about one anchor and the missing types of one role. The same selection, seed and database
+give the same calls.
 """
 
 import sys
@@ -36,10 +36,10 @@ BLOCK = 1000
 
 
 class JudgedVariant(NamedTuple):
-    """The variant of a second opinion, as it was when the call was read.
+    """The variant that a second opinion is about, as it was when the call was read.
 
     Attributes:
-        version, since_version: as of the row (see ``db.models.Variant``).
+        version, since_version: as in the row (see ``db.models.Variant``).
     """
 
     variant_id: int
@@ -53,10 +53,10 @@ class Call(NamedTuple):
     """A stored call with the data needed to make it.
 
     Attributes:
-        text: the anchor's.
-        judged: set if the call is about one variant of it.
-        language: language of the anchor; '' if not needed.
-        examples: those of the prompt's version.
+        text: the anchor's text.
+        judged: the variant, if the call is for a second opinion.
+        language: the anchor's language; '' if not needed.
+        examples: the examples of the prompt's version.
     """
 
     id: int
@@ -80,10 +80,10 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
     """Store the calls of a run.
 
     Returns:
-        How many there are.
+        The number of calls.
 
     Raises:
-        NothingToDo: there is nothing to ask for.
+        NothingToDo: there is nothing to generate.
     """
     types = list_types(session)
     total = 0
@@ -196,7 +196,7 @@ def open_calls(
 
 
 def _examples(session: Session, prompts: Collection[int]) -> dict[int, tuple[Example, ...]]:
-    """By prompt version, its examples."""
+    """Return the examples of each prompt version."""
     query = select(col(PromptVersion.id), col(PromptVersion.examples)).where(
         col(PromptVersion.id).in_(prompts)
     )
@@ -276,7 +276,7 @@ def cue_use(session: Session, run_id: int | None) -> dict[str, dict[str, int]]:
     if run_id is not None:
         query = query.where(col(ModelCall.run_id) == run_id)
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for drawn, number in session.execute(query):
-        for type_id, cue in drawn.items():
+    for requested, number in session.execute(query):
+        for type_id, cue in requested.items():
             used[type_id][cue] += number
     return {type_id: dict(counts) for type_id, counts in used.items()}

@@ -1,4 +1,4 @@
-"""A trial of what a person chose, and another budget for a run that has stopped."""
+"""Trials of a request, and changing the budget of a stopped run."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from db.models import Run
 from db.runs import STOPPED, get_run
 
 CHAT = "chat"
-"""The kind of model, of those that a benchmark can be run with, that costs money."""
+"""The kind of model, among those for benchmarks, that costs money."""
 
 
 def trial_of(request: GenerationRequest) -> GenerationRequest:
@@ -42,8 +42,8 @@ def raise_budget(
     """Change the spending cap or the cap on calls of a stopped run; None keeps a cap.
 
     Raises:
-        HedgerowError: as ``change_budget``, or a cap that is no positive number, or one in money
-            for a run whose model has no price.
+        HedgerowError: as in ``change_budget``; or a cap is not a positive number, or is in money
+            although the run's model has no price.
     """
     caps = {"money": money, "calls": calls}
     given = {name: cap for name, cap in caps.items() if cap is not None}
@@ -67,7 +67,7 @@ def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -
         name, price = model["name"], Price(**model.get("price", {}))
         if not name or model.get("architecture", CHAT) != CHAT or price != Price():
             continue
-        if price_of(session, name) != Price():  # 0, if somebody has said so, is a price
+        if price_of(session, name) != Price():  # 0 is a valid price if somebody has set it
             raise HedgerowError(
                 f"A spending cap needs a price, but run {run_id} was started without a price for "
                 f"'{name}'; cap the number of calls instead."
@@ -78,7 +78,7 @@ def change_budget(session: Session, run_id: int, budget: Budget) -> None:
     """Change the budget of a paused run; nothing else changes.
 
     Raises:
-        HedgerowError: it is under way or done, or asks no model.
+        HedgerowError: the run is in progress or done, or calls no model.
     """
     run = get_run(session, run_id)
     if "budget" not in run.parameters or run.state not in STOPPED:

@@ -1,7 +1,7 @@
-"""Prevent two runs from making the same calls.
+"""Prevents two runs from making the same calls.
 
-A run never repeats a call, but two runs do not know each other: a call that one has planned but not
-made yet would also be planned by the other, and both would cost money.
+A run never repeats a call, but two runs don't know about each other: both could plan the same call
+before either has made it, and both calls would cost money.
 """
 
 from sqlalchemy import Select, Text, cast, delete, func, select, update
@@ -20,7 +20,7 @@ def check_alone(session: Session, run_id: int) -> None:
     """Refuse to carry out a run while another run is making some of the same calls.
 
     Raises:
-        HedgerowError: as said; names the other run.
+        HedgerowError: another run is; the message names it.
     """
     for other in _others_at_work(session, run_id):
         if shared := _shared(session, run_id, other):
@@ -31,7 +31,7 @@ def check_alone(session: Session, run_id: int) -> None:
 
 
 def _others_at_work(session: Session, run_id: int) -> list[int]:
-    """Runs of this kind that are queued or running, and not given up by their process."""
+    """Return runs of this kind that are queued or running and whose process is alive."""
     query = select(col(Run.id)).where(
         col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.state).in_(UNFINISHED)
     )
@@ -87,7 +87,7 @@ _MINE, _THEIRS = aliased(ModelCall), aliased(ModelCall)
 
 
 def _needless(session: Session, run_id: int) -> Select[int | None] | None:
-    """SQL: the ids of a run's open calls whose types another run has been answered for since."""
+    """SQL: ids of a run's open calls for types that another run has received answers for since."""
     planned = session.get_one(Run, run_id).created_at
     since = (col(Run.finished_at).is_(None)) | (col(Run.finished_at) > planned)
     others = select(col(Run.id)).where(

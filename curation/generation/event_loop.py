@@ -1,4 +1,4 @@
-"""Asynchronous calls from code that waits for them."""
+"""Runs asynchronous calls from synchronous code."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,10 +9,10 @@ Result = TypeVar("Result")
 
 
 def run_to_end(calls: Coroutine[Any, Any, Result]) -> Result:
-    """Make the calls, and wait for what they return.
+    """Run the calls to the end, and return their result.
 
-    A notebook's cells run in an event loop, and a thread has only one: the calls have a thread of
-    their own then.
+    In a notebook, an event loop is already running, and a thread can only have one. The calls then
+    run in another thread.
     """
     try:
         asyncio.get_running_loop()

@@ -16,7 +16,7 @@ class IncompleteCall(NamedTuple):
         uid, anchor: uid and text of the anchor in the call.
         types: ids of the requested types.
         state: failed, or incomplete.
-        problem: of the last answer.
+        problem: the problem of the last answer.
     """
 
     uid: str
@@ -56,9 +56,14 @@ def incomplete_calls(session: Session, run_id: int) -> list[IncompleteCall]:
     )
     return [
         IncompleteCall(
-            uid, anchor, role, types, "failed" if state is CallState.FAILED else "incomplete", said
+            uid,
+            anchor,
+            role,
+            types,
+            "failed" if state is CallState.FAILED else "incomplete",
+            detail,
         )
-        for uid, anchor, role, types, state, said in session.execute(query)
+        for uid, anchor, role, types, state, detail in session.execute(query)
     ]
 
 
@@ -67,6 +72,6 @@ def _lacking() -> ColumnElement[bool]:
 
 
 def has_failures(session: Session, run_id: int) -> bool:
-    """Whether a call of a run failed, or its answer lacked something."""
+    """Whether any call of a run failed or got an incomplete answer."""
     query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, _lacking()).limit(1)
     return session.execute(query).first() is not None

@@ -1,6 +1,6 @@
 """The anchors and types of a run: read for planning, counted for the page.
 
-The database says for each anchor what it lacks; nothing is loaded that no call will be about.
+The database finds the missing types of each anchor; only anchors that need a call are loaded.
 """
 
 from collections import Counter
@@ -45,12 +45,12 @@ class WantedCalls(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All calls."""
+        """The total number of calls."""
         return sum(self.calls.values())
 
 
 class _Lack(NamedTuple):
-    """Types of a role that are asked for together, and where an anchor lacks them."""
+    """Types of a role that are requested together, and a condition for anchors that lack them."""
 
     role: Role
     type_ids: tuple[str, ...]
@@ -65,7 +65,7 @@ def wanted_anchors(
     *,
     seed: int,
 ) -> dict[Role, list[WantedAnchor]]:
-    """By role, the anchors to ask about and the types to ask for, in the order of the anchors.
+    """Return, by role, the anchors and the types to request, in the order of the anchors.
 
     A limit counts anchors, each with all its calls.
     """
@@ -95,8 +95,8 @@ def _sampled(
 ) -> dict[Role, list[WantedAnchor]]:
     uids = {anchor.uid for anchors in found.values() for anchor in anchors}
     salt = f"{_SAMPLE_SALT}:{seed}:"
-    drawn = set(nsmallest(limit, uids, key=lambda uid: bucket(uid, salt=salt)))
-    return {role: [a for a in anchors if a.uid in drawn] for role, anchors in found.items()}
+    sampled = set(nsmallest(limit, uids, key=lambda uid: bucket(uid, salt=salt)))
+    return {role: [a for a in anchors if a.uid in sampled] for role, anchors in found.items()}
 
 
 def has_anchors(session: Session, selection: AnchorSelection) -> bool:
@@ -119,7 +119,7 @@ def count_wanted(
             for role in lacking:
                 calls[role] += number
         return WantedCalls(anchors, calls)
-    if len(groups) == 1:  # whichever are drawn, they lack the same
+    if len(groups) == 1:  # whichever anchors are sampled, they lack the same types
         (lacking,) = groups
         each: dict[str, int] = {role: selection.limit if role in lacking else 0 for role in roles}
         return WantedCalls(selection.limit, each)
@@ -133,7 +133,7 @@ def _groups(
     roles: Sequence[Role],
     types: Sequence[VariantType],
 ) -> Counter[frozenset[Role]]:
-    """How many anchors lack something for which roles; a limit is passed over."""
+    """Count the anchors that lack something by their roles; ignores a limit."""
     lacks = _lacks(selection, roles, types)
     groups: Counter[frozenset[Role]] = Counter()
     if not lacks:
@@ -178,7 +178,7 @@ def _has(type_ids: Sequence[str], statuses: Sequence[Status] = ()) -> ColumnElem
 
 
 def _failed(run_id: int, role: Role) -> Select[int]:
-    """SQL: the anchors whose call failed in a run, or whose answer lacked something."""
+    """SQL: the anchors whose call in a run failed or got an incomplete answer."""
     return select(col(ModelCall.anchor_id)).where(
         col(ModelCall.run_id) == run_id,
         col(ModelCall.role) == role,

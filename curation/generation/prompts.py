@@ -1,11 +1,11 @@
 """Prompts: the paper's and others, as versioned templates that people can copy and edit.
 
-A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of what is asked for,
-one prompt line of the taxonomy each), and optionally ``{count}``; everything else is sent
-unchanged. One call asks for all types of one role: the negations, the hedges, the paraphrase
-(section 3.1.2 of the paper for the first two). The prompt of a second opinion (``judge``) has
-places of its own (``PLACES``); what fills them is in ``judging.question``. So have the prompts that
-language models are measured with (``MEASURING``, section 5.2): benchmarks fill those.
+A template contains ``{text}`` (the anchor) and ``{types}`` (a numbered list with the taxonomy's
+prompt line for each requested type), and optionally ``{count}``; everything else is sent unchanged.
+One call asks for all types of one role: the negations, the hedges or the paraphrase (section 3.1.2
+of the paper for the first two). The prompt for a second opinion (``judge``) has its own
+placeholders (``PLACES``), which ``judging.question`` fills. So do the prompts for measuring
+language models (``MEASURING``, section 5.2), which benchmarks fill.
 """
 
 import re
@@ -29,21 +29,23 @@ MeasuringName = Literal["relevance", "similarity", "paraphrase_choice"]
 PromptName = Role | Literal["judge"] | MeasuringName
 
 JUDGE: Literal["judge"] = "judge"
-"""The prompt that asks for a second opinion on one variant."""
+"""The prompt for a second opinion on one variant."""
 
 MEASURING: tuple[MeasuringName, ...] = ("relevance", "similarity", "paraphrase_choice")
 """The prompts of benchmarks: which of two documents is more relevant to a query, how similar two
-sentences are, and which of three sentences means the same as another. HedgeTriple has the first
-two, in these words."""
+sentences are, and which of three sentences means the same as another.
+
+The first two are worded as in HedgeTriple.
+"""
 
 GENERATING: tuple[PromptName, ...] = (*ROLES, JUDGE)
 """The prompts for writing and judging variants."""
 
 PROMPTS: tuple[PromptName, ...] = (*GENERATING, *MEASURING)
-"""The prompts there are, each in at least one version."""
+"""All prompts. Each has at least one version."""
 
 MAX_TEMPLATE = 8000
-"""Longest template, in characters."""
+"""Maximum characters of a template."""
 
 _FOLDER = Path(__file__).with_name("prompts")
 _JUDGE_PLACES = {
@@ -66,40 +68,40 @@ PLACES: dict[PromptName, dict[str, str]] = {
         "{sentence}": "the sentence that one of them paraphrases",
     },
 }
-"""By prompt, what each place that its template must have is for."""
+"""The meaning of each placeholder that a prompt's template must have."""
 
 COUNT = "{count}"
-"""Place for how many types are asked for: 'Two types', as the paper's prompt says of hedges."""
+"""Placeholder for the number of requested types: 'Two types', as in the paper's hedge prompt."""
 
 EXAMPLES = "{examples}"
-"""Place for examples, which belong to a version (see ``curation.generation.examples``)."""
+"""Placeholder for examples, which belong to a version (see ``curation.generation.examples``)."""
 
 FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {
     **dict.fromkeys(ROLES, (COUNT, EXAMPLES)),
     JUDGE: ("{guideline}",),
 }
-"""By prompt, the places that its template may have besides."""
+"""Additional placeholders that a prompt's template may have."""
 
 _NO_EXAMPLES = re.compile(re.escape(EXAMPLES) + r"\n*")
 _PLACE = re.compile(r"\{[a-z]+\}")
 _MEANT = re.compile(r"\{\s*[A-Za-z_]+\s*\}")
-"""What somebody takes for a place; braces with more in them, as in JSON, are text."""
+"""Matches placeholders. Braces with other content, as in JSON, are ordinary text."""
 
 _CUE_SALT = "hedgerow/cue/1"
 
 
 def built_in(role: PromptName) -> str:
-    """The template that is installed for a prompt."""
+    """Return the built-in template of a prompt."""
     return (_FOLDER / f"{role}.txt").read_text(encoding="utf-8").strip()
 
 
 def types_of(
     role: Role, types: Sequence[VariantType], named: Collection[str] = ()
 ) -> list[VariantType]:
-    """The types that one call of this role asks for, in the taxonomy's order.
+    """Return the types that one call for this role requests, in taxonomy order.
 
     Args:
-        named: ids of the only ones that are wanted; none for all but those asked for on request.
+        named: ids of the only types to request; empty for all except those written only on request.
     """
     wanted = [entry for entry in types if entry.role == role and not entry.imported]
     if named:
@@ -115,13 +117,13 @@ def fill(
     cues: Mapping[str, str],
     examples: str = "",
 ) -> str:
-    """The prompt for one anchor.
+    """Return the prompt for one anchor.
 
     Args:
         text: the anchor. It is inserted once and not read as a template.
-        types: what is asked for, in the order of the numbered list.
-        cues: by type id, the cue to ask for, in the spelling of the paper.
-        examples: in words; '' leaves no line empty where they would be.
+        types: the requested types, in the order of the numbered list.
+        cues: by type id, the cue to request, in the paper's spelling.
+        examples: as text; '' leaves no empty line in their place.
     """
     if not examples:
         template = _NO_EXAMPLES.sub("", template)
@@ -151,10 +153,10 @@ def _numbered(types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
 
 
 def sample_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
-    """Type id → the cue to ask for, for types with cues.
+    """Choose the cue to request for each type with cues.
 
-    A hash of seed, type and anchor chooses it: the same run asks for the same cues on any machine
-        and in any order, and another seed asks for others.
+    A hash of seed, type and anchor decides: the same run requests the same cues on any machine and
+    in any order, and another seed requests others.
     """
     return {
         entry.id: _sampled(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
@@ -168,18 +170,18 @@ def _sampled(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
 
 
 def prompt_versions(session: Session, role: PromptName) -> list[PromptVersion]:
-    """All versions of a prompt, the newest first; none before ``seed_prompts``."""
+    """Return all versions of a prompt, newest first; none before ``seed_prompts``."""
     query = select(PromptVersion).where(col(PromptVersion.name) == role)
     return list(session.execute(query.order_by(col(PromptVersion.version).desc())).scalars())
 
 
 def prompt_ids(session: Session, role: PromptName) -> dict[int, int]:
-    """The ids of a prompt's versions by version number, the newest first."""
+    """Return the ids of a prompt's versions by version number, newest first."""
     return {row.version: row.id for row in prompt_versions(session, role)}
 
 
 def find_version(session: Session, name: str, number: int | None) -> PromptVersion:
-    """The version of a prompt, None for the newest.
+    """Return a version of a prompt; None for the newest.
 
     Raises:
         HedgerowError: there is no such prompt or version.
@@ -198,18 +200,18 @@ def find_version(session: Session, name: str, number: int | None) -> PromptVersi
 
 
 def newest_template(session: Session, role: PromptName) -> str:
-    """The template of a prompt's newest version; the built-in one before any is stored."""
+    """Return the template of a prompt's newest version, or the built-in one if none is stored."""
     versions = prompt_versions(session, role)
     return versions[0].template if versions else built_in(role)
 
 
 def needs_prompts(session: Session) -> bool:
-    """Whether a prompt is stored in no version yet."""
+    """Whether some prompt has no stored version yet."""
     return not all(prompt_versions(session, role) for role in PROMPTS)
 
 
 def seed_prompts(session: Session) -> None:
-    """Store each built-in template that the database has in no version yet."""
+    """Store the built-in template of each prompt without a stored version."""
     for role in PROMPTS:
         template = built_in(role)
         if all(known.template != template for known in prompt_versions(session, role)):
@@ -229,7 +231,8 @@ def save_copy(
     If the template is already stored with these examples, that version is returned.
 
     Args:
-        examples: what it shows; None for those of the parent. Without a place it has none.
+        examples: the examples; None for those of the parent. A template without a placeholder has
+            none.
 
     Raises:
         HedgerowError: the template cannot be used (see `checked_template`).
@@ -250,7 +253,7 @@ def save_copy(
 
 
 class SavedDraft(NamedTuple):
-    """The version that a draft is stored as; not the newest if it was stored before."""
+    """The version under which a draft is stored. It is not the newest if it was already stored."""
 
     version: int
     is_newest: bool
@@ -259,7 +262,7 @@ class SavedDraft(NamedTuple):
 def save_draft(
     session: Session, parent: PromptVersion, template: str, *, author_id: int | None
 ) -> SavedDraft:
-    """As ``save_copy``; says which version of its prompt the template is now."""
+    """Like ``save_copy``, but says which version of its prompt the template is now."""
     saved = save_copy(session, parent, template, author_id=author_id)
     newest = prompt_versions(session, _role(parent))[0]
     return SavedDraft(saved.version, is_newest=saved.version == newest.version)
@@ -295,10 +298,10 @@ def _add(
 
 
 def checked_template(template: str, role: PromptName = "negation") -> str:
-    """The template without white space around it.
+    """Return the template without white space around it.
 
     Raises:
-        HedgerowError: it is too long, lacks one of its places, or has one that is not filled.
+        HedgerowError: it is too long, lacks a placeholder, or has an unknown one.
     """
     clean = template.strip()
     if len(clean) > MAX_TEMPLATE:
@@ -323,21 +326,21 @@ def checked_template(template: str, role: PromptName = "negation") -> str:
 
 
 def written_with(session: Session) -> dict[int, int]:
-    """How many variants were written with each prompt version, by its number."""
+    """Count the variants written with each prompt version, by the version's number."""
     prompt = col(Variant.prompt_version_id)
     used = select(not_null(prompt), func.count()).where(prompt.is_not(None))
     return dict(session.execute(used.group_by(prompt)).all())
 
 
 class PromptExample(NamedTuple):
-    """An anchor that a prompt can be shown filled in for."""
+    """An anchor with which a prompt can be previewed."""
 
     uid: str
     text: str
 
 
 def example_anchor(session: Session, number: int) -> PromptExample | None:
-    """The anchor in use with this number, counted around; None where there is none."""
+    """Return the anchor in use with this number, modulo their count; None if there are none."""
     used = (col(Anchor.retired_at).is_(None),)
     total = session.execute(select(func.count()).select_from(Anchor).where(*used)).scalar_one()
     if not total:

@@ -1,4 +1,4 @@
-"""What a generation run is asked to do; validated once, stored as the run's parameters."""
+"""The request of a generation run; validated once, stored as the run's parameters."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -10,34 +10,37 @@ from curation.taxonomy.roles import Role
 from curation.validation import Missing
 
 OPENAI = "openai"
-"""The provider that is a server which speaks OpenAI's protocol; all others are classes."""
+"""The provider for servers with OpenAI's protocol; all other providers are classes."""
 
 KIND = "generate"
-"""Of the runs."""
+"""The kind of these runs."""
 
 MAX_CONCURRENCY = 512
 
 
 class Which(StrEnum):
-    """Which anchors are asked about."""
+    """Which anchors to generate variants for."""
 
     WITHOUT = "without"
-    """Those that have no variant of the types that a call asks for."""
+    """Anchors without variants of the types that a call requests."""
     SLOTS = "slots"
-    """Those with a type of which no variant is accepted or pending; only these types are asked."""
+    """Anchors with a type that has no accepted or pending variant.
+
+    Only those types are requested.
+    """
     FAILED = "failed"
-    """Those of an earlier run whose call failed or whose answer lacked something."""
+    """Anchors of an earlier run whose call failed or got an incomplete answer."""
 
 
 class AnchorSelection(BaseModel):
     """The anchors of a run.
 
     Attributes:
-        search: words that the anchor's text must hold; '' for all.
-        limit: at most so many anchors, drawn by a hash of the seed; None for all.
+        search: words that the anchor's text must contain; '' for all.
+        limit: maximum number of anchors, sampled by a hash of the seed; None for all.
         run: the earlier run, for ``Which.FAILED``.
-        types: only these types of the roles; none for all but those that a run has to name.
-        anchors: uids; none for all that the rest describes.
+        types: only these types of the roles; empty for all except those that a run must name.
+        anchors: uids; empty for all anchors that meet the other conditions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,7 +61,7 @@ class AnchorSelection(BaseModel):
 
 
 BATCH_SHARE = 0.5
-"""What a call in a batch costs of one that is answered at once, at OpenAI."""
+"""The price of a call in a batch as a share of a direct call's, at OpenAI."""
 
 
 class Price(BaseModel):
@@ -70,18 +73,18 @@ class Price(BaseModel):
     completion: float = Field(default=0.0, ge=0)
 
     def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float:
-        """US dollars for so many tokens; tokens that were not reported cost nothing here."""
+        """Return US dollars for this many tokens; unreported tokens cost nothing here."""
         return (
             (prompt_tokens or 0) * self.prompt + (completion_tokens or 0) * self.completion
         ) / 1e6
 
     def times(self, share: float) -> "Price":
-        """The price with this share of it paid."""
+        """Return the price multiplied by this share."""
         return Price(prompt=self.prompt * share, completion=self.completion * share)
 
 
 class Budget(BaseModel):
-    """Where a run stops by itself; None for no cap."""
+    """The limits at which a run pauses; None for no limit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -90,10 +93,10 @@ class Budget(BaseModel):
 
 
 def _without_secrets(value: str) -> str:
-    """The address of a server, which is stored and shown, so that it may not hold a password."""
+    """Check the address of a server. It is stored and shown, so it must not contain a password."""
     if not value:
         return value
-    parts = urlsplit(value)  # raises ValueError where it is none
+    parts = urlsplit(value)  # raises ValueError if it is invalid
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("expected an address such as http://127.0.0.1:8000/v1")
     try:
@@ -108,18 +111,18 @@ def _without_secrets(value: str) -> str:
 
 
 Address = Annotated[str, Field(max_length=500), AfterValidator(_without_secrets)]
-"""Of a server; '' for the environment's, else OpenAI's."""
+"""The server's address; '' for the environment's or else OpenAI's."""
 
 
 class ModelRequest(BaseModel):
-    """All that decides how a model is asked, but for the key.
+    """All parameters of calls to a model, except the API key.
 
     Attributes:
         provider: `OPENAI`, or another one (`curation.generation.providers.installed`).
-        price: of a call that is answered at once, as it was when the run was requested, so that a
-            later change leaves it alone.
+        price: the price of a direct call when the run was requested, which later changes don't
+            affect.
         batch: whether calls go through the provider's Batch API.
-        attempts: at most so many for one call, failures of the server included.
+        attempts: maximum attempts per call, including failures of the server.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -146,17 +149,20 @@ class ModelRequest(BaseModel):
 
     @property
     def charged(self) -> Price:
-        """What the calls of this run are charged at; the one place where batches become cheaper."""
+        """The price that this run's calls are charged at.
+
+        Only this accounts for cheaper batches.
+        """
         return self.price.times(BATCH_SHARE) if self.batch else self.price
 
 
 class GenerationRequest(ModelRequest):
-    """All that decides what a generation run does, but for the key.
+    """All parameters of a generation run, except the API key.
 
     Attributes:
         prompts: by role, the number of the prompt version (``PromptVersion.id``).
-        measure: whether the run measures its variants; a trial leaves that to another run, since
-            somebody waits for its variants.
+        measure: whether the run measures its variants. A trial leaves that to another run, because
+            somebody is waiting for its variants.
     """
 
     roles: tuple[Role, ...] = ("negation", "hedge")

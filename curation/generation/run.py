@@ -1,4 +1,4 @@
-"""Generation as a run: asked for on a page or the command line, carried out by its own process."""
+"""Generation as a run: requested on a page or the command line, carried out by its own process."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -39,13 +39,13 @@ from db.settings import Settings
 def checked_request(
     values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> GenerationRequest:
-    """A request made of these values.
+    """Return a request with these values.
 
     Args:
         called: as in `checked`.
 
     Raises:
-        HedgerowError: one of them is not usable.
+        HedgerowError: one of the values is not valid.
     """
     return checked(GenerationRequest, values, called=called)
 
@@ -60,10 +60,10 @@ def request_generation(
     """Store a run with all its calls; prompts that are not named are the newest ones.
 
     Args:
-        alone: refuse it while any other one waits or is at work.
+        alone: refuse it while any other run is queued or running.
 
     Raises:
-        HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
+        HedgerowError: there is nothing to generate, or another run is making the same calls.
     """
     if alone:
         refuse_a_second(session, KIND)
@@ -82,7 +82,7 @@ def request_generation(
 
 
 def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
-    """By role, the prompt version to ask with, or what stands for a provider without prompts."""
+    """Return the prompt version for each role; providers without prompts have one too."""
     seed_prompts(session)
     if request.provider != OPENAI:
         return dict.fromkeys(request.roles, seed_provider(session, request.provider))
@@ -91,7 +91,7 @@ def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
 
 
 def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
-    """The model that a request names; the key is this process's, where it may go there."""
+    """Return the model that a request names, with this process's key if it may be sent there."""
     return ChatModel(
         model=request.model,
         key=key_for(request.base_url, settings),
@@ -104,10 +104,11 @@ def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
 
 
 def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledger:
-    """Make a run's open calls, each by itself or in batches; gives what the run has spent.
+    """Make a run's open calls, directly or in batches; return the run's spending.
 
     Raises:
-        RunCancelled, RunPaused: somebody asked for it, or the budget is spent.
+        RunCancelled: the run was cancelled.
+        RunPaused: the run was paused, or the budget is spent.
         HedgerowError: no call can succeed.
     """
     ledger = read_ledger(context.engine, context.run.id, request.budget)
@@ -119,12 +120,12 @@ def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledg
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Make the calls of a run that are still open, and measure what came (run kind ``generate``).
+    """Make a run's open calls, and measure the resulting variants (run kind ``generate``).
 
     Returns:
-        Counts of calls by how they ended, calls of this run in all, what they cost, ``missing``
-        (by type, answers without a variant of it), and whether all came that was asked for; of
-        providers without a model, which leave out what they can't write, that is always so.
+        Counts of calls by result, the total number of calls, their cost, ``missing`` (by type,
+        answers without a variant of it), and whether everything requested was written. That is
+        always true for providers without a model, which skip what they can't write.
     """
     request = GenerationRequest(**context.parameters)
     run_id = context.run.id
@@ -140,7 +141,7 @@ def work(context: RunContext) -> dict[str, Any]:
         asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
         try:
             ledger = make_calls(context, request, asker)
-        except RunPaused:  # by itself: nobody waits for the process to end
+        except RunPaused:  # a separate run, since nobody waits for this process to end
             measuring.work(context)
             raise
     with writing(context.engine) as session:
@@ -149,7 +150,7 @@ def work(context: RunContext) -> dict[str, Any]:
         measuring.work(context)
     if by_model:
         counts = require_success(context.engine, run_id)
-    else:  # rules that fit nowhere have done what they could
+    else:  # rules that apply nowhere have still done their work
         with reading(context.engine) as session:
             counts = count_calls(session, run_id)
     with reading(context.engine) as session:

@@ -1,4 +1,4 @@
-"""How a run ends that has asked for all it could: done, paused, or failed."""
+"""How a run ends after its last call: done, paused or failed."""
 
 from sqlalchemy import Engine
 
@@ -11,17 +11,17 @@ from db.models import CallState
 
 
 def require_success(engine: Engine, run_id: int) -> dict[CallState, int]:
-    """The calls of a run by state; refuses to call a run done of which every call was in vain.
+    """Return the run's calls by state, unless every call failed.
 
     Raises:
-        HedgerowError: calls were made, and none brought anything.
+        HedgerowError: calls were made, and none succeeded.
         RunPaused: the server is the reason; its calls are open again.
     """
     with reading(engine) as session:
         counts = count_calls(session, run_id)
         problems = progress(session, run_id).problems
     failed = counts[CallState.FAILED]
-    if counts[CallState.DONE] or not failed or not problems:  # what was left out has no answers
+    if counts[CallState.DONE] or not failed or not problems:  # skipped calls have no answers
         return counts
     most = next(iter(problems))
     if most in PASSING:

@@ -1,4 +1,4 @@
-"""What a run has brought so far: its pace, its cost, what went wrong, and single calls in full."""
+"""A run's results so far: its speed, its cost, its problems, and single calls in full."""
 
 from collections import Counter
 from datetime import timedelta
@@ -24,22 +24,22 @@ from db.models import (
 )
 
 PACE = timedelta(minutes=1)
-"""Over which the pace of a run is measured."""
+"""Seconds over which a run's speed is measured."""
 
 INSPECTED = 50
-"""Runs that a model is looked for in."""
+"""Number of recent runs to search for models."""
 
 RAW_SHOWN = 5
-"""Answers with a problem that are shown in full."""
+"""Maximum answers with a problem to show in full."""
 
 
 class Spent(NamedTuple):
-    """What the attempts of a run took.
+    """The totals over a run's attempts.
 
     Attributes:
-        cost: US dollars.
-        is_estimate: whether some of the tokens and of the cost were counted here.
-        per_minute: attempts that ended within the last minute; 0 for a run that stands still.
+        cost: in US dollars.
+        is_estimate: whether some tokens, and thus costs, are estimates.
+        per_minute: attempts that ended within the last minute; 0 if the run has stopped.
     """
 
     attempts: int
@@ -51,7 +51,7 @@ class Spent(NamedTuple):
 
 
 class Trouble(NamedTuple):
-    """An attempt that had a problem: the anchor, and what came in place of a good answer."""
+    """An attempt with a problem: its anchor and the answer."""
 
     anchor: str
     attempt: int
@@ -64,9 +64,9 @@ class ShownCall(NamedTuple):
 
     Attributes:
         cues: by type id, in their correct spelling.
-        variants: type id and text of each variant that the call brought.
-        raw: the last answer as it came.
-        problems: of the last attempt.
+        variants: type id and text of each variant from the call.
+        raw: the last answer, unchanged.
+        problems: the problems of the last attempt.
     """
 
     anchor: str
@@ -79,11 +79,11 @@ class ShownCall(NamedTuple):
 
 
 class AttemptCounts(NamedTuple):
-    """What the attempts of a run took, and what was wrong with them.
+    """The totals and problems of a run's attempts.
 
     Attributes:
-        problems: how many attempts had each problem, the most frequent first; one with several
-            counts for each of them.
+        problems: the number of attempts with each problem, the most frequent first. An attempt with
+            several problems counts for each of them.
     """
 
     spent: Spent
@@ -91,7 +91,7 @@ class AttemptCounts(NamedTuple):
 
 
 def progress(session: Session, run_id: int) -> AttemptCounts:
-    """How far a run has come, in one pass over its answers: some 50 ms for 30,000 of them."""
+    """Return a run's progress in one pass over its answers: about 50 ms for 30,000."""
     lately = case((col(Answer.created_at) > now() - PACE, 1), else_=0)
     query = (
         select(
@@ -120,9 +120,9 @@ def progress(session: Session, run_id: int) -> AttemptCounts:
 
 
 def missing_types(session: Session, run_id: int) -> dict[str, int]:
-    """By type id, how many calls of a run were answered without a variant of it; the most first.
+    """Count a run's answers that lack a variant, by type id, highest count first.
 
-    Such an answer is asked for again; what is counted here is missing all the same.
+    Such calls are repeated; this counts answers that are still incomplete after that.
     """
     lacking = (
         col(ModelCall.run_id) == run_id,
@@ -152,9 +152,9 @@ def _named(error: str) -> list[AnswerProblem]:
 
 
 def last_troubles(session: Session, run_id: int, problem: AnswerProblem) -> list[Trouble]:
-    """The last attempts that had a problem, the newest first, at most ``RAW_SHOWN``."""
+    """Return the last attempts with a problem, newest first, at most ``RAW_SHOWN``."""
     error = col(Answer.error)
-    # Further problems of an answer follow after a comma; a server's message, after a colon.
+    # Further problems of an answer follow a comma; a server's message follows a colon.
     named = error.startswith(problem.value) | (
         error.contains(f", {problem.value}") & ~error.contains(": ")
     )
@@ -173,7 +173,7 @@ def last_troubles(session: Session, run_id: int, problem: AnswerProblem) -> list
 
 
 def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[ShownCall]:
-    """The first calls of a run with what they brought, those of one anchor together."""
+    """Return the first calls of a run with their results, grouped by anchor."""
     query = (
         select(ModelCall, col(AnchorRevision.text))
         .join(
@@ -212,17 +212,17 @@ def _in_full(session: Session, call: ModelCall, text: str) -> ShownCall:
 
 
 def is_measured(session: Session, run_id: int) -> bool:
-    """Whether every variant of a run has its distances."""
+    """Whether distances are stored for all variants of a run."""
     its = select(col(Diagnostic.variant_id)).where(col(Diagnostic.variant_id) == col(Variant.id))
     query = select(col(Variant.id)).where(col(Variant.run_id) == run_id, ~its.exists()).limit(1)
     return session.execute(query).first() is None
 
 
 class CueRow(NamedTuple):
-    """How often a cue was asked for.
+    """How often a cue was requested.
 
     Attributes:
-        cue: in its correct spelling, as the model is asked for it.
+        cue: in its correct spelling, as in the prompt.
         printed: as the paper prints it, and as it is stored.
     """
 
@@ -233,7 +233,7 @@ class CueRow(NamedTuple):
 
 
 def cue_rows(session: Session, run_id: int | None) -> list[CueRow]:
-    """The cues that a run asks for, or all runs, the most used of each type first."""
+    """Return the cues that a run requests, or all runs, the most frequent of each type first."""
     return [
         CueRow(type_id, SPELLING.get(cue, cue), cue, used)
         for type_id, counts in sorted(cue_use(session, run_id).items())
@@ -242,7 +242,7 @@ def cue_rows(session: Session, run_id: int | None) -> list[CueRow]:
 
 
 def written_by(session: Session, variant: Variant) -> str:
-    """Which run and which version of which prompt wrote a variant; '' where no prompt did."""
+    """Say which run and prompt version wrote a variant; '' if it was written without a prompt."""
     if variant.prompt_version_id is None:
         return ""
     prompt = session.get_one(PromptVersion, variant.prompt_version_id)
@@ -250,7 +250,7 @@ def written_by(session: Session, variant: Variant) -> str:
 
 
 def last_asked(session: Session, kind: str) -> tuple[str, str]:
-    """Model and address of the newest run that asked one; empty where none did."""
+    """Return model and address of the newest run that called a model; empty if there is none."""
     query = select(col(Run.parameters)).where(col(Run.kind) == kind).order_by(col(Run.id).desc())
     for (parameters,) in session.execute(query.limit(INSPECTED)):
         if parameters.get("model"):
@@ -259,7 +259,7 @@ def last_asked(session: Session, kind: str) -> tuple[str, str]:
 
 
 def models_used(session: Session, kind: str, *, limit: int = INSPECTED) -> list[str]:
-    """The models that the last runs asked, the newest first."""
+    """Return the models that recent runs called, newest first."""
     query = (
         select(col(Run.parameters))
         .where(col(Run.kind) == kind)
@@ -271,7 +271,7 @@ def models_used(session: Session, kind: str, *, limit: int = INSPECTED) -> list[
 
 
 def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:
-    """The variants that a run wrote, in the order they came; at most ``limit``."""
+    """Return the variants that a run wrote, in the order of their arrival; at most ``limit``."""
     query = (
         select(col(Variant.id))
         .where(col(Variant.run_id) == run_id, col(Variant.retired).is_(False))

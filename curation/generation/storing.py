@@ -1,7 +1,7 @@
-"""Storing what calls brought: the raw answer, its cost, and the variants in it, in one commit.
+"""Stores the results of calls: the raw answer, its cost and its variants, in one commit.
 
-An answer is stored with the call it belongs to, never by its position among others. A variant that
-the anchor has already, in the same words and of the same type, is not stored twice.
+An answer is stored with the call that it belongs to, never by its position among others. If the
+anchor already has a variant with the same text and type, the variant is not stored again.
 """
 
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ from db.models import Anchor, Answer, CallState, ModelCall, Variant
 
 
 class Attempt(NamedTuple):
-    """One attempt at a call, and what came of it.
+    """One attempt at a call, and its result.
 
     Attributes:
-        number: of this attempt, from 1.
-        reply: None where no answer came.
+        number: the number of this attempt, from 1.
+        reply: None if there was no answer.
         texts: by type id, the variants to store; empty for an attempt that will be repeated.
-        problems: what was wrong, most serious first.
-        state: of the call afterwards; open where it will be tried again.
-        seconds: from question to answer; None where nobody waited (rules, batches).
-        judgement: of a call about one variant, once it can be read.
+        problems: most serious first.
+        state: the call's state afterwards; open if it will be repeated.
+        seconds: from question to answer; None if nobody waited (rules, batches).
+        judgement: for a call about one variant, if the answer is readable.
     """
 
     call: Call
@@ -49,7 +49,7 @@ class Attempt(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Who answers: provider and model, as they are written on each variant."""
+    """The provider and model, as recorded with each variant."""
 
     provider: str
     model: str
@@ -58,10 +58,10 @@ class Origin(NamedTuple):
 def store_attempts(
     session: Session, attempts: Sequence[Attempt], *, origin: Origin, price: Price
 ) -> list[Attempt]:
-    """Store attempts and what they change, in their order.
+    """Store attempts and their effects, in order.
 
-    An attempt that is stored already, or whose call has ended meanwhile, is left out: a process
-    that lost its run to another, or a commit that succeeded without our hearing of it.
+    Skips an attempt that is already stored or whose call has ended in the meantime: this happens if
+    another process has taken over the run, or if a commit succeeded without confirmation.
 
     Returns:
         The attempts that were stored.
@@ -114,9 +114,9 @@ def _follow_anchors(session: Session, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _anchors(session: Session, anchor_ids: Sequence[int]) -> dict[int, tuple[int, bool]]:
-    """Each anchor's source, and whether it was retired while it was asked about.
+    """Return each anchor's source, and whether it was retired during the call.
 
-    None is retired before this transaction ends.
+    No anchor can be retired before this transaction ends.
     """
     found: dict[int, tuple[int, bool]] = {}
     for some in chunks(sorted(set(anchor_ids))):
@@ -132,14 +132,14 @@ def _anchors(session: Session, anchor_ids: Sequence[int]) -> dict[int, tuple[int
 
 
 def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
-    """The attempts that go on from what is stored of their calls."""
+    """Return the attempts that continue the stored state of their calls."""
     made: dict[int, int] = {}
-    for some in chunks(attempt.call.id for attempt in attempts):  # locked in the same order always
+    for some in chunks(attempt.call.id for attempt in attempts):  # always locked in the same order
         query = (
             select(col(ModelCall.id), col(ModelCall.attempts))
             .where(col(ModelCall.id).in_(some), col(ModelCall.state) == CallState.OPEN)
             .order_by(col(ModelCall.id))
-            .with_for_update()  # SQLite's writers come one after the other anyway
+            .with_for_update()  # SQLite has a single writer anyway
         )
         made |= dict(session.execute(query).all())
     new = []
@@ -153,7 +153,7 @@ def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def cost_of(attempt: Attempt, price: Price) -> float:
-    """US dollars that an attempt is charged at."""
+    """Return the cost of an attempt in US dollars."""
     reply = attempt.reply
     return price.cost(reply.prompt_tokens, reply.completion_tokens) if reply else 0.0
 
@@ -175,7 +175,7 @@ def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
         "prompt_version_id": call.prompt_version_id,
         "cues": call.cues,
         "attempt": attempt.number,
-        # PostgreSQL stores no NUL, and UTF-8 no half of a surrogate pair.
+        # PostgreSQL can't store NUL, and UTF-8 can't encode half of a surrogate pair.
         "raw": _storable(reply.raw or reply.refusal) if reply else "",
         "finish_reason": (reply.finish_reason if reply else "")[:80],
         "error": ": ".join(part for part in (names, _storable(attempt.message)) if part),

@@ -1,7 +1,7 @@
-"""Storing what arrives while calls are made, and keeping what can't be stored.
+"""Stores answers while calls are made, and saves what can't be stored.
 
-What a model answered has been paid for. While the database takes nothing, nobody asks, and what has
-arrived waits in memory; if that lasts, it is put aside for the next attempt at the run.
+A model's answers have been paid for. While the database can't store anything, no calls are made,
+and answers wait in memory. If that lasts, they are saved in a file for the next attempt at the run.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from db.execution import RunContext
 from db.rescue_files import find_aside, put_aside
 
 STORE_AGAIN_SECONDS = (1.0, 5.0, 10.0, 20.0, 30.0)
-"""Waits before a database that is full, busy or away is tried again."""
+"""Seconds to wait before retrying a database that is full, busy or unreachable."""
 
 GATHER_SECONDS = 0.1
-"""How long answers wait, at most, to be stored in one transaction with others: half the work."""
+"""Maximum seconds that answers wait to share a transaction, which halves the work."""
 
 _ATTEMPT = TypeAdapter(Attempt)
 
@@ -30,20 +30,20 @@ Store = Callable[[Sequence[Attempt]], list[Attempt]]
 
 @dataclass
 class Keeper:
-    """The one writer of a run, so that the database sees one transaction at a time.
+    """The only writer of a run, so that the database has one transaction at a time.
 
     Attributes:
-        store: stores attempts, and gives those that were not stored before.
-        told: is told what was stored.
-        on_trouble: is called when nothing can be stored for long, and why.
-        stop: set when the run is to end, so that nobody waits any longer.
-        most: attempts that may wait before nobody asks on.
-        is_shut: whether the last attempt to store failed; then nobody asks.
+        store: stores attempts, and returns those that were not stored before.
+        on_stored: called with the stored attempts.
+        on_trouble: called with the reason if nothing can be stored for a long time.
+        stop: set when the run should end, so that nothing waits any longer.
+        most: maximum waiting attempts before calls stop.
+        is_shut: whether the last attempt to store failed; if so, calls stop.
     """
 
     context: RunContext
     store: Store
-    told: Callable[[list[Attempt]], None]
+    on_stored: Callable[[list[Attempt]], None]
     on_trouble: Callable[[Exception], None]
     stop: asyncio.Event
     most: int
@@ -54,23 +54,23 @@ class Keeper:
     _gave_up: Exception | None = None
 
     def take(self, attempt: Attempt) -> None:
-        """Take an attempt to store, without waiting: from now on it is not lost."""
+        """Accept an attempt for storing, without waiting. From now on it is not lost."""
         self._arrived.put_nowait(attempt)
 
     def end(self) -> None:
-        """Say that nothing more arrives."""
+        """Announce that there are no more attempts."""
         self._arrived.put_nowait(None)
 
     @property
     def has_space(self) -> bool:
-        """Whether what is asked now could be stored when it is answered."""
+        """Whether the answer to a new call could be stored."""
         return not self.is_shut and self._arrived.qsize() < self.most
 
     async def run(self) -> None:
-        """Store what arrives until the end, all that has arrived in one transaction.
+        """Store attempts until the end, all waiting ones in one transaction.
 
         Raises:
-            HedgerowError: something could not be stored; says where it is kept.
+            HedgerowError: something could not be stored; the message says where it was saved.
         """
         while not self._has_ended:
             self._take_in(await self._arrived.get())
@@ -93,7 +93,7 @@ class Keeper:
             self._take_in(self._arrived.get_nowait())
 
     async def _keep(self) -> None:
-        """Store what waits; where that fails, again and again for a while."""
+        """Store the waiting attempts; on failure, retry for a while."""
         for wait in (*STORE_AGAIN_SECONDS, None):
             try:
                 stored = await asyncio.to_thread(self.store, self._waiting)
@@ -104,12 +104,12 @@ class Keeper:
                     return
                 await self._sleep(wait)
                 self._gather()
-            except Exception as error:  # a fault of ours does not pass
+            except Exception as error:  # retrying does not help with a bug
                 self._give_up(error)
                 return
             else:
                 self._waiting, self.is_shut = [], False
-                self.told(stored)
+                self.on_stored(stored)
                 return
 
     def _give_up(self, error: Exception) -> None:
@@ -125,23 +125,23 @@ class Keeper:
     # -- what could not be stored ---------------------------------------------------------
 
     def _rescue(self, error: Exception) -> None:
-        """Store what waits, there may be room now; else put it aside.
+        """Store the waiting attempts if that is now possible; else save them in a file.
 
         Raises:
-            HedgerowError: says what is kept where, or lost.
+            HedgerowError: the message says what was saved where, or lost.
         """
         try:
-            self.told(self.store(self._waiting))
-        except Exception:  # the error that came first says why
+            self.on_stored(self.store(self._waiting))
+        except Exception:  # the first error is the cause
             raise unstored(self.context, self._waiting, error) from error
         raise error
 
 
 def recover(context: RunContext, store: Store) -> list[Attempt]:
-    """Store what earlier attempts at a run have put aside; gives what was stored.
+    """Store attempts that earlier tries at a run saved in a file; return what was stored.
 
     Raises:
-        HedgerowError: it can't be stored now, or can't be read; it stays where it is.
+        HedgerowError: they can't be stored now, or can't be read; the file is kept.
     """
     stored = []
     for path in find_aside(context.folder, _name(context)):
@@ -158,14 +158,14 @@ def recover(context: RunContext, store: Store) -> list[Attempt]:
 
 
 def unstored(context: RunContext, attempts: Sequence[Attempt], error: Exception) -> HedgerowError:
-    """Put attempts aside that could not be stored; the sentence that says so, and where."""
+    """Save attempts that could not be stored in a file; return a message that says so and where."""
     number = sum(attempt.reply is not None for attempt in attempts)
     why = str(error) if isinstance(error, HedgerowError) else f"{type(error).__name__}: {error}."
     answers = f"{number:,} {'answer' if number == 1 else 'answers'} that could not be stored"
     are = "is" if number == 1 else "are"
     if not attempts:
         return HedgerowError(why)
-    # One array a line; a half of a surrogate pair, which UTF-8 can't hold, becomes a '?'.
+    # One array per line; half of a surrogate pair, which UTF-8 can't encode, becomes a '?'.
     lines = (json.dumps(attempt, ensure_ascii=False) for attempt in attempts)
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
     try:
@@ -178,7 +178,7 @@ def unstored(context: RunContext, attempts: Sequence[Attempt], error: Exception)
 
 
 def _name(context: RunContext) -> str:
-    """The same for every attempt at this run of this project, and for no other run."""
+    """Return the same name for every try at this run of this project, and for no other run."""
     run = context.run
     whole = f"{context.settings.data_folder.resolve()}\n{run.id}\n{run.created_at.isoformat()}"
     return f"answers-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"

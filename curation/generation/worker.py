@@ -1,8 +1,8 @@
-"""Carrying out a generation run: many calls at once, each answer stored when it arrives.
+"""Carries out a generation run: many concurrent calls, each answer stored on arrival.
 
-As many tasks as calls may be under way make one call after the other. One writer stores what they
-bring (``unstored_answers``): answers that arrive while a transaction is being written go into the
-next one together.
+There is one task per concurrent call; each makes one call after another. A single writer stores the
+answers (``unstored_answers``): those that arrive during a transaction are stored together in the
+next one.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from db.execution import RunContext
 from db.models import CallState
 
 CHECK_SECONDS = 0.2
-"""How often the run checks whether it should stop."""
+"""Seconds between checks of whether the run should stop."""
 
 DRAIN_SECONDS = 15.0
-"""How long a stopping run waits for answers in progress."""
+"""Maximum seconds that a stopping run waits for answers in progress."""
 
 WAITING = 4
-"""Answers that may wait to be stored, in multiples of the calls at once; then nobody asks on."""
+"""Maximum answers that wait to be stored before calls stop, as a multiple of concurrent calls."""
 
 HELD = 200
 """Calls read from the database at a time."""
@@ -48,7 +48,7 @@ class Worker:
     failed: int = 0
     at_once: int = 0
     _held: deque[Call] = field(default_factory=deque)
-    _last: int | None = 0  # id of the last call that was read; None where there are no more
+    _last: int | None = 0  # id of the last call read; None if there are no more
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _keeper: Keeper = field(init=False)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,17 +59,18 @@ class Worker:
         self._keeper = Keeper(
             self.context,
             self._store,
-            self._told,
+            self._stored_some,
             self._halt,
             self._stop,
             most=WAITING * self.request.concurrency,
         )
 
     async def run(self) -> None:
-        """Make all calls that are open.
+        """Make all open calls.
 
         Raises:
-            RunCancelled, RunPaused: somebody asked for it, or the budget is spent.
+            RunCancelled: the run was cancelled.
+            RunPaused: the run was paused, or the budget is spent.
             HedgerowError: no call can succeed, or answers could not be stored.
         """
         for attempt in await asyncio.to_thread(recover, self.context, self._store):
@@ -106,7 +107,7 @@ class Worker:
         stopped = asyncio.create_task(self._stop.wait())
         await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        # What can't be stored in the database is kept elsewhere, and has been paid for.
+        # Answers that the database can't store are saved elsewhere, since they are paid for.
         kept = self.request.timeout if self._keeper.is_shut else DRAIN_SECONDS
         await asyncio.wait({ended}, timeout=kept)
         for task in tasks:
@@ -114,11 +115,11 @@ class Worker:
         await ended
 
     async def _work(self) -> None:
-        """Make one call after the other."""
+        """Make one call after another."""
         try:
             while call := await self._next():
                 await self._make(call)
-        except Exception as error:  # what cannot be mended by asking again ends the run
+        except Exception as error:  # an error that repeating can't fix ends the run
             self._halt(error)
 
     async def _next(self) -> Call | None:
@@ -130,7 +131,7 @@ class Worker:
             return self._held.popleft() if self._held and not self._stop.is_set() else None
 
     async def _read_on(self, after: int) -> Sequence[Call]:
-        """The next calls; a database that is away is asked again for a while."""
+        """Read the next calls; retry for a while if the database is unreachable."""
         for wait in STORE_AGAIN_SECONDS:
             try:
                 return await asyncio.to_thread(self._read, after)
@@ -146,7 +147,7 @@ class Worker:
     async def _make(self, call: Call) -> None:
         """Make a call until it is done, has finally failed, or the run should stop."""
         number, answers = call.attempts, self.asker.gate.answers
-        if not self.asker.asked_types(call):  # retired, all of them
+        if not self.asker.asked_types(call):  # all of them are retired
             return
         while await self._may_ask():
             number += 1
@@ -186,7 +187,7 @@ class Worker:
         self._wake()
 
     def _wake(self) -> None:
-        """Let those that wait for the budget look at it again."""
+        """Make tasks that wait for the budget check it again."""
         self._booked.set()
         self._booked = asyncio.Event()
 
@@ -212,7 +213,7 @@ class Worker:
         self._wake()
 
     async def _watch(self) -> None:
-        """Look whether somebody asked for the run to stop."""
+        """Check regularly whether the run should stop."""
         while True:
             try:
                 self.context.check()
@@ -223,8 +224,8 @@ class Worker:
 
     # -- storing --------------------------------------------------------------------------
 
-    def _told(self, stored: list[Attempt]) -> None:
-        """Count what was stored, and let those ask on that waited for room."""
+    def _stored_some(self, stored: list[Attempt]) -> None:
+        """Count stored attempts, and let tasks that waited for storage continue."""
         self.done += sum(attempt.state is CallState.DONE for attempt in stored)
         self.failed += sum(attempt.state is CallState.FAILED for attempt in stored)
         self._report()
@@ -240,5 +241,5 @@ class Worker:
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
         money = f", {self.ledger.cost()}" if self.ledger.money else ""
-        said = f"{self.done:,} answers stored{failed}{money}.{self.asker.gate.waits()}"
-        self.context.progress(self.done + self.failed, self.total, said)
+        message = f"{self.done:,} answers stored{failed}{money}.{self.asker.gate.waits()}"
+        self.context.progress(self.done + self.failed, self.total, message)

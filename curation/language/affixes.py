@@ -1,4 +1,4 @@
-"""Negative affixes: telling 'unsafe' from 'uncle' and 'harmless' from 'unless'."""
+"""Negative affixes: distinguishes 'unsafe' from 'uncle' and 'harmless' from 'unless'."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_NEGATIVE: list[str] = _AFFIXES["not_negative"]
 _PREFIXES = sorted({*_OPEN_PREFIXES, *_CLOSED_PREFIXES}, key=len, reverse=True)
 
 MIN_BASE = 2
-"""Letters that must remain when the affix is cut off ('unfit' has three)."""
+"""Minimum letters left after removing the affix ('unfit' leaves three)."""
 
 
 def _listed(word: str, look_alikes: list[str]) -> bool:
@@ -28,21 +28,21 @@ def _listed(word: str, look_alikes: list[str]) -> bool:
 
 
 def as_listed(word: str, start: int, end: int) -> str:
-    """A negative affix as a list has it: 'un-', 'non-' (of 'non-smoking', too), '-less'.
+    """Format a negative affix as in the lists: 'un-', 'non-' (also for 'non-smoking'), '-less'.
 
     Args:
-        start, end: where it is in the lower-case word, as `negative_affix` says.
+        start, end: its position in the lower-case word, from `negative_affix`.
     """
     affix = word[start:end]
     begins_a_part = start == 0 or word[start - 1] == "-"
-    if begins_a_part and end < len(word):  # 'goal-less' ends with a part of its own
+    if begins_a_part and end < len(word):  # 'goal-less' ends with only part of the suffix
         return f"{affix}-"
     return "-less" if affix.startswith("less") else f"-{affix}"  # 'lessly' is the same suffix
 
 
 @lru_cache(maxsize=65_536)
 def _prefix(word: str) -> str:
-    """Return the negative prefix that the lexicon sees in the word, or ''."""
+    """Return the word's negative prefix according to the lexicon, or ''."""
     for prefix in _PREFIXES:
         base = word[len(prefix) :]
         if not word.startswith(prefix) or len(base) < MIN_BASE:
@@ -56,7 +56,7 @@ def _prefix(word: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _suffix(word: str) -> str:
-    """Return the negative suffix that the lexicon sees in the word, or ''."""
+    """Return the word's negative suffix according to the lexicon, or ''."""
     for suffix, look_alikes in _OPEN_SUFFIXES.items():
         long_enough = len(word) - len(suffix) >= MIN_BASE
         if word.endswith(suffix) and long_enough and not _listed(word, look_alikes):
@@ -71,7 +71,7 @@ def _affix_of_part(part: str, anchor_words: Collection[str]) -> tuple[int, int] 
         return len(part) - len(suffix), len(part)
     if prefix := _prefix(part):
         return 0, len(prefix)
-    # A base that the anchor itself uses is proof enough, whatever the lexicon knows.
+    # If the anchor itself uses the base, the lexicon need not know it.
     for prefix in _PREFIXES:
         base = part[len(prefix) :].removeprefix("-")
         based = part.startswith(prefix) and len(base) >= 4
@@ -87,11 +87,11 @@ def negative_affix(
     prefixes: Collection[str] = (),
     suffixes: Collection[str] = (),
 ) -> tuple[int, int] | None:
-    """Return where in a lower-case word its negative affix stands (start, end), or None.
+    """Return the position (start, end) of a lower-case word's negative affix, or None.
 
-    Parts of a hyphenated word are looked at one by one ('energy-inefficient'). `anchor_words` are
-    the content words of the anchor: an affix on one of them is recognised even if rare. With
-    `prefixes` or `suffixes`, those replace the built-in ones and every match counts.
+    The parts of a hyphenated word are checked one by one ('energy-inefficient'). `anchor_words` are
+    the anchor's content words: an affix on one of them counts even if the word is rare. `prefixes`
+    or `suffixes`, if given, replace the built-in ones, and then every match counts.
     """
     if prefixes or suffixes:
         for prefix in prefixes:

@@ -1,4 +1,4 @@
-"""Known antonyms of a word, from the list of English antonyms."""
+"""Known antonyms of a word, from the bundled list of English antonyms."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ FILE = Path(__file__).with_name("antonyms.json")
 
 
 def known_antonyms(word: str) -> frozenset[str]:
-    """The stems of the words that the list has as antonyms of this one."""
+    """Return the stems of the word's antonyms in the list."""
     return _by_stem().get(stem(word), frozenset())
 
 
 @lru_cache(maxsize=1)
 def _by_stem() -> dict[str, frozenset[str]]:
-    """Stem → the stems of its antonyms; entries of several words ('a_bargain') are left out."""
+    """Map each stem to its antonyms' stems. Multiword entries ('a_bargain') are left out."""
     found: dict[str, set[str]] = {}
     for kind in load_lexicon(FILE)["pairs"].values():
         for pair in kind:

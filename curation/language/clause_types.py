@@ -1,4 +1,4 @@
-"""Questions and commands: clauses that claim nothing, told by how they begin and end."""
+"""Questions and commands: clauses that make no claim, recognised by how they begin and end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("clause_types.j
 _AUXILIARIES = frozenset(_LEXICON["auxiliaries"])
 _CLITICS = frozenset({"'s", "'re", "'d", "'ll", "'ve"})
 _INVERTING = frozenset({"had", "should", "were"})
-"""Begin a condition, too: "Had I known, …"."""
+"""These can also begin a condition: "Had I known, …"."""
 
 _WH = frozenset(_LEXICON["wh"])
 _SUBJECTS = frozenset(_LEXICON["subjects"])
@@ -37,20 +37,20 @@ _MARKS = frozenset({".", "!", "?", ")", ";", ":", "…"})
 
 
 def is_question(words: Sequence[str]) -> bool:
-    """Say whether the tokens of a text ask something, with a question mark or without.
+    """Whether the tokens of a text form a question, with or without a question mark.
 
     Args:
-        words: those of a ``curation.language.tokens.Analysis``.
+        words: the words of a ``curation.language.tokens.Analysis``.
     """
     end = len(words)
     while end and words[end - 1] in _MARKS:
         end -= 1
     if "?" in words[end:]:
         return True
-    # "Isn't it": the same without its 'not'.
+    # "Isn't it": treat it as the same question without 'not'.
     first, second, third = [*words[:1], *words[1 + (words[1:2] == ["not"]) :], "", "", ""][:3]
     if first in _WH:
-        # Not "Who did this is a mystery": its first three words are no inversion.
+        # Excludes "Who did this is a mystery": its first three words are not an inversion.
         inverts = (second in _AUXILIARIES or second in _CLITICS) and third in _SUBJECTS
         inverts = inverts and not (first == "who" and second in _DO)
         return inverts or _asks_by_inversion(words[:end]) or _asks_for_the_subject(words[:end])
@@ -60,9 +60,9 @@ def is_question(words: Sequence[str]) -> bool:
 
 
 def _asks_by_inversion(words: Sequence[str]) -> bool:
-    """Say whether a verb stands before its subject: 'How old are you', 'What time does it …'.
+    """Whether a verb precedes its subject: 'How old are you', 'What time does it …'.
 
-    A free relative clause does not invert: "What he said is the truth."
+    A free relative clause has no inversion: "What he said is the truth."
     """
     if words[0] not in ("how", "what", "which", "whose"):
         return words[0] != "who" and words[1:2] in (["do"], ["does"], ["did"])
@@ -78,9 +78,9 @@ def _asks_by_inversion(words: Sequence[str]) -> bool:
 
 
 def _asks_for_the_subject(words: Sequence[str]) -> bool:
-    """'Who won the race', 'Which of them won', 'Which train goes to Berlin'.
+    """Match 'Who won the race', 'Which of them won', 'Which train goes to Berlin'.
 
-    One that has a further verb is the subject of a statement: "Who wins gets the prize."
+    If a second verb follows, it is a statement's subject: "Who wins gets the prize."
     """
     if words[0] not in ("who", "which") or "," in words:
         return False
@@ -91,9 +91,11 @@ def _asks_for_the_subject(words: Sequence[str]) -> bool:
     verb = next((i for i in reach if _may_be_finite(words[i])), 0)
     if not verb or (words[0] == "who" and verb > 1):
         return False
-    if not _NOMINATIVES.isdisjoint(words[1:verb]):  # "Which train he took": no question by itself
+    if not _NOMINATIVES.isdisjoint(words[1:verb]):  # "Which train he took" is no question by itself
         return False
-    after = verb + 1 + (words[verb] in _AUXILIARIES)  # 'won' in "Who has won" is no further verb
+    after = (
+        verb + 1 + (words[verb] in _AUXILIARIES)
+    )  # 'won' in "Who has won" does not count as a second verb
     return not any(
         words[i] in _AUXILIARIES or (_may_be_finite(words[i]) and words[i - 1] not in _OBJECTS)
         for i in range(after, len(words))
@@ -109,10 +111,10 @@ def _may_be_finite(word: str) -> bool:
 
 
 def is_command(words: Sequence[str]) -> bool:
-    """Say whether the tokens of a text tell somebody to do something.
+    """Whether the tokens of a text tell somebody to do something.
 
     "Close the door.", "If it rains, take the bus.", "Let's go.", "Please …". A caption that begins
-    with a noun ("Stop sign in front of a house") is none.
+    with a noun ("Stop sign in front of a house") is not a command.
     """
     start = 0
     if len(words) > 1 and words[1] == "," and _is_name(words[0]):  # "Sarah, close the door."
@@ -144,12 +146,12 @@ def is_command(words: Sequence[str]) -> bool:
 
 
 def _may_be_base(word: str) -> bool:
-    """Say whether a word is often the base form of a verb: 'close', 'press', but not 'police'."""
+    """Whether a word is often a verb's base form: 'close', 'press', but not 'police'."""
     return any(tag in _BASE_FORMS for tag in _tags(word)[:3])
 
 
 def _is_mostly_base(word: str) -> bool:
-    """Say whether a word is a base form more often than anything else: 'add', but not 'group'."""
+    """Whether a word is usually a verb's base form: 'add', but not 'group'."""
     return any(tag in _BASE_FORMS for tag in _tags(word)[:1])
 
 
@@ -170,10 +172,9 @@ _SECOND = _OBJECTS | _PARTICLES | _AMOUNTS
 
 
 def may_be_no_statement(text: str, words: Sequence[str]) -> bool:
-    """Check how a text begins, before it is analysed; it misses nothing.
+    """Whether a text may be a question or command, judged by how it begins, before analysis.
 
-    Args:
-        words: what ``curation.content_uids.words_of`` gives.
+    There are no false negatives.
     """
     if _may_ask_or_command(words):
         return True

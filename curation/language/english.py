@@ -1,4 +1,4 @@
-"""Is a text English? Told by function words, and where there are few, by the words that it has."""
+"""Checks whether a text is English by its function words or, if it has few, by its vocabulary."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _PARTICLES = frozenset(_LEXICON["particles"])
 _OTHERS: tuple[frozenset[str], ...] = tuple(map(frozenset, _LEXICON["others"].values()))
 _ANY_OTHER = frozenset().union(*_OTHERS)
 _ARTICLES = frozenset({"der", "die", "das"})
-"""Count at the beginning of a text, also before a capital letter: "Die Regierung plant …"."""
+"""These count at the beginning of a text even if capitalised: "Die Regierung plant …"."""
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»')
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ENDING = re.compile(r"(ing|ed|tions?|ly|ness|ity)$", re.ASCII)
 _CLEAR = 2
-"""How many more of its function words show another language without a look at the vocabulary."""
+"""With this many more foreign than English function words, a text is foreign.
+
+Its vocabulary is then not checked.
+"""
 
 
 def is_english(language: str) -> bool:
@@ -33,13 +36,13 @@ def is_english(language: str) -> bool:
 
 
 def looks_foreign(text: str, words: Sequence[str]) -> bool:
-    """Say whether a text is in another language than English.
+    """Whether a text seems to be in a language other than English.
 
-    Modest: a caption or headline without function words is taken for English unless most of its
-    words are unknown.
+    This is lenient: a caption or headline without function words counts as English unless most of
+    its words are unknown.
 
     Args:
-        words: what ``curation.content_uids.words_of`` gives for it.
+        words: the result of ``curation.content_uids.words_of`` for the text.
     """
     english = len(_ENGLISH.intersection(words))
     if english and text.isascii() and _ANY_OTHER.isdisjoint(words):
@@ -55,21 +58,21 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     if foreign > found:
         return _unknown_share(parts) >= 0.5
     telling = (not found and len(words) > 2) or not (english or text.isascii())
-    # A single unknown word may be a rare verb of a headline: "Tesla unveils Cybertruck".
+    # A single unknown word may be a rare verb in a headline: "Tesla unveils Cybertruck".
     return telling and (not text.isascii() or _unknown(parts) > 1) and _unknown_share(parts) > 0.5
 
 
 def _other_script(text: str) -> bool:
-    """Say whether most letters are of another script than the Latin one."""
+    """Whether most letters are in a script other than Latin."""
     letters = [character for character in text if character.isalpha()]
     latin = sum(c.isascii() or unicodedata.name(c, "").startswith("LATIN") for c in letters)
     return latin * 2 < len(letters)
 
 
 def _foreign_words(parts: Sequence[str]) -> int:
-    """The distinct function words of the other language that has most of them in the text.
+    """The text's distinct function words in whichever other language has the most of them.
 
-    A capitalised one is part of a name ('Le Monde'), unless it begins the text.
+    A capitalised one belongs to a name ('Le Monde') unless it begins the text.
     """
     counted = {
         part.lower()
@@ -85,12 +88,12 @@ def _is_in_name(parts: Sequence[str], i: int) -> bool:
 
 
 def _begins_german(parts: Sequence[str]) -> bool:
-    """Say whether an article and a capitalised noun begin the text."""
+    """Whether the text begins with a German article and a capitalised noun."""
     return len(parts) > 1 and parts[0].lower() in _ARTICLES and parts[1][0].isupper()
 
 
 def _unknown_share(parts: Sequence[str]) -> float:
-    """The share of the words, names aside, that are unknown to an English lexicon, in [0, 1]."""
+    """The share of words, excluding names, that the English lexicon does not know, in [0, 1]."""
     words, unknown = _common_words(parts), _unknown(parts)
     first = parts[0].lower() if parts else ""
     is_foreign = first in _ANY_OTHER or _begins_german(parts)
@@ -99,12 +102,12 @@ def _unknown_share(parts: Sequence[str]) -> float:
 
 
 def _unknown(parts: Sequence[str]) -> int:
-    """How many words, names aside, are unknown to an English lexicon."""
+    """The number of words, excluding names, that the English lexicon does not know."""
     return sum(not _is_known(word) for word in _common_words(parts))
 
 
 def _common_words(parts: Sequence[str]) -> list[str]:
-    """The words that are no names: these have a capital letter somewhere ('iPhone')."""
+    """The words that are not names. Names have a capital letter somewhere ('iPhone')."""
     return [p for p in parts[1:] if p.islower() and len(p) > 1 and p not in _PARTICLES]
 
 

@@ -1,4 +1,4 @@
-"""Negators: finding them, and telling their classes apart."""
+"""Finds negators and classifies them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from curation.language.tokens import (
 )
 
 _FOCUS = frozenset({"only", "just", "merely", "simply", "least"})
-"""After these, 'not' does not negate the clause ("not only sings but dances")."""
+"""Before these words, 'not' does not negate the clause ("not only sings but dances")."""
 
 
 class Negator(NamedTuple):
@@ -24,7 +24,7 @@ class Negator(NamedTuple):
 
 
 def find_negators(analysis: Analysis) -> list[Negator]:
-    """Find every negator; 'no one', 'far from' and 'anything but' are one negator each."""
+    """Find every negator. 'no one', 'far from' and 'anything but' each count as one."""
     words = [*analysis.words, "", ""]
     found: list[Negator] = []
     for i, word in enumerate(analysis.words):

@@ -1,7 +1,7 @@
-"""Words of a sentence with their parts of speech, as HanTa's English model sees them.
+"""Part-of-speech tagging with HanTa's English model.
 
-The tags are those of the British National Corpus (C5): VVD a past form, AJ0 an adjective, and so
-on. The model comes in HanTa's wheel, so that nothing is downloaded.
+The tags are from the British National Corpus (C5): VVD is a past form, AJ0 an adjective, and so on.
+The model is part of HanTa's wheel, so nothing is downloaded.
 """
 
 import re
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 LONGEST = 60
-"""Words of a sentence that is looked at; longer ones are beyond what the rules can tell."""
+"""Maximum words to tag: the rules can't handle longer sentences."""
 
 _TOKEN = re.compile(
     r"\d+(?:[.,:]\d+)*(?:st|nd|rd|th|%|s)?|(?:[A-Z]\.){2,}|(?:Dr|Mr|Mrs|Ms|St|Prof)\."
@@ -19,11 +19,11 @@ _CONTRACTION = re.compile(r"^(.+?)(['’](?:m|re|ve|ll|d|s))$", re.IGNORECASE)
 
 
 class TaggedWord(NamedTuple):
-    """A word as the tagger sees it.
+    """A word with its tag.
 
     Attributes:
-        start, end: where it stands in the text.
-        tag: C5.
+        start, end: its character positions in the text.
+        tag: the C5 tag.
     """
 
     word: str
@@ -47,7 +47,7 @@ def _tagger() -> Any:
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:
-    """Words with their places; a contracted verb or a possessive 's stands alone."""
+    """Split a text into words with positions; contracted verbs and 's are separate words."""
     parts: list[tuple[str, int, int]] = []
     for match in _TOKEN.finditer(text):
         word, start, end = match[0], match.start(), match.end()
@@ -60,14 +60,14 @@ def _split(text: str) -> list[tuple[str, int, int]]:
 
 
 def tag(text: str) -> list[TaggedWord]:
-    """The tagged words of a text; none where it is too long or beyond the tagger."""
+    """Tag a text's words. Returns an empty list if the text is too long or the tagger fails."""
     parts = _split(text)
     if not parts or len(parts) > LONGEST:
         return []
     words = [word.replace("’", "'") for word, _, _ in parts]
     try:
         tags = _tagger().tag_sent(words, taglevel=0)
-    except (KeyError, IndexError, ValueError):  # HanTa finds no way through odd input
+    except (KeyError, IndexError, ValueError):  # HanTa fails on odd input
         return []
     return [
         TaggedWord(word, _mended(words, i, found), start, end)
@@ -79,7 +79,7 @@ _PRONOUN_IS = {"it", "he", "she", "that", "there", "what", "who", "here"}
 
 
 def _mended(words: list[str], i: int, found: str) -> str:
-    """The tag, put right where the tagger is known to err."""
+    """Correct the tag in cases where the tagger is known to be wrong."""
     word = words[i].lower()
     if word == "'s":
         return "VBZ" if i and words[i - 1].lower() in _PRONOUN_IS else "POS"
@@ -90,7 +90,7 @@ def _mended(words: list[str], i: int, found: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def verb_lemma(word: str, tag_: str) -> str:
-    """The base form of a verb as the tagger's model gives it ('planned', VVD: 'plan')."""
+    """Return a verb's base form according to the tagger's model ('planned', VVD: 'plan')."""
     tagger = _tagger()
     try:
         return str(tagger.analyze(word.lower(), pos=tag_)[0])
@@ -100,21 +100,21 @@ def verb_lemma(word: str, tag_: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def word_tags(word: str) -> tuple[str, ...]:
-    """The tags that a word in small letters may have, on its own, the likeliest first."""
+    """Return the possible tags of a lower-case word without context, most likely first."""
     try:
         return tuple(tag_ for tag_, _ in _tagger().tag_word(word))
-    except (KeyError, IndexError, ValueError):  # HanTa finds no way through odd input
+    except (KeyError, IndexError, ValueError):  # HanTa fails on odd input
         return ()
 
 
 @lru_cache(maxsize=65_536)
 def may_be_common(word: str) -> bool:
-    """Whether a capitalised word may be no name: 'Keys', 'Rose', but not 'Marta'."""
+    """Whether a capitalised word may be an ordinary word: 'Keys', 'Rose', but not 'Marta'."""
     return bool(_tagger().tag_word(word.lower())[0][0] != "NP0")
 
 
 def is_known(word: str) -> bool:
-    """Whether the model has met the word, or the singular of it, in small letters or capitals."""
+    """Whether the model knows the word or its singular, lower-case or capitalised."""
     lower, known = word.lower(), _tagger().cache
     stems = (lower, lower.removesuffix("s"), lower.removesuffix("es"))
     return any(stem in known for stem in stems) or "-" in lower

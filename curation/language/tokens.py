@@ -1,8 +1,8 @@
 """Words, stems and the alignment of a variant with its anchor.
 
-English only, rule-based and dictionary-free but for a list of irregular forms: the two texts
-compared are near copies of each other, so a stem need not be a word, it only has to come out the
-same for 'planted' and 'plant', and different for 'harmful' and 'harmless'.
+English only and rule-based; the only word list is one of irregular forms. Since the two texts are
+near copies of each other, a stem need not be a word: it only has to be the same for 'planted' and
+'plant' and different for 'harmful' and 'harmless'.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 import Levenshtein
 
 _WORDS = 65_536
-"""Words whose forms are kept in memory: the vocabulary of a large corpus, but bounded."""
+"""Maximum words whose forms are cached: enough for a large corpus's vocabulary."""
 
 
 def load_lexicon(path: Path) -> Any:
-    """Return the word lists of a JSON file, which is next to the code that reads it."""
+    """Read the word lists of a JSON file in the calling module's folder."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -33,8 +33,8 @@ _FUNCTION_WORDS: frozenset[str] = frozenset(
     for word in words
 )
 
-# Words keep inner hyphens, apostrophes and decimal points; a dash or a comma that sets a
-# parenthesis off is a token of its own, because hedges stand between them.
+# Words keep inner hyphens, apostrophes and decimal points. A dash or comma around a parenthesis is
+# a token of its own, because hedges appear between them.
 _TOKEN = re.compile(r"[^\W_]+(?:[-'.’ʼ][^\W_]+)*['’]?|[,;:()]|--|[–—…]|\.|[?!]|%")
 _CLITIC = re.compile(r"('s|'re|'m|'ve|'ll|'d)$")
 _IRREGULAR_NEGATED = {"won't": "will", "can't": "can", "shan't": "shall", "ain't": "be"}
@@ -43,7 +43,7 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word, clitic or punctuation mark; `start` and `end` are character offsets."""
+    """One word, clitic or punctuation mark. `start` and `end` are character offsets."""
 
     word: str
     start: int
@@ -51,7 +51,7 @@ class Token:
 
 
 def _split_contraction(word: str, start: int, end: int) -> list[Token]:
-    """Split off 'n't' (as 'not') and clitics; offsets still cover the original characters."""
+    """Split off 'n't' (as 'not') and clitics. Offsets still refer to the original characters."""
     if word.endswith("n't") and len(word) > 3:
         host = _IRREGULAR_NEGATED.get(word, word[:-3])
         return [Token(host, start, end - 3), Token("not", end - 3, end)]
@@ -67,22 +67,22 @@ def _split_contraction(word: str, start: int, end: int) -> list[Token]:
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
-    """Split a text into lower-cased tokens; "isn't" becomes 'is' and 'not', "cannot" 'can not'."""
+    """Split a text into lower-case tokens, with "isn't" as 'is' and 'not'."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         word = match.group().lower()
-        if len(word) != match.end() - match.start():  # a letter whose lower case is longer
+        if len(word) != match.end() - match.start():  # a letter that becomes longer in lower case
             word = match.group()
         word = word.replace("’", "'").replace("ʼ", "'")
         end = match.end()
-        if word.endswith("'"):  # a plural possessive, or a closing quotation mark
+        if word.endswith("'"):  # a plural possessive or a closing quotation mark
             word, end = word[:-1], end - 1
         tokens += _split_contraction(word, match.start(), end)
     return tuple(tokens)
 
 
 def _trim(word: str) -> str:
-    """Strip inflection: plural, third person, past and participles."""
+    """Remove inflection: plural, third person, past tense and participles."""
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith("ied") and len(word) > 4:
@@ -93,14 +93,14 @@ def _trim(word: str) -> str:
         return word[:-1]
     for suffix in ("ing", "ed"):
         rest = word[: -len(suffix)]
-        stands = word.endswith(suffix) and len(rest) > 1 and _VOWEL.search(rest)
-        if stands and (suffix == "ing" or rest[-1] != "e"):  # not 'need', 'exceed'
+        removable = word.endswith(suffix) and len(rest) > 1 and _VOWEL.search(rest)
+        if removable and (suffix == "ing" or rest[-1] != "e"):  # not 'need', 'exceed'
             return rest
     return word
 
 
 def _adjective(word: str) -> str:
-    """Strip an adverb's -ly ('happily', 'happy')."""
+    """Remove an adverb's -ly ('happily', 'happy')."""
     if word.endswith("ily") and len(word) > 5:
         return word[:-3] + "y"
     if word.endswith(("ably", "ibly")):
@@ -112,7 +112,7 @@ def _adjective(word: str) -> str:
 
 @lru_cache(maxsize=_WORDS)
 def lemma(word: str) -> str:
-    """Return a key shared by the inflected forms and spellings of a word ('planted', 'plant')."""
+    """Return a key that a word's inflected forms and spellings share ('planted', 'plant')."""
     base = _IRREGULAR.get(word)
     if base is None:
         base = _trim(word)
@@ -140,7 +140,7 @@ _DERIVED = re.compile(
 
 @lru_cache(maxsize=_WORDS)
 def root(word: str) -> str:
-    """Return the stem without derivational suffixes, three letters or more ('reliance', 'rely')."""
+    """Return the stem without derivational suffixes, at least 3 letters ('reliance', 'rely')."""
     base = stem(word)
     for _ in range(2):
         shorter = _DERIVED.sub("", base)
@@ -154,7 +154,7 @@ def root(word: str) -> str:
 
 @lru_cache(maxsize=_WORDS)
 def is_content(word: str) -> bool:
-    """Say whether a token carries content: no function word, negator or punctuation mark."""
+    """Whether a token is a content word: no function word, negator or punctuation mark."""
     return word[-1].isalnum() and word not in _FUNCTION_WORDS and word not in NEGATOR_WORDS
 
 
@@ -169,9 +169,9 @@ NEGATOR_WORDS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | APPROXIMATE_NEGATORS | OTH
 
 @lru_cache(maxsize=_WORDS)
 def related(first: str, second: str) -> bool:
-    """Say whether two words are forms of one word, or derived from one another without reversal.
+    """Whether two words are forms of one word, or one is derived from the other without reversal.
 
-    A negative suffix on one side only ('harmful', 'harmless') is a reversal, so not related.
+    A negative suffix on only one of them ('harmful', 'harmless') is a reversal.
     """
     if stem(first) == stem(second):
         return True
@@ -188,7 +188,7 @@ def related(first: str, second: str) -> bool:
 
 
 class Analysis:
-    """The tokens of one text and what the checks need of them, computed once."""
+    """The tokens of one text and what the checks derive from them, computed once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -212,19 +212,19 @@ class Analysis:
 
     @cached_property
     def content_words(self) -> list[str]:
-        """The distinct content words, in order of first appearance (one a stem)."""
+        """The distinct content words in order of first appearance, one per stem."""
         return list({self.stems[i]: self.words[i] for i in reversed(self.content)}.values())[::-1]
 
     @cached_property
     def _by_beginning(self) -> dict[str, list[str]]:
-        """The content words by the first letters of their roots, which relatives share."""
+        """The content words, by the first letters of their roots, which related words share."""
         found: dict[str, list[str]] = {}
         for word in self.content_words:
             found.setdefault(root(word)[:2], []).append(word)
         return found
 
     def has_relative(self, word: str) -> bool:
-        """Say whether a content word of the text is a form or derivation of `word`."""
+        """Whether the text has a content word that is a form or derivation of `word`."""
         return any(related(word, other) for other in self._by_beginning.get(root(word)[:2], ()))
 
 
@@ -239,10 +239,10 @@ def _encode(stems: list[str], codes: dict[str, str]) -> str:
 
 
 def align(anchor: Analysis, variant: Analysis) -> list[int | None]:
-    """For each token of the variant, return the index of the anchor token it copies, or None.
+    """For each token of the variant, return the index of the anchor token that it copies, or None.
 
-    A minimal edit script over stems. It is taken from the end backwards, since what is added to a
-    sentence usually stands in front of it ("I'm not sure, but I was lucky": the second 'I').
+    A minimal edit script over stems, computed backwards from the end because words added to a
+    sentence usually come first ("I'm not sure, but I was lucky": the second 'I').
     """
     codes: dict[str, str] = {}
     source, target = _encode(anchor.stems, codes)[::-1], _encode(variant.stems, codes)[::-1]

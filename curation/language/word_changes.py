@@ -1,6 +1,6 @@
-"""Making a change of one sentence in another that was made from it.
+"""Applies a change in one sentence to another sentence that was made from it.
 
-Whole words only; the person who sees the result decides whether it reads well.
+Only whole words change. The person who sees the result decides whether it reads well.
 """
 
 import re
@@ -12,13 +12,13 @@ from curation.content_uids import canonical
 from curation.language.tagging import may_be_common
 
 MAX_WORDS = 400
-"""Longer texts are left alone: comparing takes quadratic time."""
+"""Longer texts are left unchanged, because comparing takes quadratic time."""
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
 
 
 class _Change(NamedTuple):
-    """Tokens ``first`` to ``end`` of the old wording give way to ``words`` of the new one."""
+    """Replaces tokens ``first`` to ``end`` (exclusive) of the old version with ``words``."""
 
     first: int
     end: int
@@ -26,13 +26,13 @@ class _Change(NamedTuple):
 
 
 def carry(text: str, *, old: str, new: str) -> str | None:
-    """The text with what changed from the old wording to the new one, in the text's own case.
+    """Apply the changes from the `old` to the `new` version of a sentence to `text`.
 
-    Whole words only. A change is made where the text has the old words in the place that they have
-    in the old wording.
+    Only whole words change. A change applies where `text` has the old words in the same position as
+    the old version, or only once. Capitals follow `text`.
 
     Returns:
-        None where no change applies.
+        The changed text, or None if no change applies.
     """
     before, after, found = _tokens(old), _tokens(new), list(_TOKEN.finditer(text))
     words = [match[0] for match in found]
@@ -70,7 +70,7 @@ def _changes(before: list[str], after: list[str]) -> list[_Change]:
 
 
 def _places(before: list[str], words: list[str]) -> dict[int, int]:
-    """For each token of the old wording, the token of the text that stands in its place."""
+    """Map each token of the old version to the matching token of the text."""
     found: dict[int, int] = {}
     for block in _matcher(before, words).get_matching_blocks():
         found |= {block.a + step: block.b + step for step in range(block.size)}
@@ -78,7 +78,7 @@ def _places(before: list[str], words: list[str]) -> dict[int, int]:
 
 
 _Edit = tuple[int, int, list[str]]
-"""First and last-but-one token of a text, and the words that take their place."""
+"""The first and the end (exclusive) token to replace in a text, and the words to insert."""
 
 
 def _edit(
@@ -97,9 +97,9 @@ def _edit(
 
 
 def _only_place(wanted: list[str], words: list[str]) -> int | None:
-    """Where the text has these words somewhere else, if it has them once and they tell enough."""
+    """The position of these words if the text has them only once and they are distinctive."""
     if sum(len(word) for word in wanted) < 4:
-        return None  # 'the', 'of': they may be any
+        return None  # 'the', 'of': too common
     size = len(wanted)
     starts = [i for i in range(len(words) - size + 1) if words[i : i + size] == wanted]
     return starts[0] if len(starts) == 1 else None
@@ -108,7 +108,7 @@ def _only_place(wanted: list[str], words: list[str]) -> int | None:
 def _insertion(
     change: _Change, before: list[str], words: list[str], place: Mapping[int, int]
 ) -> _Edit | None:
-    """Before the word that it stands before in the new wording, or else behind the one before."""
+    """Insert before the word that follows in the new version, or else after the preceding word."""
     right, left = place.get(change.first), place.get(change.first - 1)
     at_end = change.first == len(before) or not before[change.first][0].isalnum()
     if right is not None and not at_end:
@@ -122,7 +122,7 @@ def _insertion(
 
 
 def _in_case_of(new: list[str], *, like: str, now: str) -> list[str]:
-    """The new words, with the capital that the text has or lacks where the old wording has one."""
+    """Match the first new word's capital to the text where the old version's differs."""
     if not new or like[:1].isupper() == now[:1].isupper():
         return new
     first = new[0]
@@ -133,7 +133,7 @@ def _in_case_of(new: list[str], *, like: str, now: str) -> list[str]:
 
 
 def _written(text: str, found: Sequence[re.Match[str]], edits: Sequence[_Edit]) -> str:
-    """The text with these edits, the last one first, and its capital at the beginning."""
+    """Apply the edits, which are sorted from last to first, and keep the text's initial capital."""
     for first, end, words in edits:
         start = found[first].start() if first < len(found) else len(text)
         stop = found[end - 1].end() if end > first else start
@@ -150,7 +150,7 @@ def _written(text: str, found: Sequence[re.Match[str]], edits: Sequence[_Edit]) 
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Words with spaces between them, but none before punctuation."""
+    """Join words with spaces, but put none before punctuation."""
     joined = ""
     for word in words:
         joined += word if not joined or not word[0].isalnum() else f" {word}"
@@ -158,7 +158,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _with_space(text: str, start: int, stop: int) -> tuple[int, int]:
-    """The stretch with the space before or behind it, so that one remains."""
+    """Extend the range by the space before or after it, so that one space remains."""
     if text[stop : stop + 1] == " " and start == 0:
         return start, stop + 1
     return (start - 1, stop) if text[start - 1 : start] == " " else (start, stop)

@@ -63,7 +63,7 @@ class DatabaseFacts(NamedTuple):
         engine: SQLite or PostgreSQL, with its version.
         journal: the journal mode.
         size: size in bytes, for SQLite including the write-ahead log; None if unknown.
-        schema: its revision, and the newest one that this program knows.
+        schema: its schema revision, and the newest one that this program knows.
     """
 
     address: str
@@ -87,8 +87,8 @@ def database_facts(session: Session) -> DatabaseFacts:
     """The current facts about the database."""
     engine = session.get_bind().engine
     is_sqlite = engine.name == "sqlite"
-    asked = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
-    version = str(session.execute(text(asked)).scalar_one()).split()[0]
+    query = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
+    version = str(session.execute(text(query)).scalar_one()).split()[0]
     journal = session.execute(text("PRAGMA journal_mode")).scalar_one() if is_sqlite else "wal"
     return DatabaseFacts(
         address=shown_address(engine.url),
@@ -134,7 +134,7 @@ def data_folder_facts(settings: Settings) -> FolderFacts:
 
 
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All files below a folder; a folder that is deleted meanwhile has none."""
+    """All files below a folder, without those of folders that are deleted meanwhile."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

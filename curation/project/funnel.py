@@ -118,7 +118,7 @@ def funnel(
         key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
     }
     by_type = tuple(_rows(session, columns))
-    # An anchor has variants of several types, and a triple has two.
+    # Not sums over types: an anchor has variants of several types, and a triple of two.
     total = _sums(by_type) | {
         "anchors": count_in_use(session, source_id),
         "triples": total_triples(newest, columns["triples"]),
@@ -162,7 +162,7 @@ def _sums(rows: Collection[FunnelRow]) -> dict[str, int]:
 
 
 _Rows = Sequence[Row[Status, bool, str, int]]
-"""Numbers of variants by status, by whether they are retired, and by type."""
+"""Numbers of variants by status, retirement and type."""
 
 
 def _anchors_by_type(rows: _Rows, more: CountsByType) -> CountsByType:
@@ -176,8 +176,8 @@ def _anchors_by_type(rows: _Rows, more: CountsByType) -> CountsByType:
 def surplus(session: Session, source_id: int | None = None) -> CountsByType:
     """Type → number of variants minus number of anchors in use with a variant.
 
-    This counts additional variants of the same anchor and variants of retired anchors, of one
-    source or of all. Edits change it, other decisions do not.
+    This is the number of additional variants of the same anchor plus variants of retired anchors,
+    for one source or for all. Edits change it, but other decisions do not.
     """
     of_source = _of_source(source_id)
     type_id, anchor_id = col(Variant.type_id), col(Variant.anchor_id)
@@ -239,8 +239,8 @@ def _unmeasured(session: Session, variants: CountsByType, source_id: int | None)
     encoder_id = active_encoder_id(session)
     if encoder_id is None:
         return variants
-    # A measurement belongs to exactly one variant, so equal counts mean that none is missing. This
-    # costs a hundredth of a search.
+    # Each measurement belongs to one variant, so equal counts mean that none is missing. Counting
+    # is a hundred times faster than searching.
     of_encoder = col(VariantCosine.encoder_id) == encoder_id
     everything, measured, cosines = session.execute(
         select(
@@ -251,20 +251,20 @@ def _unmeasured(session: Session, variants: CountsByType, source_id: int | None)
     ).one()
     if everything == measured == cosines:
         return {}
-    its_measures = select(Diagnostic).where(col(Diagnostic.variant_id) == col(Variant.id))
-    its_cosine = select(VariantCosine).where(
+    measures = select(Diagnostic).where(col(Diagnostic.variant_id) == col(Variant.id))
+    cosine = select(VariantCosine).where(
         col(VariantCosine.variant_id) == col(Variant.id), of_encoder
     )
     missing = union(
-        select(col(Variant.id)).where(~its_measures.exists()),
-        select(col(Variant.id)).where(~its_cosine.exists()),
+        select(col(Variant.id)).where(~measures.exists()),
+        select(col(Variant.id)).where(~cosine.exists()),
     ).subquery()
     in_use = and_(
         col(Variant.retired).is_(False),
         col(Variant.status) != Status.SUPERSEDED,
         _of_source(source_id),
     )
-    # Only the join: with another condition, SQLite would scan all variants in use.
+    # A join without other conditions: with one, SQLite would scan all variants in use.
     query = (
         select(col(Variant.type_id), func.sum(case((in_use, 1), else_=0)))
         .select_from(missing)

@@ -53,11 +53,11 @@ class NextStep:
 
 def _without_variants(session: Session, source_id: int | None) -> int:
     """Number of anchors in use without variants."""
-    its = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
+    variants = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
     query = (
         select(func.count())
         .select_from(Anchor)
-        .where(col(Anchor.retired_at).is_(None), ~its.exists())
+        .where(col(Anchor.retired_at).is_(None), ~variants.exists())
     )
     if source_id is not None:
         query = query.where(col(Anchor.source_id) == source_id)
@@ -109,7 +109,7 @@ def next_steps(
 
 
 def _to_settle(session: Session, source_id: int | None) -> int:
-    """Conflicts on which everybody who is to decide has done so."""
+    """Number of conflicts that no assigned reviewer still has to decide on."""
     left = count_left(session, Queue.CONFLICT)
     return sum(number for (_, source), number in left.items() if source_id in (None, source))
 

@@ -22,11 +22,11 @@ ACTIVE_ENCODER = "active_encoder"
 THRESHOLD = "levenshtein_threshold"
 PRICES = "prices"
 ASSIGNMENT = "assignment"
-"""How many people decide on what share of the variants; None: one person on each."""
+"""The assignment plan; None for one person per variant."""
 REORDER_AFTER = "reorder_after"
 """Id of the last variant sorted into the queues by the current settings; None if all are."""
 GOLD_RATE = "gold_rate"
-"""One in so many cards is a gold item; 0 for none."""
+"""About one in this many cards is a gold item; 0 for none."""
 PRACTISE_FIRST = "practise_first"
 """Whether new reviewers finish a practice round before they decide."""
 
@@ -55,7 +55,7 @@ def put_setting(session: Session, key: str, value: Any) -> None:
 
 
 def active_encoder_id(session: Session) -> int | None:
-    """The row of the project's active encoder; None before it has measured anything."""
+    """The id of the active encoder's row; None before it has measured anything."""
     name = get_setting(session, ACTIVE_ENCODER)
     query = (
         select(col(Encoder.id)).where(col(Encoder.name) == name).order_by(col(Encoder.id).desc())
@@ -64,7 +64,7 @@ def active_encoder_id(session: Session) -> int | None:
 
 
 _opening = threading.Lock()
-"""Alembic keeps its state in globals, and two threads would both upgrade an old database."""
+"""Alembic keeps global state, and two threads would both upgrade an old database."""
 
 
 def open_project(settings: Settings, *, create: bool = True) -> Engine:
@@ -75,7 +75,7 @@ def open_project(settings: Settings, *, create: bool = True) -> Engine:
 
     Raises:
         HedgerowError: the database cannot be created, read or upgraded, or is missing or empty
-            without ``create``. Nothing is changed then.
+            without ``create``. Nothing is changed.
     """
     with _opening:
         if settings.url.get_backend_name() == "sqlite" and settings.url.database:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.cosines import count_without_cosine
+from curation.diagnostics.distributions import EVERYTHING
 from curation.diagnostics.measuring import count_without_measures
 from curation.diagnostics.queue_order import count_to_reorder, request_reorder
 from curation.encoders.registered import encoder_name
@@ -22,8 +23,9 @@ from curation.project.opening import (
     get_setting,
     put_setting,
 )
+from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
-from db.models import Diagnostic, Run
+from db.models import Diagnostic, Run, Variant
 from db.runs import list_runs
 from db.settings import Settings
 
@@ -60,19 +62,29 @@ def consequences(session: Session, kinds: Iterable[str], *, looked_at: int) -> C
 
 
 class OverThreshold(NamedTuple):
-    """Number of measured variants above the current threshold, and above another one."""
+    """Numbers of variants that the current threshold flags, and that another one would flag."""
 
     now: int
     then: int
 
 
 def count_over_threshold(session: Session, value: int) -> OverThreshold:
-    """Count the variants that a threshold of ``value`` characters and the current one flag."""
+    """Count the variants that the current threshold and one of ``value`` characters flag.
+
+    As on the Diagnostics page: measured variants in use, without free-form types.
+    """
     now, then = (
         func.count().filter(col(Diagnostic.levenshtein) > limit)
         for limit in (int(get_setting(session, THRESHOLD)), value)
     )
-    return OverThreshold(*session.execute(select(now, then)).one())
+    types = [one.id for one in all_types(session).values() if one.surface_check.keeps_words]
+    query = (
+        select(now, then)
+        .select_from(Diagnostic)
+        .join(Variant, col(Variant.id) == col(Diagnostic.variant_id))
+        .where(EVERYTHING.condition(), col(Variant.type_id).in_(types))
+    )
+    return OverThreshold(*session.execute(query).one())
 
 
 def change_threshold(session: Session, value: int) -> bool:
@@ -107,8 +119,8 @@ class EncoderChange(NamedTuple):
     """The result of changing the active encoder.
 
     Attributes:
-        changed: whether it is another one than before.
-        missing: variants that lack its cosine, and variants that lack other measures.
+        changed: whether the encoder changed.
+        missing: number of variants without its cosine, plus variants without other measures.
     """
 
     changed: bool
@@ -116,10 +128,10 @@ class EncoderChange(NamedTuple):
 
 
 def switch_encoder(session: Session, settings: Settings, typed: str) -> EncoderChange:
-    """As ``change_encoder``; says what is left to measure.
+    """Change the active encoder and count what is left to measure.
 
     Raises:
-        HedgerowError: as ``change_encoder``.
+        HedgerowError: as in ``change_encoder``.
     """
     changed = change_encoder(session, settings, typed)
     missing = count_without_active_cosine(session)
@@ -127,16 +139,16 @@ def switch_encoder(session: Session, settings: Settings, typed: str) -> EncoderC
 
 
 def change_encoder(session: Session, settings: Settings, typed: str) -> bool:
-    """Make another encoder the active one: a known one, a folder, or a name on the model hub.
+    """Change the active encoder to a known one, a folder, or a name on the model hub.
 
-    The queues follow its cosines as far as they are stored (a run of the kind ``reorder``); what
-    lacks one is measured by a run of the kind ``diagnose``. Start both once this is committed.
+    A run of the kind ``reorder`` sorts the queues by the stored cosines, and a run of the kind
+    ``diagnose`` computes missing cosines. Start both after this is committed.
 
     Returns:
-        Whether this is another encoder than before.
+        Whether the encoder changed.
 
     Raises:
-        HedgerowError: it cannot be a text encoder (its files are looked at, not loaded).
+        HedgerowError: it is not a text encoder, judging by its files, which are not loaded.
     """
     name = encoder_name(session, settings, typed)
     if name == get_setting(session, ACTIVE_ENCODER):

@@ -1,4 +1,4 @@
-"""Agreement of people in the review behind a release."""
+"""Agreement among the people who reviewed the variants behind a release."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,10 +11,10 @@ from curation.review.agreement.overlap import overlap
 
 
 def agreement_summary(connection: Connection, sources: Collection[str] = ()) -> dict[str, Any]:
-    """Agreement figures of all variants that several people have decided independently.
+    """Return agreement figures over all variants that several people decided independently.
 
-    This includes rejected variants: people mostly agree on released variants because those were
-        selected for it.
+    Rejected variants count too: people mostly agree on released variants, because release selects
+    for agreement.
 
     Args:
         sources: names of the sources of the release; empty means all.

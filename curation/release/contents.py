@@ -1,7 +1,7 @@
 """The contents of releases, and the changes since a release.
 
-The contents of a release were counted when it was created. Only decisions, corrections and
-retirements since then are examined, so that changes show at once even in large projects.
+A release's contents are counted when it is created. Only decisions, corrections and retirements
+since then are examined, so that changes show at once even in large projects.
 """
 
 from collections import Counter
@@ -42,13 +42,13 @@ from db.models import (
 )
 
 MARGIN = timedelta(minutes=1)
-"""Decisions this much older than a release are also examined: longer than a writer waits."""
+"""Decisions up to this much older than a release are also examined: longer than a writer waits."""
 
 LAST_DECISION = "last_decision"
-"""Key of `last_decision` in a release's summary; missing in releases of the first Hedgerow."""
+"""Key of `last_decision` in a release's summary; missing in releases of early Hedgerow versions."""
 
 CountsByType = Mapping[str, int]
-"""Type → number."""
+"""Maps types to counts."""
 
 
 class Changes(NamedTuple):
@@ -80,7 +80,7 @@ def release_facts(release: Release) -> dict[str, Any]:
 
 
 def contents_of(release: Release) -> Contents:
-    """What a release holds."""
+    """Return the contents of a release."""
     summary = release.summary
     return Contents(
         variants=summary["variants"],
@@ -168,7 +168,7 @@ def touched_since(session: Session, release: Release) -> Subquery:
 
 
 def last_decision(connection: Connection) -> int:
-    """The newest decision that a release in this transaction is certain to include; 0 for none.
+    """Return the newest decision that a release in this transaction is sure to include; 0 if none.
 
     SQLite has one writer, so this is the newest decision. On PostgreSQL, others may still store
     decisions with smaller ids.
@@ -203,7 +203,7 @@ def in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElem
 
 
 def accepted_by_type(session: Session, selection: Selection) -> CountsByType:
-    """Type → accepted variants that a release would include now."""
+    """Count the accepted variants that a release created now would include, by type."""
     query = (
         select(col(Variant.type_id), func.count())
         .where(
@@ -217,7 +217,7 @@ def accepted_by_type(session: Session, selection: Selection) -> CountsByType:
 
 
 def count_accepted(session: Session, selection: Selection) -> int:
-    """Number of variants that a release would include now."""
+    """Count the variants that a release created now would include."""
     takes = selection.takes(session)
     accepted = (col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False), takes)
     retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
@@ -232,7 +232,7 @@ def count_accepted(session: Session, selection: Selection) -> int:
 
 
 def triples_by_type(session: Session, release: Release) -> CountsByType:
-    """Type → triples of the release that contain a variant of the type."""
+    """Count the release's triples that contain a variant of each type."""
     kept: CountsByType | None = release.summary.get("triples_by_type")
     return dict(kept) if kept is not None else count_triples_by_type(session, release)
 
@@ -240,7 +240,7 @@ def triples_by_type(session: Session, release: Release) -> CountsByType:
 def types_of_source(
     session: Session, release: Release, source: str, split: Split | None = None
 ) -> CountsByType:
-    """Type → variants of the release, or of one split, whose anchors are of this source."""
+    """Count the variants of a release, or of one split, from this source's anchors, by type."""
     query = select(col(ReleaseItem.type_id), func.count()).where(
         col(ReleaseItem.release_id) == release.id, col(ReleaseItem.source) == source
     )
@@ -252,10 +252,10 @@ def types_of_source(
 def count_triples_by_type(
     session: Session, release: Release, source: str | None = None, split: Split | None = None
 ) -> CountsByType:
-    """As ``triples_by_type``, computed from the rows, for one source or split or for all.
+    """Like ``triples_by_type``, but computed from the rows, for one source or split or for all.
 
-    Releases of the first Hedgerow have no total in their summary. Takes about a second per 350,000
-    variants.
+    Releases of early Hedgerow versions have no total in their summary. This takes about a second
+    per 350,000 variants.
     """
     polarities = {key: entry["polarity"] for key, entry in release.taxonomy.items()}
     types = list(release.summary["types"])

@@ -1,4 +1,4 @@
-"""Freeze the accepted variants as a release with a number and a content hash.
+"""Freezes the accepted variants as a release with a number and a content hash.
 
 A release has its own rows. Later changes to a variant do not affect them, and the database refuses
 to change or delete them. The hash covers what a reader of the data set sees (anchor, text, type,
@@ -69,7 +69,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Created(NamedTuple):
-    """A release, and whether it is new; if not, it is the newest release with the same content."""
+    """A release, and whether it is new. If not, it is the newest release with the same content."""
 
     release: Release
     created: bool
@@ -90,9 +90,9 @@ def create_release(
 
     Args:
         session: a writing session; unflushed changes are included.
-        name: a name of at most 200 characters; the number and the hash identify a release.
-        selection: which of them to include; default: `default_selection`. It is stored in the
-            summary; the hash depends only on the contents.
+        name: at most 200 characters. It does not identify a release; the number and the hash do.
+        selection: which accepted variants to include; default: `default_selection`. It is stored in
+            the summary; the hash depends only on the contents.
 
     Raises:
         HedgerowError: there is no such source, no accepted variant is selected, or the name is too
@@ -128,7 +128,7 @@ def create_release(
 
 
 def _unmeasured(session: Session) -> list[int]:
-    """Ids of accepted variants whose distance from the anchor has not been measured yet."""
+    """Return the ids of accepted variants whose distance from the anchor is not measured yet."""
     query = (
         select(col(Variant.id))
         .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
@@ -157,7 +157,7 @@ def _same(connection: Connection, one: Release, other: Release) -> bool:
         return False
     columns = [column for column in inspect(ReleaseItem).columns if column.name not in _IDS]
     rows = [select(*columns).where(col(ReleaseItem.release_id) == r.id) for r in (one, other)]
-    # The hashes agree, so both have as many rows: a difference shows in either direction.
+    # The hashes agree, so both have the same number of rows, and one direction suffices.
     return connection.execute(rows[0].except_(rows[1]).limit(1)).first() is None
 
 
@@ -200,7 +200,7 @@ def _nothing(selection: Selection, accepted: int) -> str:
 
 
 def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """Every accepted variant of a release, one row per decision on its current state."""
+    """Yield every accepted variant of a release, one row per decision on its current state."""
     parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
     return (
         select(
@@ -295,7 +295,7 @@ def _items(rows: Iterable[Row[*tuple[Any, ...]]], release_id: int) -> Iterator[d
 
 
 def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
-    """The provenance of the text. ``author`` edited or wrote it; None if it is as generated."""
+    """Return the text's provenance. ``author`` edited or wrote it; None if it is as generated."""
     return {
         "provider": row.provider,
         "model": row.model,
@@ -309,11 +309,11 @@ def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
-    """Who accepted it: number of people and models, whose verdict counted, whether adjudicated.
+    """Return the number of people and models, whose verdict counted, and if it was adjudicated.
 
-    As in ``curation.review.status``: a person's adjudication outranks persons, a person outranks a
-    model. Variants that people accepted only by a rule count as accepted by the rule, since nobody
-    read them.
+    As in ``curation.review.status``, an adjudication outranks people, and people outrank models.
+    Variants that people accepted only by a rule count as accepted by the rule, since nobody read
+    them.
     """
     standing = live(_vote(row) for row in rows if row.decision_id is not None)
     latest = {vote.reviewer_id: vote for vote in standing if vote.is_person or vote.counts}
@@ -348,7 +348,7 @@ def _vote(row: Row[*tuple[Any, ...]]) -> Vote:
 
 
 def content_line(item: dict[str, Any]) -> str:
-    """The part of an item that the content hash covers, as one line of JSON."""
+    """Return the part of an item that the content hash covers, as one line of JSON."""
     cue = item["cue"]
     return _encode(
         [
@@ -362,7 +362,7 @@ def content_line(item: dict[str, Any]) -> str:
 
 
 def content_hash(lines: Iterable[str]) -> str:
-    """SHA-256, in hexadecimal, of the sorted lines, each ended by a line feed."""
+    """Return the SHA-256, in hexadecimal, of the sorted lines, each ending with a line feed."""
     digest = hashlib.sha256()
     for line in sorted(lines):
         digest.update(line.encode() + b"\n")
@@ -370,14 +370,14 @@ def content_hash(lines: Iterable[str]) -> str:
 
 
 class NoSuchRelease(HedgerowError):
-    """There is no release with this number, or no release at all."""
+    """No release has this number, or there is no release at all."""
 
 
 def get_release(session: Session, number: int | None = None) -> Release:
-    """The release with this number; default: the newest.
+    """Return the release with this number; default: the newest.
 
     Raises:
-        NoSuchRelease: as said.
+        NoSuchRelease: there is no such release.
     """
     query = _newest() if number is None else select(Release).where(col(Release.number) == number)
     release = session.execute(query).scalar()
@@ -392,11 +392,11 @@ def get_release(session: Session, number: int | None = None) -> Release:
 
 
 def list_releases(session: Session) -> list[Release]:
-    """All releases, the newest first."""
+    """Return all releases, newest first."""
     return list(session.execute(select(Release).order_by(col(Release.number).desc())).scalars())
 
 
 def release_numbers(session: Session) -> list[int]:
-    """The numbers of all releases, the newest first."""
+    """Return the numbers of all releases, newest first."""
     query = select(col(Release.number)).order_by(col(Release.number).desc())
     return list(session.execute(query).scalars())

@@ -2,7 +2,7 @@
 
 As in HedgeTriple (§5.1), this finds identical texts, and benchmark samples that share n consecutive
 words with the release, with n at least 5. Case and punctuation are ignored. The texts are
-arguments, so that any two collections can be compared.
+arguments, so any two collections can be compared.
 """
 
 from __future__ import annotations
@@ -29,21 +29,24 @@ CHUNK = 20_000
 """Number of texts whose word runs are in memory at a time."""
 
 _WORDS = 65_536
-"""Whose numbers are kept in memory: the vocabulary of a large corpus, but bounded."""
+"""Words whose hashes are cached: the vocabulary of a large corpus, but bounded."""
 
 Some = TypeVar("Some")
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, odd: spreads neighbours apart
+_MIX = np.uint64(
+    0x9E3779B97F4A7C15
+)  # 2**64 divided by the golden ratio, made odd: spreads neighbouring values
 
 
 class SharedText(NamedTuple):
-    """A text of the test that shares words with the release.
+    """A benchmark text that shares words with the release.
 
     Attributes:
-        sample: its sample's number, from 0.
-        words: what both have, lower-cased and without punctuation.
-        release_text: one that has them; '' where the release's texts were not at hand.
-        exact: they are all the words of both.
+        sample: the number of its sample, from 0.
+        words: the shared words, in lower case and without punctuation.
+        release_text: a release text that contains them; '' if the release's texts were not
+            available.
+        exact: whether they are all the words of both texts.
     """
 
     sample: int
@@ -58,12 +61,12 @@ class Overlap:
     """The overlap of a release and a benchmark.
 
     Attributes:
-        n: words of a run.
-        samples: of the test.
-        exact: samples of which a text is a text of the release.
-        overlapping: samples that share a run of n words with the release; the exact ones with at
-            least n words are among them.
-        examples: the first `EXAMPLES` texts, exact ones first.
+        n: minimum number of consecutive words.
+        samples: number of samples in the benchmark.
+        exact: number of samples with a text that is identical to a text in the release.
+        overlapping: number of samples that share a run of n words with the release, including
+            identical texts of at least n words.
+        examples: the first `EXAMPLES` texts, identical ones first.
     """
 
     n: int
@@ -81,15 +84,15 @@ class Overlap:
 class Runs:
     """The texts of a release, indexed for comparison with any number of benchmarks.
 
-    Held as sorted 64-bit hashes: 8 bytes for each distinct run and text. That any two of ten
-    million different runs have the same one has odds of one in 400,000.
+    They are stored as sorted 64-bit hashes: 8 bytes for each distinct run and text. The probability
+    that any two of ten million different runs have the same hash is one in 400,000.
     """
 
     def __init__(self, texts: Iterable[str], *, n: int = SHORTEST) -> None:
         """Hash the texts in one pass.
 
         Raises:
-            HedgerowError: n is below `SHORTEST`.
+            HedgerowError: n is less than `SHORTEST`.
         """
         if n < SHORTEST:
             raise HedgerowError(
@@ -108,7 +111,7 @@ class Runs:
 
     @classmethod
     def joined(cls, parts: Sequence[Runs], *, n: int = SHORTEST) -> Runs:
-        """The texts of several parts of a release, all with runs of n words."""
+        """Combine several parts of a release, all with runs of n words."""
         whole = cls((), n=n)
         whole.texts = sum(part.texts for part in parts)
         whole._runs = _merged([part._runs for part in parts])
@@ -116,11 +119,11 @@ class Runs:
         return whole
 
     def has_run(self, hashes: np.ndarray) -> np.ndarray:
-        """Which of these runs' hashes are in the release."""
+        """Mark which of these runs' hashes are in the release."""
         return _in(hashes, self._runs)
 
     def has_whole(self, hashes: np.ndarray) -> np.ndarray:
-        """Which of these texts' hashes are in the release."""
+        """Mark which of these texts' hashes are in the release."""
         return _in(hashes, self._wholes)
 
 
@@ -128,10 +131,10 @@ def overlap(samples: Iterable[Sequence[str]], runs: Runs, *, texts: Iterable[str
     """Compare a benchmark with a release.
 
     Args:
-        samples: the texts of each sample of the test, such as a query with its documents.
-        runs: of the release.
-        texts: the release's texts once more, to show where an example comes from; gone through only
-            where there is an overlap.
+        samples: the texts of each benchmark sample, such as a query with its documents.
+        runs: the release's runs.
+        texts: the release's texts again, to show where an example comes from. They are only read if
+            there is an overlap.
     """
     count = exact = overlapping = 0
     found: list[_Hit] = []
@@ -160,10 +163,10 @@ class Hashed:
     """Hashes of texts and of their runs of n words.
 
     Attributes:
-        wholes: (texts,) of all words of each text; 0 for a text without words.
-        runs: (runs,) of all texts.
-        owners: (runs,) number of each run's text.
-        starts: (runs,) number of its first word in that text.
+        wholes: (texts,) hash of all words in each text; 0 for a text without words.
+        runs: (runs,) hashes of all texts' runs.
+        owners: (runs,) the number of each run's text.
+        starts: (runs,) the number of its first word in that text.
     """
 
     def __init__(self, texts: Sequence[str], n: int) -> None:
@@ -184,7 +187,7 @@ class Hashed:
 
 
 def _codes(words: Sequence[str]) -> np.ndarray:
-    """A 64-bit number a word, the same in every process; shape (words,)."""
+    """Return a 64-bit number for each word, the same in every process; shape (words,)."""
     known: dict[str, int] = {}
     rows = np.fromiter((known.setdefault(w, len(known)) for w in words), np.int64, len(words))
     return np.array([_code(word) for word in known], dtype=np.uint64)[rows]
@@ -196,13 +199,13 @@ def _code(word: str) -> int:
 
 
 def _mixed(state: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The state of each hash after a further word; depends on the order of the words."""
+    """Update each hash with another word; the result depends on the order of the words."""
     state = (state ^ codes) * _MIX
     return state ^ (state >> np.uint64(29))
 
 
 def _folded(codes: np.ndarray, firsts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The hash of all words of each text, shape (texts,)."""
+    """Return the hash of all words in each text, shape (texts,)."""
     state = np.zeros(len(lengths), dtype=np.uint64)
     for place in range(int(lengths.max(initial=0))):
         going = lengths > place
@@ -217,7 +220,7 @@ def _in(hashes: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _merged(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The distinct hashes of all parts, sorted, without that of a text without words."""
+    """Return the distinct hashes of all parts, sorted, without that of a text without words."""
     found = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.uint64)
     return found[found != 0]
 
@@ -229,7 +232,7 @@ def _hits(
     whole: np.ndarray,
     shared: np.ndarray,
 ) -> Iterator[_Hit]:
-    """The first overlapping texts, at most `EXAMPLES` of each kind, each with its first run."""
+    """Yield the first overlapping texts, at most `EXAMPLES` of each kind, with their first run."""
     for place in np.flatnonzero(whole)[:EXAMPLES]:
         words = tuple(hashed.words[place])
         yield _Hit(owners[place], texts[place], words, hashed.wholes[place], True)
@@ -242,7 +245,7 @@ def _hits(
 
 
 def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[SharedText, ...]:
-    """The hits, each with a text of the release that has its words."""
+    """Return the hits, each with a release text that contains its words."""
     sources: dict[_Hit, str] = {}
     pending = chunks(texts) if hits else iter(())
     while len(sources) < len(hits) and (chunk := next(pending, None)) is not None:
@@ -257,7 +260,7 @@ def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[Share
 
 
 def _place(hit: _Hit, hashed: Hashed) -> int | None:
-    """The number of the first text that has the words of a hit; None if none of these has."""
+    """Return the number of the first text that contains a hit's words; None if there is none."""
     if hit.exact:
         found = np.flatnonzero(hashed.wholes == hit.hash)
         return int(found[0]) if len(found) else None
@@ -266,7 +269,7 @@ def _place(hit: _Hit, hashed: Hashed) -> int | None:
 
 
 def chunks(items: Iterable[Some]) -> Iterator[list[Some]]:
-    """The items, `CHUNK` at a time."""
+    """Yield the items, `CHUNK` at a time."""
     pending = iter(items)
     while chunk := list(islice(pending, CHUNK)):
         yield chunk

@@ -1,8 +1,8 @@
-"""Overlap by field: which texts of a release share words with which texts of a benchmark.
+"""Overlap by field: which texts in a release share words with which texts in a benchmark.
 
-HedgeTriple (§5.1) argues that overlaps occur in the documents of a retrieval test and not in its
-queries. Fields of a release are anchors, positives, negatives and unsupported variants;
-of a test, queries (or inputs) and documents (or candidates).
+HedgeTriple (§5.1) argues that overlaps occur in a retrieval benchmark's documents and not in its
+queries. A release's fields are anchors, positives, negatives and unsupported variants; a
+benchmark's are queries (or inputs) and documents (or candidates).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from curation.release.overlap import Hashed, Runs, chunks
 
 QUERY, DOCUMENT = SIDES = ("query", "document")
-"""Of a test: what is asked or compared, and what it is compared with."""
+"""A benchmark's sides: what is asked or compared, and what it is compared with."""
 
 ANCHOR, POSITIVE, NEGATIVE, UNSUPPORTED = FIELDS = (
     "anchor",
@@ -23,7 +23,7 @@ ANCHOR, POSITIVE, NEGATIVE, UNSUPPORTED = FIELDS = (
     "negative",
     "unsupported",
 )
-"""Of a release; the others are those of a variant's polarity."""
+"""A release's fields: its anchors, and its variants by polarity."""
 
 SampleSides = Mapping[str, Sequence[str]]
 """The texts of a sample by side."""
@@ -35,8 +35,8 @@ class FieldOverlap(NamedTuple):
     Attributes:
         field: one of `FIELDS`.
         side: one of `SIDES`.
-        exact: samples of which a text on this side is a text of this field.
-        overlapping: samples that share a run of words.
+        exact: number of samples with a text on this side that is identical to a text in this field.
+        overlapping: number of samples that share a run of words.
     """
 
     field: str
@@ -46,11 +46,12 @@ class FieldOverlap(NamedTuple):
 
 
 def by_field(samples: Iterable[SampleSides], fields: Mapping[str, Runs]) -> list[FieldOverlap]:
-    """Compare each field of a release with each side of a benchmark; fields without texts are left
-       out.
+    """Compare each field of a release with each side of a benchmark.
+
+    Fields without texts are left out.
 
     Args:
-        fields: of the release, all with runs of the same length.
+        fields: the release's, all with runs of the same length.
     """
     fields = {name: runs for name, runs in fields.items() if runs.texts}
     found = {(name, side): [0, 0] for name in fields for side in SIDES}
@@ -68,6 +69,6 @@ def by_field(samples: Iterable[SampleSides], fields: Mapping[str, Runs]) -> list
 
 
 def _flat(chunk: Sequence[SampleSides], side: str) -> tuple[np.ndarray, list[str]]:
-    """The texts of a side, and for each the number of its sample."""
+    """Return the texts of a side, and the number of each text's sample."""
     pairs = [(at, text) for at, sample in enumerate(chunk) for text in sample.get(side, ())]
     return np.array([at for at, _ in pairs], dtype=np.int64), [text for _, text in pairs]

@@ -25,7 +25,10 @@ from db.models import Polarity, ReleaseItem
 from db.run_folders import make_folder
 
 FOLDER = "overlap"
-"""Below the data folder: a folder a release, in it a file for each data and number of words."""
+"""Subfolder of the data folder.
+
+It has a folder per release, with a file per data and run length.
+"""
 
 _BATCH = 5_000
 _SHOWN = 16
@@ -33,18 +36,18 @@ _SHOWN = 16
 
 @dataclass(frozen=True)
 class OverlapWithTest:
-    """A release, or other texts that go into a training, compared with the data of a test.
+    """A comparison of a release, or of other training texts, with a benchmark's data.
 
     Attributes:
-        release: its content hash; that of the other texts.
-        benchmark: the test's id.
-        title: of the test.
-        data: what people call its data, such as the name of a file.
-        key: of the data; other data have another.
-        records: for each example the uid of a variant with the release's text, or of its anchor.
-        problem: why they could not be compared, a sentence; then there is no overlap.
-        fields: the same by field; none for texts that have no fields; None in what an older
-            Hedgerow kept, which compared no fields.
+        release: the content hash of the release or of the other texts.
+        benchmark: the benchmark's id.
+        title: the benchmark's title.
+        data: the name of its data for people, such as a file name.
+        key: identifies the data; different data have different keys.
+        records: for each example, the uid of a variant with the release's text, or of its anchor.
+        problem: why they could not be compared, as a sentence; then there is no overlap.
+        fields: the overlap by field; empty for texts without fields; None in results of old
+            Hedgerow versions, which compared no fields.
     """
 
     release: str
@@ -69,7 +72,7 @@ class OverlapWithTest:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts that the command line prints and a training stores, without the examples."""
+        """The facts that the command line prints and a training stores; no examples."""
         found = self.overlap
         facts: dict[str, Any] = {
             "benchmark": self.benchmark,
@@ -86,10 +89,10 @@ class OverlapWithTest:
 
 
 def told(facts: Mapping[str, Any]) -> str:
-    """The result of a comparison in one sentence; it includes a file name.
+    """Describe the result of a comparison in one sentence; it includes a file name.
 
     Args:
-        facts: as ``OverlapWithTest.facts`` gives them.
+        facts: from ``OverlapWithTest.facts``.
     """
     what = f"{facts['title']} ({facts['data']})"
     if problem := facts.get("problem"):
@@ -97,19 +100,19 @@ def told(facts: Mapping[str, Any]) -> str:
     n, items, some, exact = (facts[key] for key in ("n", "items", "overlapping", "exact"))
     share = "shares" if some == 1 else "share"
     have = "has" if exact == 1 else "have"
-    said = f"{some:,} of {items:,}" if some else f"None of {items:,}"
+    amount = f"{some:,} of {items:,}" if some else f"None of {items:,}"
     whole = f"; {exact:,} {have} a text that is identical to one in it" if exact else ""
-    return f"{said} items of {what} {share} {n} consecutive words with the release{whole}."
+    return f"{amount} items of {what} {share} {n} consecutive words with the release{whole}."
 
 
 def description_by_field(facts: Mapping[str, Any]) -> str:
-    """Which fields of the release share words with which texts of the test, in one sentence.
+    """Say in one sentence which fields of the release share words with the benchmark.
 
     Args:
-        facts: as ``OverlapWithTest.facts`` gives them.
+        facts: from ``OverlapWithTest.facts``.
 
     Returns:
-        "" where nothing overlaps, or fields were not compared.
+        "" if nothing overlaps or fields were not compared.
     """
     parts = [
         f"{part['field']} / {part['side']} {part['overlapping']:,}"
@@ -124,13 +127,13 @@ def description_by_field(facts: Mapping[str, Any]) -> str:
 
 
 def texts_of(session: Session, release_id: int) -> Iterator[str]:
-    """The anchors of a release, each once, and then its variants; of all splits."""
+    """Yield each anchor of a release once, and then its variants; all splits."""
     for field in fields_of(session, release_id).values():
         yield from field
 
 
 def fields_of(session: Session, release_id: int) -> dict[str, Iterator[str]]:
-    """The texts of a release by field: its anchors, each once, and its variants by polarity."""
+    """Return the texts of a release by field: each anchor once, and variants by polarity."""
     anchors = select(col(ReleaseItem.anchor)).distinct()
     variants = {
         field: select(col(ReleaseItem.text)).where(col(ReleaseItem.polarity) == polarity)
@@ -154,7 +157,7 @@ def _texts(session: Session, query: Select[Any]) -> Iterator[str]:
 
 
 def records_of(session: Session, release_id: int, texts: Sequence[str]) -> dict[str, str]:
-    """For texts of a release the uid of a variant: one with the text, else one of that anchor."""
+    """Map texts of a release to a variant's uid: one with the text, else one of that anchor."""
     found: dict[str, str] = {}
     for column in (col(ReleaseItem.anchor), col(ReleaseItem.text)):
         query = select(column, func.min(col(ReleaseItem.variant_uid))).where(
@@ -165,7 +168,7 @@ def records_of(session: Session, release_id: int, texts: Sequence[str]) -> dict[
 
 
 def keep(data_folder: Path, found: OverlapWithTest) -> None:
-    """Keep what was found.
+    """Store a comparison.
 
     Raises:
         HedgerowError: the data folder cannot be written.
@@ -186,7 +189,7 @@ def keep(data_folder: Path, found: OverlapWithTest) -> None:
 
 
 def kept(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[OverlapWithTest]:
-    """What was found for a release by runs of n words, by title and data."""
+    """Return the stored comparisons of a release for runs of n words, by title and data."""
     paths = _folder(data_folder, content_hash).glob(f"[!.]*-{n}.json")
     found = [compared for path in paths if (compared := _read(path)) is not None]
     mine = (c for c in found if c.release == content_hash and c.overlap.n == n)
@@ -198,7 +201,7 @@ def _folder(data_folder: Path, content_hash: str) -> Path:
 
 
 def _read(path: Path) -> OverlapWithTest | None:
-    """None for a file with other content; it is computed and written again."""
+    """Return None for a file with other content; the comparison is then repeated."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         examples = tuple(SharedText(*example) for example in values["overlap"].pop("examples"))

@@ -9,18 +9,21 @@ from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.roles import Role, role_of
 
 Portion = Literal["all", "paper", "negation", "hedging"]
-"""'all': every type. 'paper': the paper's four negations and two hedges. 'negation': its negations,
-with the original entailment as the positive, or with the paraphrases of an anchor that has none.
-'hedging': its hedges, with the original contradiction as the negative."""
+"""The choices of data.
+
+'all': every type. 'paper': the paper's four negations and two hedges. 'negation': the paper's
+negations, with the original entailment as the positive, or with the anchor's paraphrases if it has
+none. 'hedging': the paper's hedges, with the original contradiction as the negative.
+"""
 
 
 def portion_of(
     variants: Iterable[FamilyVariant], portion: Portion, *, roles: Mapping[str, str]
 ) -> list[FamilyVariant]:
-    """The variants of an anchor that are used, in order.
+    """Return the variants of an anchor that are used, in order.
 
     Args:
-        roles: of all types, by id.
+        roles: the role of each type, by id.
     """
     given = [(one, role_of(one.polarity, roles.get(one.type_id))) for one in variants]
     entailed = any(one.type_id == ENTAILMENT for one, _ in given)
@@ -28,7 +31,7 @@ def portion_of(
 
 
 def _is_in(portion: Portion, type_id: str, role: Role, *, entailed: bool) -> bool:
-    """Whether a variant is, of an anchor with or without an original entailment."""
+    """Whether a variant is used, given whether its anchor has an original entailment."""
     of_paper = type_id in OF_PAPER
     if portion == "negation":
         if role == "paraphrase":

@@ -1,14 +1,14 @@
 """Question pairs: a release as questions that a language model answers with Yes or No.
 
 The paper turns each triple into two questions (HedgeTriple, §5.2): an anchor and its negation have
-opposite meanings, an anchor and its hedge do not. So a family gives as many Yes as No, and each of
-its variants occurs as often as the others of its side: with four negations and two hedges, in eight
-triples, a negation twice and a hedge four times. The half of these 16 questions repeats the other,
-so it is left out: of a family there are the fewest questions that keep these proportions, once
-each negation and twice each hedge. With p positives and n negatives that is the least common
-multiple of p and n questions of each answer, in place of p times n.
+opposite meanings; an anchor and its hedge do not. So a family has an equal number of Yes and No
+questions, and all variants on the same side occur equally often. Four negations and two hedges make
+eight triples, in which a negation occurs twice and a hedge four times. Half of these 16 questions
+are duplicates. We therefore ask the fewest questions with the same proportions: here, once about
+each negation and twice about each hedge. With p positives and n negatives, there are lcm(p, n)
+questions for each answer instead of p times n.
 
-One anchor is held in memory at a time.
+One anchor is in memory at a time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,9 +30,11 @@ Arm = Literal["both", "paper", "negation", "hedging"]
 ARMS: Mapping[Arm, Portion] = MappingProxyType(
     {"both": "all", "paper": "paper", "negation": "negation", "hedging": "hedging"}
 )
-"""Which of a release's variants are asked about: 'both' negations and hedges of any type, or those
-of the paper's six types alone; the other two are the ablations of the paper's Table 3, as an
-encoder's training has them."""
+"""Which of a release's variants to ask about.
+
+'both': negations and hedges of all types. 'paper': only the paper's six types. The other two are
+the ablations in the paper's Table 3, as for training an encoder.
+"""
 
 YES, NO = "Yes", "No"
 
@@ -48,10 +50,10 @@ class QuestionPair(NamedTuple):
     """A question about an anchor and one of its variants.
 
     Attributes:
-        type: the variant's.
+        type: the variant's type.
         sentence_1: the anchor.
         sentence_2: the variant.
-        answer: 'Yes' where the variant contradicts the anchor, 'No' where it says the same.
+        answer: 'Yes' if the variant contradicts the anchor, 'No' if it makes the same claim.
     """
 
     anchor_uid: str
@@ -69,12 +71,12 @@ class QuestionPair(NamedTuple):
 
 
 class QuestionCounts(NamedTuple):
-    """The number of questions of a release, and the number of anchors without questions.
+    """The number of questions for a release, and the number of anchors without questions.
 
     Attributes:
         pairs: by split, for splits that have any.
-        left_out: anchors whose variants in the arm would all have the same answer, or of which
-            none is in it.
+        left_out: anchors whose variants in the arm would all have the same answer, or that have
+            none.
     """
 
     pairs: dict[Split, int]
@@ -82,7 +84,7 @@ class QuestionCounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The questions of all splits."""
+        """The number of questions in all splits."""
         return sum(self.pairs.values())
 
 
@@ -94,15 +96,15 @@ class _Sides(NamedTuple):
 
     @property
     def questions(self) -> int:
-        """Of each answer; 0 where one side is empty."""
+        """The number of questions for each answer; 0 if one side is empty."""
         return lcm(len(self.negatives), len(self.positives))
 
 
 def arm_of(name: str) -> Arm:
-    """The arm of this name.
+    """Return the arm with this name.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is no such arm.
     """
     found = next((arm for arm in ARMS if arm == name), None)
     if found is None:
@@ -111,17 +113,18 @@ def arm_of(name: str) -> Arm:
 
 
 def question(sentence_1: str, sentence_2: str) -> str:
-    """The question about two sentences, in the paper's words (HedgeTriple, §5.2)."""
+    """Return the question about two sentences, in the paper's words (HedgeTriple, §5.2)."""
     return PROMPT.format(sentence_1=sentence_1, sentence_2=sentence_2)
 
 
 def question_pairs(
     session: Session, release_id: int, *, split: Split | None = None, arm: Arm = "both"
 ) -> Iterator[QuestionPair]:
-    """The question pairs of a release, or of one of its splits: anchor by anchor in the order of
-    their uids, Yes and No in turn, each going through the anchor's variants in the order of theirs.
+    """Yield the question pairs of a release, or of one of its splits.
 
-    A family that gives only one answer gives none (see `count_questions`).
+    Anchors are in the order of their uids. Within an anchor, Yes and No alternate, each going
+    through the variants in the order of their uids. A family with only one answer has no questions
+    (see `count_questions`).
     """
     for family, sides in _asked(session, release_id, split, arm):
         for number in range(sides.questions):
@@ -130,7 +133,7 @@ def question_pairs(
 
 
 def count_questions(session: Session, release_id: int, *, arm: Arm = "both") -> QuestionCounts:
-    """How many question pairs there are of each split, and how many anchors give none."""
+    """Count the question pairs of each split, and the anchors without any."""
     pairs = dict.fromkeys(Split, 0)
     left_out = 0
     for family, sides in _asked(session, release_id, None, arm):
@@ -155,7 +158,7 @@ def require_questions(release: Release, counts: QuestionCounts, arm: Arm) -> Non
 
 
 def description_of(counts: QuestionCounts, arm: Arm) -> str:
-    """The number of question pairs of an arm, and what is left out, as sentences."""
+    """Describe the number of an arm's question pairs, and what is left out, in sentences."""
     answers = f"half of them with the answer {YES}"
     left_out = (
         f" {counted(counts.left_out, 'anchor')} left out, because all questions would have the "
@@ -188,7 +191,7 @@ _NEEDED: Mapping[Arm, tuple[str, str]] = MappingProxyType(
         "hedging": ("an original contradiction", "a hedge of the paper's types"),
     }
 )
-"""The variants of an anchor with the answer Yes, and with No."""
+"""The variants of an anchor with the answer Yes, and those with the answer No."""
 
 
 def _asked(

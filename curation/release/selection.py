@@ -1,4 +1,4 @@
-"""Which of the accepted variants a release takes (§3.1.3 of the HedgeTriple paper)."""
+"""Which accepted variants a release includes (§3.1.3 of the HedgeTriple paper)."""
 
 from typing import Any, NamedTuple
 
@@ -13,23 +13,23 @@ from curation.taxonomy.project_types import all_types
 from db.models import Diagnostic, Release, Status, Variant
 
 SELECTION = "selection"
-"""Key in a release's summary: the selection, as JSON. Releases of older versions have none."""
+"""Key in a release's summary: the selection, as JSON. Releases of old versions have none."""
 
 _ONLY_SOURCES = "only_sources"
-"""Key in the summary of an older release that takes some sources only: their names, sorted."""
+"""Key in the summary of an old release of only some sources: their names, sorted."""
 
 OF_PAPER = tuple(entry.id for entry in TAXONOMY if entry.of_paper)
 """The types of a complete family: the paper's four negations and two hedges."""
 
 
 class Selection(NamedTuple):
-    """What a release takes of what is accepted.
+    """Which accepted variants a release includes.
 
     Attributes:
-        sources: names of the sources, sorted; none means all.
-        max_distance: variants at a greater Levenshtein distance from their anchor stay out, in
-            characters, unless their type is in free words; None: none stays out.
-        complete: takes only families with all of `OF_PAPER`, after the distance was looked at.
+        sources: names of the sources, sorted; empty means all.
+        max_distance: variants at a greater Levenshtein distance from their anchor, in characters,
+            are left out unless their type is free-form; None includes all.
+        complete: after that, include only families with all of `OF_PAPER`.
     """
 
     sources: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Selection(NamedTuple):
     complete: bool = False
 
     def takes(self, session: Session) -> ColumnElement[bool]:
-        """SQL: whether the release takes an accepted variant, over ``Variant``."""
+        """SQL: whether the release includes an accepted variant, over ``Variant``."""
         near = of_sources(self.sources) & ~self.too_far(session)
         if not self.complete:
             return near
@@ -55,8 +55,10 @@ class Selection(NamedTuple):
         return near & col(Variant.anchor_id).in_(complete)
 
     def too_far(self, session: Session) -> ColumnElement[bool]:
-        """SQL: whether a variant is too far from its anchor, over ``Variant``; one that is not
-        measured yet is not."""
+        """SQL: whether a variant is too far from its anchor, over ``Variant``.
+
+        A variant that is not measured yet is not too far.
+        """
         if self.max_distance is None:
             return false()
         types = [t.id for t in all_types(session).values() if t.surface_check.keeps_words]
@@ -65,31 +67,31 @@ class Selection(NamedTuple):
         )
         return col(Variant.type_id).in_(types) & col(Variant.id).in_(far)
 
-    def told(self) -> str:
-        """What stays out, in sentences; "" where nothing does."""
-        told = []
+    def sentences(self) -> str:
+        """Describe what is left out, in sentences; "" if nothing is."""
+        sentences = []
         if self.sources:
-            told.append(f"Sources: {', '.join(self.sources)}.")
+            sentences.append(f"Sources: {', '.join(self.sources)}.")
         if self.max_distance is not None:
-            told.append(
+            sentences.append(
                 f"Without variants more than {self.max_distance} characters (Levenshtein) from "
                 "their anchor, except for free-form types."
             )
         if self.complete:
-            told.append("Only families with all four negations and both hedges of the paper.")
-        return " ".join(told)
+            sentences.append("Only families with all four negations and both hedges of the paper.")
+        return " ".join(sentences)
 
     def as_json(self) -> dict[str, Any]:
-        """As a release's summary keeps it."""
+        """Return the selection for storing in a release's summary."""
         return self._asdict() | {"sources": list(self.sources)}
 
 
 def default_selection(session: Session) -> Selection:
-    """All sources, within the project's Levenshtein threshold."""
+    """Return all sources, within the project's Levenshtein threshold."""
     return Selection(max_distance=int(get_setting(session, THRESHOLD)))
 
 
 def selection_of(release: Release) -> Selection:
-    """What a release takes."""
+    """Return the selection of a release."""
     stored = release.summary.get(SELECTION, {"sources": release.summary.get(_ONLY_SOURCES, ())})
     return Selection(**(stored | {"sources": tuple(stored["sources"])}))

@@ -1,6 +1,6 @@
-"""What a release's card needs to know, counted once when the release is made.
+"""The counts that a release's card needs, computed once when the release is created.
 
-Counting at that moment, and not at export, makes a card as frozen as the release itself.
+Counting then, and not on export, freezes the card along with the release.
 """
 
 import statistics
@@ -39,14 +39,14 @@ _OUTCOMES = {
     Status.PENDING: "pending",
 }
 OUTCOMES = tuple(_OUTCOMES.values())
-"""What became of the variants of a type as they were written (see ``review_summary``)."""
+"""Review outcomes of a type's variants as they were written (see ``review_summary``)."""
 
 
 class Tally:
-    """Counts over the items of a release, fed one by one.
+    """Counts over the items of a release, added one by one.
 
     Attributes:
-        variants: items seen so far.
+        variants: number of items so far.
     """
 
     def __init__(self) -> None:
@@ -87,10 +87,10 @@ class Tally:
         self._polarities[item["type_id"]] = item["polarity"]
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, ready to be stored as JSON.
+        """Return the counts for storing as JSON.
 
-        ``words`` gives lengths in words (runs between white space): of the anchors, and of the
-        variants of each type. In ``triples_by_type`` each triple counts under both its types.
+        ``words`` gives lengths in words (split at white space) for the anchors and for each type's
+        variants. In ``triples_by_type``, each triple counts under both of its types.
         """
         anchor_words = Counter(words for words, _, _ in self._families.values())
         splits = self._splits()
@@ -147,7 +147,7 @@ class Tally:
         return {type_id: found[type_id] for type_id in self._types}
 
     def _sides(self, types: Counter[str]) -> tuple[int, int]:
-        """How many positives and how many negatives a family has."""
+        """Return a family's number of positives and of negatives."""
         sides: Counter[Polarity] = Counter()
         for key, number in types.items():
             sides[self._polarities[key]] += number
@@ -159,7 +159,7 @@ def _words(text: str) -> int:
 
 
 def _lengths(words: Counter[int]) -> dict[str, Any]:
-    """Median, extremes, and the two shares that the paper gives for its anchors (§3.1.1)."""
+    """Return median, extremes, and the two shares that the paper gives for anchors (§3.1.1)."""
     return {
         "shortest": min(words),
         "median": statistics.median(words.elements()),
@@ -172,10 +172,10 @@ def _lengths(words: Counter[int]) -> dict[str, Any]:
 def release_summary(
     connection: Connection, tally: Tally, sources: Collection[str] = ()
 ) -> dict[str, Any]:
-    """All that is kept with a release: the tally, where its anchors came from, and the review.
+    """Return everything stored with a release: the tally, the anchors' sources, and the review.
 
     Args:
-        sources: names of the sources it takes; none means all.
+        sources: names of the sources to include; empty means all.
     """
     counts = tally.as_json()
     names = {source["name"] for source in counts["sources"]}
@@ -188,13 +188,13 @@ def release_summary(
 
 
 def review_summary(connection: Connection, sources: Collection[str] = ()) -> dict[str, Any]:
-    """What the review has made of the variants as written, what reviewers wrote left out.
+    """Count the review outcomes of variants as written, except for reviewers' own texts.
 
     Returns:
-        ``review``: type → outcome → count, with ``edited`` for superseded ones (retyped included);
-        ``reasons``: ``rejected`` or ``edited`` → reason → number of variants with that outcome to
-        which a standing verdict gave the reason; a variant that two reviewers rejected for two
-        reasons counts under both.
+        ``review``: type → outcome → count, with ``edited`` for superseded variants (including
+        changes of type); ``reasons``: ``rejected`` or ``edited`` → reason → number of variants with
+        that outcome and a valid verdict with the reason. A variant that two reviewers rejected for
+        different reasons counts under both.
     """
     review: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(OUTCOMES, 0))
     counted = select(col(Variant.type_id), col(Variant.status), func.count())
@@ -229,17 +229,17 @@ def review_summary(connection: Connection, sources: Collection[str] = ()) -> dic
 
 
 def acceptance(counts: Mapping[str, int]) -> float | None:
-    """The share accepted as written among those decided without a conflict; None without one.
+    """The share accepted as written among variants decided without a conflict, or None.
 
     Args:
-        counts: of a type, as in ``review_summary``.
+        counts: the counts of a type, as in ``review_summary``.
     """
     decided = counts["as_written"] + counts["edited"] + counts["rejected"]
     return counts["as_written"] / decided if decided else None
 
 
 def _as_written(query: Select[*Columns], sources: Collection[str]) -> Select[*Columns]:
-    """``query``, a select from variants, for those in use that no reviewer wrote."""
+    """Restrict ``query``, a select from variants, to those in use that no reviewer wrote."""
     return (
         query.select_from(Variant)
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
@@ -253,7 +253,7 @@ def _as_written(query: Select[*Columns], sources: Collection[str]) -> Select[*Co
 
 
 def source_notes(connection: Connection, names: Collection[str]) -> dict[str, dict[str, str]]:
-    """Name → address and note of these sources."""
+    """Map the names of these sources to address and note."""
     query = select(col(Source.name), col(Source.url), col(Source.note))
     return {
         name: {"url": url, "note": note}
@@ -263,7 +263,7 @@ def source_notes(connection: Connection, names: Collection[str]) -> dict[str, di
 
 
 def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
-    """Every variant type in use in its current version; own types have an ``origin``."""
+    """Return every variant type in use in its current version; own types have an ``origin``."""
     query = select(
         col(TypeRow.id),
         col(TypeRow.version),
@@ -282,6 +282,9 @@ def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
     in_use = query.where(col(TypeRow.retired_at).is_(None))
     entries = [dict(row) for row in connection.execute(in_use).mappings()]
     for entry in entries:
-        if entry["origin"] not in (OWN, IMPORTED):  # earlier releases don't tell, and stay equal
+        if entry["origin"] not in (
+            OWN,
+            IMPORTED,
+        ):  # earlier releases have no such key, and must stay equal
             del entry["origin"]
     return {entry.pop("id"): entry for entry in entries}

@@ -1,7 +1,7 @@
 """Triples: every accepted positive with every accepted negative of an anchor.
 
-The order depends on content uids alone, so that equal releases give equal triples in every
-database. One anchor is held in memory at a time.
+The order depends only on content uids, so that equal releases give equal triples in every database.
+One anchor is in memory at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ BATCH = 5_000
 
 
 class Triple(NamedTuple):
-    """A sentence, one that says the same, and one that contradicts it."""
+    """An anchor, a sentence that makes the same claim, and one that contradicts it."""
 
     anchor: str
     positive: str
@@ -29,7 +29,7 @@ class Triple(NamedTuple):
 
 
 class TripleRow(NamedTuple):
-    """A triple with the types, cue and uids of its sentences, as exports have it."""
+    """A triple with the types, cue and uids of its sentences, as in exports."""
 
     anchor: str
     positive: str
@@ -74,17 +74,17 @@ class Family(NamedTuple):
 
     @property
     def positives(self) -> list[FamilyVariant]:
-        """What says the same proposition."""
+        """The variants that make the same claim."""
         return [one for one in self.variants if one.polarity == Polarity.POSITIVE]
 
     @property
     def negatives(self) -> list[FamilyVariant]:
-        """What contradicts the anchor."""
+        """The variants that contradict the anchor."""
         return [one for one in self.variants if one.polarity == Polarity.NEGATIVE]
 
 
 def uid_order(session: Session) -> list[ColumnElement[str]]:
-    """The order of anchor uid and variant uid, byte by byte whatever the database's language."""
+    """SQL: order by anchor uid and variant uid, byte by byte whatever the database's locale."""
     binary = "C" if session.get_bind().dialect.name == "postgresql" else "BINARY"
     return [
         col(ReleaseItem.anchor_uid).collate(binary),
@@ -99,10 +99,9 @@ def families(
     split: Split | None = None,
     ids: Sequence[int] | None = None,
 ) -> Iterator[Family]:
-    """The families of a release, of one of its splits, or of the items with these ids, by anchor
-    uid.
+    """Yield the families of a release, of one of its splits, or of these items, by anchor uid.
 
-    Families without a positive or without a negative are among them.
+    Families without a positive or without a negative are included.
     """
     query = select(
         col(ReleaseItem.anchor_uid),
@@ -131,17 +130,17 @@ def families(
 def triple_rows(
     session: Session, release_id: int, *, split: Split | None = None
 ) -> Iterator[TripleRow]:
-    """The triples of a release, or of one of its splits, by anchor, positive and negative uid.
+    """Yield the triples of a release or one of its splits by anchor, positive and negative uid.
 
-    A family without a positive or without a negative gives none; the release's summary counts
-    them (``without_triples``).
+    A family without a positive or without a negative has none; the release's summary counts those
+    families (``without_triples``).
     """
     for family in families(session, release_id, split=split):
         yield from triples_of(family)
 
 
 def triples_of(family: Family) -> Iterator[TripleRow]:
-    """The triples of a family, by positive and negative uid."""
+    """Yield the triples of a family, by positive and negative uid."""
     for good, bad in product(family.positives, family.negatives):
         yield TripleRow(
             anchor=family.anchor,

@@ -1,7 +1,7 @@
-"""What a release made now would hold.
+"""The contents of a release if one were created now.
 
-In a large project, the newest release's own counts are carried on: only the anchors that something
-has happened to since then are counted anew, which takes a fraction of counting all.
+In a large project, this updates the newest release's counts: only anchors that have changed since
+are counted again, which takes a fraction of the time.
 """
 
 from collections import Counter
@@ -28,23 +28,22 @@ from curation.review.people.reviewers import reviewer_names
 from db.models import Anchor, Polarity, Release, ReleaseItem, Status, TypeRow, Variant
 
 COUNTED_AGAIN = 20_000
-"""Variants in a release up to which everything is counted: in some 50 ms."""
+"""Up to this many variants in a release, everything is counted: in about 50 ms."""
 
 CARRIED_ON = 10_000
-"""Changed anchors up to which a release's counts are carried on; the databases take a list of so
-many."""
+"""Up to this many changed anchors, a release's counts are updated. They are passed as one list."""
 
 _ACCEPTED = (col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
 
 
 class ReleaseState(NamedTuple):
-    """The releases there are, and what another one would hold.
+    """The existing releases, and the contents of the next one.
 
     Attributes:
-        releases: the newest first.
+        releases: newest first.
         authors: the name of each reviewer by id.
-        now: what a release made now would hold.
-        changes: since the newest release; None without one, or with nothing to freeze.
+        now: the contents of a release created now.
+        changes: changes since the newest release; None without one, or with nothing to release.
     """
 
     releases: list[Release]
@@ -54,14 +53,14 @@ class ReleaseState(NamedTuple):
 
 
 def release_state(session: Session) -> ReleaseState:
-    """The releases and what has changed since the newest."""
+    """Return the releases and what has changed since the newest."""
     releases, now = list_releases(session), contents_now(session)
     changes = changes_since(session, releases[0]) if releases and now.variants else None
     return ReleaseState(releases, reviewer_names(session), now, changes)
 
 
 def contents_now(session: Session, selection: Selection | None = None) -> Contents:
-    """What a release made now would hold; without a selection, by the default one."""
+    """Return the contents of a release created now; by default, with the default selection."""
     selection = selection or default_selection(session)
     takes = selection.takes(session)
     polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).all())
@@ -71,10 +70,10 @@ def contents_now(session: Session, selection: Selection | None = None) -> Conten
         newest is not None
         and newest.summary["variants"] > COUNTED_AGAIN
         and selection_of(newest) == selection
-        and not selection.complete  # one variant more or less changes what is taken of others
+        and not selection.complete  # one variant more or less changes which others are included
     ):
         carried_on = _carried_on(session, newest, polarity, takes)
-        # A restored anchor or a model switched off leaves no trace but the numbers.
+        # Restoring an anchor or switching off a model only shows in the numbers.
         if carried_on and _by_type(carried_on) == accepted_by_type(session, selection):
             return carried_on
     return _contents(session, polarity, _accepted_families(polarity, takes))
@@ -86,7 +85,7 @@ def _carried_on(
     polarity: Mapping[str, Polarity],
     takes: ColumnElement[bool],
 ) -> Contents | None:
-    """The release's contents, those of every changed anchor replaced; None where many changed."""
+    """Update the release's contents for every changed anchor; None if too many have changed."""
     changed = _changed_anchors(session, release, takes)
     if len(changed) > CARRIED_ON:
         return None
@@ -101,10 +100,10 @@ def _carried_on(
 
 
 def _changed_anchors(session: Session, release: Release, takes: ColumnElement[bool]) -> list[int]:
-    """Anchors of which more or less is accepted than the release holds."""
+    """Return the anchors with more or fewer accepted variants than in the release."""
     touched = touched_since(session, release)
     usable = and_(*_ACCEPTED, col(Anchor.retired_at).is_(None), takes)
-    # No condition but the joins: SQLite would rather walk through everything that is accepted.
+    # Only the joins: with another condition, SQLite would scan all accepted variants.
     query = (
         select(col(Anchor.id), number_of(usable != in_release(release)))
         .select_from(touched)
@@ -120,7 +119,7 @@ def _by_type(contents: Contents) -> dict[str, int]:
 
 
 def _replaced(contents: Contents, gone: Contents, come: Contents) -> Contents:
-    """The contents without what is gone and with what has come."""
+    """Replace the outdated families in the contents with the current ones."""
     by_split: dict[str, dict[str, int]] = {}
     for type_id in {*contents.types_by_split, *come.types_by_split}:
         splits = Counter(contents.types_by_split.get(type_id, {}))
@@ -142,7 +141,7 @@ def _replaced(contents: Contents, gone: Contents, come: Contents) -> Contents:
 
 
 def _contents(session: Session, polarity: Mapping[str, Polarity], families: Subquery) -> Contents:
-    """The families added up; an anchor of which nothing is accepted does not count."""
+    """Sum the families; an anchor without accepted variants does not count."""
     types = sorted(polarity)
     query = (
         select(
@@ -169,7 +168,7 @@ def _contents(session: Session, polarity: Mapping[str, Polarity], families: Subq
 def _numbers(
     polarity: Mapping[str, Polarity], type_id: Any, counted: ColumnElement[bool]
 ) -> list[Any]:
-    """SQL: what is counted of a family, by polarity and by type, in order of the id."""
+    """SQL: the counts per family, by polarity and by type, in id order."""
     sides = {side: [known for known, its in polarity.items() if its == side] for side in Polarity}
     return [
         number_of(counted).label("variants"),
@@ -183,7 +182,7 @@ def _numbers(
 
 
 def _accepted_families(polarity: Mapping[str, Polarity], takes: ColumnElement[bool]) -> Subquery:
-    """All that is accepted and taken, per anchor."""
+    """Count everything that is accepted and included, per anchor."""
     families = (
         select(col(Variant.anchor_id), *_numbers(polarity, col(Variant.type_id), true()))
         .where(*_ACCEPTED, takes)
@@ -201,8 +200,8 @@ def _accepted_families(polarity: Mapping[str, Polarity], takes: ColumnElement[bo
 def _families_of(
     polarity: Mapping[str, Polarity], anchors: Sequence[int], takes: ColumnElement[bool]
 ) -> Subquery:
-    """The same of some anchors."""
-    # What is accepted is no condition: SQLite would rather walk through all of that.
+    """The same for some anchors."""
+    # Acceptance is not a condition here: SQLite would scan all accepted variants.
     accepted = and_(*_ACCEPTED, col(Anchor.retired_at).is_(None), takes)
     return (
         select(col(Anchor.split), *_numbers(polarity, col(Variant.type_id), accepted))
@@ -216,7 +215,7 @@ def _families_of(
 def _families_released(
     polarity: Mapping[str, Polarity], anchors: Sequence[int], release: Release
 ) -> Subquery:
-    """What the release holds of some anchors."""
+    """Return the release's families of some anchors."""
     its = col(ReleaseItem.release_id) == release.id
     return (
         select(col(ReleaseItem.split), *_numbers(polarity, col(ReleaseItem.type_id), its))

@@ -1,1 +1,1 @@
-"""Reviewing: queues, decisions, what they add up to, and taking them back."""
+"""Reviewing: queues, decisions, the statuses that follow from them, and undo."""

@@ -1,6 +1,6 @@
-"""What a reviewer does with a variant: accept, reject, edit, retype, take back.
+"""The actions of a reviewer: accept, reject, edit, retype, undo.
 
-Every action is handed what was shown (see ``curation.review.shown_card``).
+Every action receives the card that was shown (see ``curation.review.shown_card``).
 """
 
 from sqlalchemy import select
@@ -46,10 +46,10 @@ __all__ = [
 
 
 def accept(session: Session, card: ShownCard, *, reviewer_id: int, note: str = "") -> ActionOutcome:
-    """Accept the variant as it stands.
+    """Accept the variant as it is.
 
     Raises:
-        HedgerowError: the card shows a wording that an edit has replaced.
+        HedgerowError: the card shows a text that an edit has replaced.
     """
     return _decide(session, card, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT, note=note)
 
@@ -60,8 +60,8 @@ def reject(
     """Reject the variant for one of the taxonomy's reasons.
 
     Raises:
-        HedgerowError: the reason is unknown, not one for the variant's type, or 'other' without a
-            note; or the card shows a wording that an edit has replaced.
+        HedgerowError: the reason is unknown, does not apply to the variant's type, or is 'other'
+            without a note; or the card shows a text that an edit has replaced.
     """
     check_reason(session, shown_variant(session, card), reason=reason, note=note)
     return _decide(
@@ -92,26 +92,25 @@ def _decide(
 
 
 def _check_not_replaced(session: Session, card: ShownCard, variant: Variant) -> None:
-    """Refuse a verdict on a wording whose card said already that an edit has replaced it.
+    """Refuse a verdict on a text whose card already said that an edit has replaced it.
 
-    Old and new wording would both be accepted. Where the edit came while the card was on the
-    screen, the verdict is kept: two reviewers disagree then. So do they where several people are to
-    decide on the variant: whoever comes later does not know of the edit.
+    Otherwise the old and the new text could both be accepted. If the edit came while the card was
+    on the screen, the verdict is stored, and the two reviewers disagree. The same holds if several
+    people are assigned to the variant: the later ones do not know of the edit.
     """
     if variant.status != Status.SUPERSEDED or variant.version != card.version:
         return
     if (uid := replacement_of(session, variant.id)) is not None:
         raise HedgerowError(
-            "An edit has replaced this wording; undo the edit to bring it back, or decide on its"
-            f" replacement, {uid}."
+            f"An edit has replaced this wording; undo the edit, or decide on the replacement {uid}."
         )
 
 
 def reject_family(session: Session, card: ShownCard, *, reviewer_id: int) -> ActionOutcome:
-    """Reject every variant of the card's anchor because the anchor itself is unsuitable.
+    """Reject every variant of the card's anchor, because the anchor itself is unsuitable.
 
-    Wordings that an edit has replaced stay as they are. One action, undone together; the card's own
-    decision is stored first, so that an undo comes back to it.
+    Texts that an edit has replaced stay as they are. This is one action with one undo. The decision
+    on the card's own variant is stored first, so that an undo returns to it.
     """
     if done_before(session, card.action_id):
         return ActionOutcome(recorded=False)

@@ -1,4 +1,4 @@
-"""Variants in conflict: what each person said about them, and how settled ones were settled."""
+"""Variants in conflict with each person's verdict, and settled conflicts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from sqlmodel import col
 from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
 from curation.review.decisions import chunks, counts_still
-from curation.review.history import stands
+from curation.review.history import is_settlement, stands
 from curation.review.people.reviewers import shown_name, whose
 from curation.review.queue import Queue, in_queue
 from db.models import (
@@ -28,19 +28,19 @@ from db.models import (
     Verdict,
 )
 
-_Place = tuple[int, int, int, int]
-"""Whether it is of a corpus, minus its dispute, minus its people, and its id."""
+_SortKey = tuple[int, int, int, int]
+"""Whether the variant is from a bundled corpus, minus its dispute, minus its people, and its id."""
 
 
 class ConflictOrder(StrEnum):
-    """Which conflict comes first."""
+    """The order of conflicts."""
 
     OLDEST = "oldest"
     DISPUTED = "most-disputed"
 
 
 class Wording(NamedTuple):
-    """The variant that an edit put in the other's place."""
+    """The variant that replaces another one after an edit."""
 
     uid: str
     type_id: str
@@ -49,12 +49,12 @@ class Wording(NamedTuple):
 
 
 class GivenVerdict(NamedTuple):
-    """A decision on a variant that stands.
+    """A person's decision on a variant that has not been undone.
 
     Attributes:
-        settles: it settled what others disagreed about.
-        seconds: from the card's showing to the decision; None where no card was shown.
-        wording: what an edit put in its place.
+        settles: it settled a conflict.
+        seconds: time from showing the card to the decision; None if no card was shown.
+        wording: the replacement that an edit made.
     """
 
     variant_id: int
@@ -74,10 +74,10 @@ class Conflict(NamedTuple):
     """A variant on which people disagree.
 
     Attributes:
-        anchor: its anchor's current wording.
-        dispute: how many people contradict the most frequent verdict.
-        since: when the latest verdict came.
-        verdicts: the latest one of each person, in the order of their first ones.
+        anchor: the current text of its anchor.
+        dispute: the number of people who contradict the most frequent verdict.
+        since: time of the latest verdict.
+        verdicts: each person's latest verdict, in the order of their first ones.
     """
 
     uid: str
@@ -91,11 +91,11 @@ class Conflict(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A conflict that was settled, with its trail.
+    """A settled conflict.
 
     Attributes:
-        settlement: what counts now, and who decided that.
-        said: what each person had said before, the oldest first.
+        settlement: the decision that counts now.
+        verdicts: each person's earlier verdicts, oldest first.
     """
 
     variant_id: int
@@ -104,11 +104,11 @@ class Settled(NamedTuple):
     anchor: str
     text: str
     settlement: GivenVerdict
-    said: tuple[GivenVerdict, ...]
+    verdicts: tuple[GivenVerdict, ...]
 
 
 def verdicts_on(session: Session, variant_ids: Iterable[int]) -> dict[int, list[GivenVerdict]]:
-    """The decisions of people on these variants that stand, settlements too, the oldest first."""
+    """People's decisions on these variants that count, including settlements, oldest first."""
     found: dict[int, list[GivenVerdict]] = defaultdict(list)
     for ids in chunks(variant_ids):
         for given in _given(session, ids):
@@ -164,12 +164,12 @@ def _given(session: Session, variant_ids: Collection[int]) -> Iterator[GivenVerd
 
 
 def latest_of_each(given: Iterable[GivenVerdict]) -> list[GivenVerdict]:
-    """Each person's latest verdict that settled nothing, in the order of their first ones."""
+    """Each person's latest verdict other than settlements, in the order of their first ones."""
     return list({one.reviewer_id: one for one in given if not one.settles}.values())
 
 
 def wordings(given: Iterable[GivenVerdict]) -> list[Wording]:
-    """The different wordings that people put in the variant's place, the oldest first."""
+    """The different replacements that people's edits made, oldest first."""
     found = {one.wording.uid: one.wording for one in given if one.wording is not None}
     return list(found.values())
 
@@ -177,24 +177,24 @@ def wordings(given: Iterable[GivenVerdict]) -> list[Wording]:
 def ranked(
     session: Session, *, type_ids: Sequence[str] | None = None, source_id: int | None = None
 ) -> list[int]:
-    """The variants in conflict, those first on which most people contradict each other.
+    """The ids of the variants in conflict, most disputed first.
 
-    Of as many, those with more verdicts, then the oldest. One's own anchors come before those of
-    the corpora, as in every queue.
+    Ties are broken by the number of verdicts, then by age. As in every queue, the user's own
+    anchors come before those of bundled corpora.
     """
     disputes = _disputes(session, type_ids=type_ids, source_id=source_id)
     query = _in_conflict(session, type_ids, source_id).add_columns(is_bundled(col(Source.name)))
     rows = session.execute(query.join(Source, col(Source.id) == col(Variant.source_id))).all()
 
-    def place(row: tuple[int, int]) -> _Place:
+    def key(row: tuple[int, int]) -> _SortKey:
         variant_id, bundled = row
-        return _place(variant_id, bundled, disputes.get(variant_id, (0, 0)))
+        return _sort_key(variant_id, bundled, disputes.get(variant_id, (0, 0)))
 
-    return [variant_id for variant_id, _ in sorted(((row[0], row[1]) for row in rows), key=place)]
+    return [variant_id for variant_id, _ in sorted(((row[0], row[1]) for row in rows), key=key)]
 
 
-def _place(variant_id: int, bundled: int, dispute: tuple[int, int]) -> _Place:
-    """What conflicts are ordered by, where the most disputed come first."""
+def _sort_key(variant_id: int, bundled: int, dispute: tuple[int, int]) -> _SortKey:
+    """The key that sorts conflicts with the most disputed first."""
     contradicting, people = dispute
     return bundled, -contradicting, -people, variant_id
 
@@ -213,7 +213,7 @@ def _in_conflict(
 def _disputes(
     session: Session, *, type_ids: Sequence[str] | None, source_id: int | None
 ) -> Mapping[int, tuple[int, int]]:
-    """By variant in conflict: how many contradict the most frequent verdict, and of how many."""
+    """For each variant in conflict: how many contradict the most frequent verdict, of how many."""
     ids = _in_conflict(session, type_ids, source_id)
     query = (
         select(col(Decision.variant_id), whose(), col(Decision.verdict), col(Decision.child_id))
@@ -230,11 +230,11 @@ def _disputes(
     latest: dict[int, dict[int, tuple[Verdict, int | None]]] = defaultdict(dict)
     for variant_id, person, verdict, child_id in session.execute(query):
         latest[variant_id][person] = (verdict, child_id)
-    return {variant_id: _dispute(said.values()) for variant_id, said in latest.items()}
+    return {variant_id: _dispute(verdicts.values()) for variant_id, verdicts in latest.items()}
 
 
-def _dispute(said: Iterable[tuple[Verdict, object]]) -> tuple[int, int]:
-    numbers = Counter(said)
+def _dispute(verdicts: Iterable[tuple[Verdict, object]]) -> tuple[int, int]:
+    numbers = Counter(verdicts)
     people = numbers.total()
     return people - max(numbers.values(), default=0), people
 
@@ -246,23 +246,23 @@ def conflicts(
     source_id: int | None = None,
     order: ConflictOrder = ConflictOrder.OLDEST,
 ) -> list[Conflict]:
-    """The variants in conflict with what each person said.
+    """The variants in conflict with each person's verdict.
 
     Args:
-        type_ids, source_id: only of these; None for all.
+        type_ids, source_id: only these types and this source; None for all.
     """
     ids = list(session.execute(_in_conflict(session, type_ids, source_id)).scalars())
-    said = verdicts_on(session, ids)
+    verdicts = verdicts_on(session, ids)
     found = {}
     for row in _texts(session, ids):
-        given = latest_of_each(said.get(row.id, ()))
+        given = latest_of_each(verdicts.get(row.id, ()))
         dispute = _dispute((one.verdict, one.wording and one.wording.uid) for one in given)
         since = max((one.decided_at for one in given), default=None)
-        found[_place(row.id, row.bundled, dispute)] = Conflict(
+        found[_sort_key(row.id, row.bundled, dispute)] = Conflict(
             row.uid, row.type_id, row.source, row.anchor, row.text, dispute[0], since, tuple(given)
         )
     by_age = itemgetter(-1) if order is ConflictOrder.OLDEST else None
-    return [found[place] for place in sorted(found, key=by_age)]
+    return [found[key] for key in sorted(found, key=by_age)]
 
 
 class _Texts(NamedTuple):
@@ -302,21 +302,16 @@ def settled(
     source_id: int | None = None,
     limit: int = 50,
 ) -> list[Settled]:
-    """The conflicts that people have settled, the latest settlement first.
+    """The conflicts that people have settled, latest settlement first.
 
     Args:
-        type_id, source_id: only of these; None for all.
+        type_id, source_id: only this type and this source; None for all.
     """
     query = (
         select(col(Decision.variant_id))
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(
-            col(Decision.adjudicates),
-            col(Reviewer.kind) == ReviewerKind.PERSON,
-            stands(),
-            counts_still(),
-        )
+        .where(is_settlement())
         .order_by(col(Decision.id).desc())
     )
     if type_id is not None:
@@ -325,12 +320,12 @@ def settled(
         query = query.where(col(Variant.source_id) == source_id)
     # A variant may have been settled more than once.
     ids = list(dict.fromkeys(session.execute(query.limit(2 * limit)).scalars()))[:limit]
-    said = verdicts_on(session, ids)
+    verdicts = verdicts_on(session, ids)
     texts = {row.id: row for row in _texts(session, ids)}
-    return [_settled(texts[variant_id], said[variant_id]) for variant_id in ids]
+    return [_settled(texts[variant_id], verdicts[variant_id]) for variant_id in ids]
 
 
 def _settled(row: _Texts, given: Sequence[GivenVerdict]) -> Settled:
     settlement = [one for one in given if one.settles][-1]
-    said = tuple(one for one in given if one is not settlement)
-    return Settled(row.id, row.uid, row.type_id, row.anchor, row.text, settlement, said)
+    rest = tuple(one for one in given if one is not settlement)
+    return Settled(row.id, row.uid, row.type_id, row.anchor, row.text, settlement, rest)

@@ -1,7 +1,7 @@
 """One decision over every pending variant that a rule matches.
 
 A rule is a text such as ``flag = content_dropped and cosine < 0.8``. It is parsed into comparisons
-over the stored measures and becomes conditions of one query; nothing in it is evaluated.
+with the stored measures, which become the conditions of one query. Nothing in it is evaluated.
 """
 
 import math
@@ -21,7 +21,7 @@ from curation.anchors.lookup import source_named
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import RULE, bulk_store_decisions
-from curation.review.opinions.said import OpinionClause, opinion_clause
+from curation.review.opinions.rule_clause import OpinionClause, opinion_clause
 from curation.review.opinions.stored import find_judge
 from curation.review.people.roles import Role, require
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
@@ -32,10 +32,10 @@ from db.errors import HedgerowError
 from db.models import Anchor, Diagnostic, Source, Status, Variant, VariantCosine, Verdict
 
 BLOCK = 10_000
-"""Decisions handed to the database at once."""
+"""Number of decisions inserted at once."""
 
 MAX_RULE = 500
-"""Longest rule, in characters; it is kept in the note of every decision it makes."""
+"""Longest rule, in characters. It is stored in the note of every decision that it makes."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
     "<": operator.lt,
@@ -65,25 +65,25 @@ _SOURCE = re.compile(r"source\s*(=|!=)\s*(.+)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
 
 FLAG_NAMES = {str(flag.name).lower(): flag for flag in Flag}
-"""The flags by the names that rules use."""
+"""The flags, by their names in rules."""
 
 
 @dataclass(frozen=True)
 class MeasureClause:
-    """``name operator value`` over one of the measures."""
+    """``name operator value``: a comparison of a measure with a number."""
 
     name: str
     operator: str
     value: float
 
     def condition(self) -> ColumnElement[bool]:
-        """The comparison in SQL; false or null where the figure is not stored."""
+        """The comparison in SQL; false or null if the measure is not stored."""
         return _OPERATORS[self.operator](_MEASURES[self.name].column, self.value)
 
 
 @dataclass(frozen=True)
 class FlagSet:
-    """Whether any of ``flags`` is set, or none of them."""
+    """``flag = NAME`` and the like: any of ``flags`` is set (``present``), or none of them."""
 
     flags: Flag
     present: bool
@@ -96,7 +96,7 @@ class FlagSet:
 
 @dataclass(frozen=True)
 class SourceClause:
-    """``source = NAME``: whether the anchor comes from there, or from elsewhere."""
+    """``source = NAME`` or ``source != NAME``: whether the anchor comes from that source."""
 
     name: str
     same: bool
@@ -108,7 +108,7 @@ class SourceClause:
             .join(Source, col(Source.id) == Anchor.source_id)
             .where(
                 or_(
-                    col(Source.name) == self.name,  # SQLite lowers no letter with an accent
+                    col(Source.name) == self.name,  # SQLite's lower() ignores accented letters
                     func.lower(col(Source.name)) == self.name.lower(),
                 )
             )
@@ -122,46 +122,49 @@ Clause = MeasureClause | FlagSet | SourceClause | OpinionClause
 
 @dataclass(frozen=True)
 class BulkRule:
-    """A parsed rule; all clauses must hold."""
+    """A parsed rule. A variant matches if all clauses hold."""
 
     text: str
     clauses: tuple[Clause, ...]
 
     @property
     def needs_cosine(self) -> bool:
-        """Whether the rule looks at the cosine of the active encoder."""
+        """Whether the rule uses the cosine of the active encoder."""
         return any(isinstance(c, MeasureClause) and c.name == "cosine" for c in self.clauses)
 
     @property
     def needs_measures(self) -> bool:
-        """Whether the rule looks at what is measured on a variant."""
+        """Whether the rule uses diagnostics."""
         return any(isinstance(c, MeasureClause | FlagSet) for c in self.clauses)
 
 
 def said_by(verb: str, judge: str) -> BulkRule:
-    """The rule for what a judge says this of, whatever its name holds."""
+    """The rule for the variants on which a judge gave this verdict, for any name of a judge."""
     clause = OpinionClause(verb, judge)
     return BulkRule(str(clause), (clause,))
 
 
 def of_source(rule: BulkRule, name: str) -> BulkRule:
-    """The rule for the variants of one source, whatever its name holds."""
+    """The rule, limited to the variants of one source, for any name of a source."""
     text = f"{rule.text} and source = {name}"
     return BulkRule(text, (*rule.clauses, SourceClause(name, same=True)))
 
 
 def parse_rule(text: str) -> BulkRule:
-    """Read a rule: clauses joined by ``and``.
+    """Parse a rule: clauses joined by ``and``.
 
-    A clause is ``levenshtein``, ``cosine``, ``length_ratio`` or ``content_kept``, one of
-    ``< <= > >= = !=``, and a number; ``flag = NAME``; ``flag != NAME``; ``no flags``;
-    ``source = NAME``, ``source != NAME`` with the name of a source; or ``accepted by NAME``,
-    ``edited by NAME``, ``rejected by NAME`` with the name of a judge (a model that has given
-    opinions).
+    A clause has one of these forms:
+
+    - ``levenshtein``, ``cosine``, ``length_ratio`` or ``content_kept``, then one of
+      ``< <= > >= = !=``, then a number;
+    - ``flag = NAME``, ``flag != NAME`` or ``no flags``;
+    - ``source = NAME`` or ``source != NAME``;
+    - ``accepted by NAME``, ``edited by NAME`` or ``rejected by NAME``, with the name of a judge (a
+      model that has given opinions).
 
     Raises:
-        HedgerowError: a clause reads otherwise, or compares with a number that the measure
-            never reaches (the rule would match everything or nothing).
+        HedgerowError: a clause has another form, or its number is outside the range of the measure
+            (the rule would match everything or nothing).
     """
     clean = " ".join(text.split())
     if not clean or len(clean) > MAX_RULE:
@@ -178,13 +181,13 @@ def _clause(text: str) -> Clause:
         return FlagSet(~Flag(0), present=False)
     if source := _SOURCE.fullmatch(text):
         return SourceClause(source[2].strip(), same=source[1] == "=")
-    if (said := opinion_clause(text)) is not None:
-        return said
+    if (opinion := opinion_clause(text)) is not None:
+        return opinion
     match = _COMPARISON.fullmatch(text)
     if match is None:
         raise HedgerowError(
             f"Expected a clause such as 'levenshtein > 60', 'flag = content_dropped' or 'no flags',"
-            f" found {text!r}; join clauses by 'and'."
+            f" found {text!r}; join clauses with 'and'."
         )
     name, sign, value = match[1].lower(), match[2], match[3]
     return _flag_clause(sign, value) if name == "flag" else _comparison(name, sign, value)
@@ -213,12 +216,12 @@ def _comparison(name: str, sign: str, value: str) -> MeasureClause:
 
 
 class Matches(NamedTuple):
-    """What a rule matches among the pending variants.
+    """The pending variants that a rule matches.
 
     Attributes:
-        by_type: variants per type.
-        unmeasured: pending variants that the rule cannot judge, because a figure it looks at is
-            not stored yet; they never match.
+        by_type: number of variants per type.
+        unmeasured: number of pending variants without a measure that the rule uses; they never
+            match.
     """
 
     by_type: dict[str, int]
@@ -226,12 +229,12 @@ class Matches(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Variants in all."""
+        """Number of variants of all types."""
         return sum(self.by_type.values())
 
 
 class Applied(NamedTuple):
-    """What was decided; ``action_id`` is None where nothing matched."""
+    """The result of applying a rule. ``action_id`` is None if nothing matched."""
 
     matches: Matches
     action_id: str | None
@@ -240,11 +243,11 @@ class Applied(NamedTuple):
 def find_matches(
     session: Session, rule: BulkRule, *, types: Collection[str] = (), reason: str | None = None
 ) -> Matches:
-    """Count what the rule matches and change nothing.
+    """Count the variants that the rule matches, without deciding on them.
 
     Args:
-        types: ids of the types it is about; none means all.
-        reason: that of the rejection this is to become.
+        types: ids of the types to include; empty for all.
+        reason: the reason for a planned rejection, which is checked.
 
     Raises:
         HedgerowError: as ``apply_rule``.
@@ -269,15 +272,15 @@ def apply_rule(
 ) -> Applied:
     """Accept or reject every pending variant that the rule matches, as one action.
 
-    The note of each decision is the rule's text, followed by ``note``. All have one action id, so
-    that one undo takes all of them back.
+    The note of each decision is the rule's text, followed by ``note``. All decisions share one
+    action id, so that one undo reverses them all.
 
     Args:
         types: as in `find_matches`.
 
     Raises:
-        HedgerowError: a type, a source or a judge is unknown, or the reason of a rejection is, or
-            is not one for all types that match; or whoever acts is no lead.
+        HedgerowError: a type, source, judge or reason is unknown; the reason does not apply to all
+            matching types; or the user is not a lead.
     """
     require(Role.LEAD, session)
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):

@@ -1,4 +1,4 @@
-"""Cards: a variant with everything that a reviewer needs to judge it."""
+"""Cards: variants with everything that a reviewer needs to judge them."""
 
 from dataclasses import dataclass
 
@@ -33,12 +33,13 @@ class Card:
     """A variant with what a reviewer needs to judge it.
 
     Attributes:
-        anchor: the current wording of its anchor.
-        levenshtein: distance to the anchor in characters; None before it is measured, as for
-            length_ratio, content_kept and flags.
-        cosine: similarity in [-1, 1] under the active encoder; None while it is pending.
-        made_for: the anchor's wording when the variant was made.
-        notes: how many notes it has.
+        anchor: the current text of its anchor.
+        levenshtein: distance to the anchor in characters; None until it is measured, like
+            length_ratio and content_kept (flags are empty until then).
+        cosine: cosine similarity to the anchor in [-1, 1], by the active encoder; None until it is
+            measured.
+        made_for: the anchor's text when the variant was made.
+        notes: number of notes.
     """
 
     variant: Variant
@@ -54,8 +55,10 @@ class Card:
     notes: int
 
     def is_shown_with(self, focus: "Card") -> bool:
-        """Whether it is shown beside a card of its family: no replaced wording, and nothing out of
-        use where that card is in use."""
+        """Whether it is shown with another card of its family.
+
+        Superseded variants are not, nor are retired ones if that card is in use.
+        """
         variant = self.variant
         is_seen = not variant.retired or focus.variant.retired
         return variant.id != focus.variant.id and variant.status != Status.SUPERSEDED and is_seen
@@ -125,7 +128,7 @@ def card(session: Session, variant_id: int) -> Card:
 
 
 def family(session: Session, anchor_id: int) -> list[Card]:
-    """The cards of all variants of an anchor, in the taxonomy's order; replaced wordings last."""
+    """The cards of all variants of an anchor, in the taxonomy's order, superseded ones last."""
     query = (
         _card_query(session)
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)

@@ -1,4 +1,4 @@
-"""Storing decisions and keeping each variant's status equal to what they add up to."""
+"""Store decisions and keep each variant's status in agreement with them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,22 +17,22 @@ from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 CHUNK = 500
-"""Ids handed to one query; SQLite takes at most 32,766 parameters in a statement."""
+"""Maximum number of ids in one query; SQLite allows 32,766 parameters in a statement."""
 
 RULE = "Rule: "
-"""What the note of every decision begins with that a rule made (see ``curation.review.bulk``)."""
+"""Prefix of the note of every decision made by a rule (see ``curation.review.bulk``)."""
 
 _Id = TypeVar("_Id", int, str)
 
 
 class StatusChange(NamedTuple):
-    """A variant whose kept status was brought up to date; ``before`` is None for a new one.
+    """A variant whose stored status was updated. ``before`` is None for a new variant.
 
     Attributes:
-        second_look: 1 if it needs a second look now, -1 if it no longer does, else 0.
-        model_only: the same for being accepted by models alone.
-        source_id: its anchor's source.
-        by_before, by_after: who had decided, and who has now, while more people are to (as
+        second_look: 1 if it now needs a second look, -1 if it no longer does, otherwise 0.
+        model_only: the same for being accepted only by models.
+        source_id: the source of its anchor.
+        by_before, by_after: who had decided before and who has now, while others still have to (see
             ``Standing.verdicts_by``).
     """
 
@@ -48,9 +48,9 @@ class StatusChange(NamedTuple):
 
 
 def counts_still() -> ColumnElement[bool]:
-    """SQL: the decision is on its variant as it is since the anchor's latest correction.
+    """SQL: the decision was made since the anchor's latest correction, or is a retract.
 
-    Retracts are among these whatever they take back. For a join of ``Decision`` and ``Variant``.
+    For a join of ``Decision`` and ``Variant``.
     """
     return or_(
         col(Decision.variant_version) >= col(Variant.since_version),
@@ -59,7 +59,7 @@ def counts_still() -> ColumnElement[bool]:
 
 
 def made_by_rule() -> ColumnElement[bool]:
-    """SQL, over ``Decision``: a rule made it, and nobody has read its variant."""
+    """SQL, over ``Decision``: a rule made it, without anybody reading the variant."""
     made: ColumnElement[bool] = func.substr(col(Decision.note), 1, len(RULE)) == RULE
     return made
 
@@ -72,12 +72,12 @@ def chunks(ids: Iterable[_Id], size: int = CHUNK) -> Iterable[list[_Id]]:
 
 
 def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[StatusChange]:
-    """Store the decisions of one action and bring the status of all they touch up to date.
+    """Store the decisions of one action and update the status of their variants.
 
-    Touched are the decided variants and the children that edits made.
+    These are the variants decided on and the children that edits made.
 
     Raises:
-        HedgerowError: one of them settles a conflict, and whoever acts is no lead.
+        HedgerowError: one of the decisions settles a conflict and the user is not a lead.
     """
     if any(decision.adjudicates for decision in decisions):
         require(Role.LEAD, session)
@@ -89,7 +89,7 @@ def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[Sta
 
 
 def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> list[StatusChange]:
-    """As ``store_decisions``, for rows in the thousands, given as dictionaries of columns."""
+    """Like ``store_decisions``, for thousands of rows, given as dictionaries of columns."""
     if not rows:
         return []
     for some in batched(rows):
@@ -101,10 +101,10 @@ def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> li
 
 
 def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusChange]:
-    """Recompute what these variants' decisions add up to; their version grows by one.
+    """Recompute the standing of these variants from their decisions; increment their versions.
 
-    Kept on the variant is its whole ``Standing``. The rows are locked first, so that of two writers
-    the later one counts both decisions.
+    The whole ``Standing`` is stored on the variant. The rows are locked first, so that the later of
+    two writers counts both decisions.
     """
     changes: list[StatusChange] = []
     for ids in chunks(variant_ids):
@@ -144,13 +144,15 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
 
 
 def kept_columns() -> list[Any]:
-    """SQL: what a variant keeps of its standing, in the order of ``Standing``."""
+    """SQL: the columns that store a variant's standing, in the order of ``Standing``."""
     return [col(getattr(Variant, name)) for name in Standing._fields]
 
 
 def refresh_kept(session: Session, variant_ids: Sequence[int]) -> None:
-    """Bring the kept standing of at most ``CHUNK`` variants up to date whose decisions are the
-    same as before, and so their versions."""
+    """Update the stored standing of at most ``CHUNK`` variants whose decisions have not changed.
+
+    Their versions stay the same.
+    """
     query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(variant_ids))
     kept = {variant_id: Standing(*rest) for variant_id, *rest in session.execute(query)}
     new = compute_standing(session, variant_ids)
@@ -159,10 +161,10 @@ def refresh_kept(session: Session, variant_ids: Sequence[int]) -> None:
 
 
 def _keep(session: Session, standings: Mapping[int, Standing], *, versions: int = 1) -> None:
-    """Store what was computed: one statement for all variants that have come to stand alike.
+    """Store the computed standings, with one statement for all variants with the same standing.
 
     Args:
-        versions: by how much their version grows.
+        versions: the increment of their versions.
     """
     alike: dict[Standing, list[int]] = defaultdict(list)
     for variant_id, standing in standings.items():
@@ -179,7 +181,7 @@ def _keep(session: Session, standings: Mapping[int, Standing], *, versions: int 
 
 
 def forget_kept(session: Session) -> None:
-    """Have what the session holds of variants read again; it was changed past it."""
+    """Expire the session's variants, because statements have changed them in the database."""
     for row in list(session.identity_map.values()):
         if isinstance(row, Variant):
             session.expire(row, [*Standing._fields, "version", "since_version"])
@@ -192,12 +194,11 @@ def compute_standing(
     switched: Mapping[int, bool] | None = None,
     merged: Mapping[int, int] | None = None,
 ) -> dict[int, Standing]:
-    """What the stored decisions add up to, for at most ``CHUNK`` variants.
+    """Compute the standing from the stored decisions, for at most ``CHUNK`` variants.
 
     Args:
-        switched: reviewer id → whether that model's verdicts count, where it is to be another
-            thing than what is stored.
-        merged: reviewer id → whose verdicts theirs are to be, beyond what is stored.
+        switched: reviewer id → whether that model's verdicts count, to override the stored value.
+        merged: reviewer id → the person whose verdicts theirs become, in addition to stored merges.
     """
     rows = session.execute(
         select(
@@ -228,7 +229,7 @@ def compute_standing(
 
 
 def status_ever(session: Session, variant_ids: Sequence[int]) -> dict[int, Status]:
-    """What all decisions add up to, also those before the anchor's latest correction.
+    """The status by all decisions, including those before the anchor's latest correction.
 
     For at most ``CHUNK`` variants.
     """
@@ -237,7 +238,7 @@ def status_ever(session: Session, variant_ids: Sequence[int]) -> dict[int, Statu
 
 
 def _births(session: Session, children: Sequence[int]) -> Mapping[int | None, list[Vote]]:
-    """The edits that made each child, with what took them back."""
+    """The edits that made each child, with their retracts."""
     births: dict[int | None, list[Vote]] = defaultdict(list)
     if not children:
         return births

@@ -1,6 +1,7 @@
-"""Marking a card “discuss”: it is listed until somebody lifts the mark, or settles the variant.
+"""Mark a card “discuss”: it is listed until somebody removes the mark or settles the variant.
 
-A mark decides nothing. Marks, lifts and what takes either back are rows of one append-only table.
+A mark decides nothing. Marks, their removals ("lifts") and undos of either are rows of one
+append-only table.
 """
 
 from datetime import datetime
@@ -29,13 +30,13 @@ from db.models import (
 
 
 class OpenMark(NamedTuple):
-    """A mark that nobody has lifted, with its variant.
+    """A mark that nobody has removed, with its variant.
 
     Attributes:
-        variant_id: of the variant, as uid, type_id, text and status.
-        anchor: its anchor's current wording.
-        reviewer: who marked it.
-        remark: what about; '' for no remark.
+        variant_id, uid, type_id, text, status: the variant's.
+        anchor: the current text of its anchor.
+        reviewer: the name of the person who made the mark.
+        remark: what to discuss; '' for none.
     """
 
     variant_id: int
@@ -50,10 +51,10 @@ class OpenMark(NamedTuple):
 
 
 class MarkEvent(NamedTuple):
-    """A mark or a lift, as the history of a variant shows it.
+    """A mark or its removal, as shown in the history of a variant.
 
     Attributes:
-        undone: taken back since.
+        undone: it has been undone.
     """
 
     reviewer: str
@@ -64,7 +65,7 @@ class MarkEvent(NamedTuple):
 
 
 class OwnMark(NamedTuple):
-    """A mark or a lift of the reviewer who asks."""
+    """A mark or removal by the current reviewer."""
 
     id: int
     variant_id: int
@@ -82,7 +83,7 @@ def _not_undone(row: type[DiscussMark]) -> ColumnElement[bool]:
 
 
 def _not_lifted() -> ColumnElement[bool]:
-    """SQL: no lift of this mark stands."""
+    """SQL: nobody has removed this mark, or every removal was undone."""
     lift = aliased(DiscussMark)
     return (
         ~select(col(lift.id))
@@ -96,7 +97,8 @@ def _not_lifted() -> ColumnElement[bool]:
 
 
 def _is_open() -> ColumnElement[bool]:
-    """SQL: the row is a mark that stands, and its variant has not been settled since."""
+    """SQL: the row is a mark that was not undone or removed, and its variant has not been settled
+    since then."""
     settled = (
         select(col(Decision.id))
         .where(
@@ -112,13 +114,13 @@ def _is_open() -> ColumnElement[bool]:
 
 
 def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "") -> None:
-    """Mark a variant “discuss”; its status and version stay as they are.
+    """Mark a variant “discuss”. Its status and version do not change.
 
     Args:
         remark: at most ``MAX_NOTE`` characters; may be empty.
 
     Raises:
-        HedgerowError: it is marked already, or the remark is too long or not plain text.
+        HedgerowError: the variant is already marked, or the remark is too long or not plain text.
     """
     clean = clean_lines(remark)
     if len(clean) > MAX_NOTE:
@@ -127,7 +129,7 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
         )
     if by := [found.reviewer for found in open_marks(session, variant_id)]:
         raise HedgerowError(
-            f"{by[0]} has marked this variant “discuss” already; leave a note to add a remark."
+            f"{by[0]} has already marked this variant “discuss”; to add a remark, leave a note."
         )
     row = DiscussMark(
         variant_id=variant_id, reviewer_id=reviewer_id, kind=MarkKind.MARK, remark=clean
@@ -137,18 +139,15 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
 
 
 def lift(session: Session, variant_id: int, *, reviewer_id: int) -> None:
-    """Lift what a variant is marked with, whoever marked it.
+    """Remove the mark “discuss” from a variant, whoever made it.
 
     Raises:
-        HedgerowError: it is not marked.
+        HedgerowError: the variant is not marked.
     """
     query = select(col(DiscussMark.id)).where(col(DiscussMark.variant_id) == variant_id, _is_open())
     ids = session.execute(query).scalars().all()
     if not ids:
-        raise HedgerowError(
-            "Expected a variant that is marked “discuss”, found one that is not; there is nothing "
-            "to lift."
-        )
+        raise HedgerowError("This variant is not marked “discuss”, so there is no mark to remove.")
     session.add_all(
         DiscussMark(
             variant_id=variant_id, reviewer_id=reviewer_id, kind=MarkKind.LIFT, of_id=mark_id
@@ -172,11 +171,10 @@ def open_marks(
     source_id: int | None = None,
     limit: int | None = None,
 ) -> list[OpenMark]:
-    """The marks that nobody has lifted, the oldest first.
+    """The marks that nobody has removed, oldest first.
 
     Args:
-        variant_id: of this variant; None for all.
-        type_id, source_id: only of these; None for all.
+        variant_id, type_id, source_id: only this variant, type and source; None for all.
     """
     query = _marked(variant_id, type_id, source_id).order_by(col(DiscussMark.id)).limit(limit)
     return [OpenMark(*row) for row in session.execute(query)]
@@ -214,7 +212,7 @@ def _marked(
 
 
 def mark_events(session: Session, variant_id: int) -> list[MarkEvent]:
-    """All marks and lifts of a variant, the oldest first; an undo is told on what it took back."""
+    """All marks and removals of a variant, oldest first. An undo sets ``undone`` on its row."""
     rows = session.execute(
         select(DiscussMark, shown_name())
         .join(Reviewer, col(Reviewer.id) == col(DiscussMark.reviewer_id))
@@ -230,7 +228,7 @@ def mark_events(session: Session, variant_id: int) -> list[MarkEvent]:
 
 
 def latest_mark(session: Session, reviewer_id: int) -> OwnMark | None:
-    """The latest mark or lift of a reviewer that still has an effect; None for none."""
+    """The reviewer's latest mark or removal that can be undone; None if there is none."""
     query = (
         select(
             col(DiscussMark.id),
@@ -251,7 +249,7 @@ def latest_mark(session: Session, reviewer_id: int) -> OwnMark | None:
 
 
 def undo_mark(session: Session, made: OwnMark, *, reviewer_id: int) -> None:
-    """Take back a mark, or a lift."""
+    """Undo a mark or a removal."""
     session.add(
         DiscussMark(
             variant_id=made.variant_id,

@@ -1,7 +1,7 @@
-"""What reviewers have typed on a card and not saved yet, kept for when their window is lost.
+"""Drafts: text that reviewers have typed but not saved, stored in case their window is lost.
 
-A draft belongs to a reviewer, a variant and an editor: of two windows that write in the same one,
-the later hands its text on.
+A draft belongs to a reviewer, a variant and an editor. If two windows write in the same editor, the
+later text is stored.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ from db.columns import now
 from db.models import Draft
 
 Fields = Mapping[str, str]
-"""What an editor's fields hold, by their names."""
+"""The contents of an editor's fields, by name."""
 
 
 class DraftKind(StrEnum):
@@ -31,26 +31,26 @@ class DraftKind(StrEnum):
 
 
 DECIDING = (DraftKind.EDIT, DraftKind.SUGGESTION, DraftKind.REJECT)
-"""What these hold is forgotten once the card is decided; a note and an own variant are not."""
+"""Drafts that are deleted when the card is decided. Notes and own variants are kept."""
 
 
 def find_draft(
     session: Session, variant_id: int, kind: DraftKind, *, reviewer_id: int
 ) -> dict[str, str]:
-    """What the reviewer has typed in this editor; empty for nothing."""
+    """The reviewer's draft in this editor; empty if there is none."""
     row = session.get(Draft, (reviewer_id, variant_id, kind.value))
     return {} if row is None else dict(row.fields)
 
 
 class FoundDraft(NamedTuple):
-    """A draft: in which editor, and what its fields held."""
+    """A draft: its editor and the contents of its fields."""
 
     kind: DraftKind
     fields: dict[str, str]
 
 
 def newest_draft(session: Session, variant_id: int, *, reviewer_id: int) -> FoundDraft | None:
-    """What the reviewer has typed last on a card, if there is a draft."""
+    """The reviewer's latest draft on a card, or None."""
     query = (
         select(Draft)
         .where(col(Draft.reviewer_id) == reviewer_id, col(Draft.variant_id) == variant_id)
@@ -61,7 +61,7 @@ def newest_draft(session: Session, variant_id: int, *, reviewer_id: int) -> Foun
 
 
 def drafted_variants(session: Session, *, reviewer_id: int) -> set[int]:
-    """The variants that the reviewer has a draft on."""
+    """The ids of the variants on which the reviewer has a draft."""
     query = select(col(Draft.variant_id)).where(col(Draft.reviewer_id) == reviewer_id)
     return set(session.execute(query).scalars())
 
@@ -69,9 +69,9 @@ def drafted_variants(session: Session, *, reviewer_id: int) -> set[int]:
 def keep_draft(
     session: Session, variant_id: int, kind: DraftKind, fields: Fields, *, reviewer_id: int
 ) -> None:
-    """Store what the editor holds now, in place of what it held before.
+    """Store the contents of the editor, replacing the draft before.
 
-    Without null characters, which PostgreSQL does not hold.
+    Null characters are removed, because PostgreSQL cannot store them.
     """
     session.merge(
         Draft(
@@ -87,7 +87,7 @@ def keep_draft(
 def forget_drafts(
     session: Session, variant_id: int, kinds: Collection[DraftKind], *, reviewer_id: int
 ) -> None:
-    """Forget what the reviewer has typed in these editors on this card."""
+    """Delete the reviewer's drafts in these editors on this card."""
     session.execute(
         delete(Draft).where(
             col(Draft.reviewer_id) == reviewer_id,

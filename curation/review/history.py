@@ -1,4 +1,4 @@
-"""What has been decided so far: on a variant, and by a reviewer."""
+"""Past decisions: on a variant, and by a reviewer."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -10,25 +10,34 @@ from sqlmodel import col
 
 from curation.review.decisions import counts_still
 from curation.review.people.reviewers import is_by, shown_name, whose
-from db.models import CueCorrection, Decision, Opinion, Reviewer, Variant, Verdict
+from db.models import (
+    CueCorrection,
+    Decision,
+    Opinion,
+    Reviewer,
+    ReviewerKind,
+    Variant,
+    Verdict,
+)
 
 
 class CueChange(NamedTuple):
-    """The cue that a decision came with, and the one it replaced."""
+    """The correction of a cue that was part of a decision."""
 
     before: str | None
     after: str | None
 
 
 class PastDecision(NamedTuple):
-    """A decision as the history of a variant shows it.
+    """A decision as shown in the history of a variant.
 
     Attributes:
-        retracted: taken back since.
-        version: the variant's version that was on the screen.
-        counts: on the anchor's current wording; an earlier one stays in the history alone.
-        settles: it settles what others disagreed about.
-        cue: set where the reviewer corrected the variant's cue.
+        retracted: it has been undone.
+        version: the version of the variant that was on the screen.
+        counts: it was made on the anchor's current text. Earlier decisions only stay in the
+            history.
+        settles: it settles a conflict.
+        cue: set if the reviewer corrected the variant's cue.
     """
 
     action_id: str
@@ -52,10 +61,24 @@ class PastDecision(NamedTuple):
 
 
 def stands() -> ColumnElement[bool]:
-    """SQL: the decision neither takes another back nor was taken back."""
+    """SQL: the decision is not a retract and has not been retracted."""
     retract = aliased(Decision)
-    taken_back = select(col(retract.id)).where(col(retract.retracts_id) == Decision.id).exists()
-    return and_(col(Decision.verdict) != Verdict.RETRACT, ~taken_back)
+    retracted = select(col(retract.id)).where(col(retract.retracts_id) == Decision.id).exists()
+    return and_(col(Decision.verdict) != Verdict.RETRACT, ~retracted)
+
+
+def is_settlement() -> ColumnElement[bool]:
+    """SQL: the decision is a person's settlement of a conflict, and it counts.
+
+    A model's adjudication, as in imported data, settles no conflict. For a join of ``Decision``,
+    ``Variant`` and ``Reviewer``.
+    """
+    return and_(
+        col(Decision.adjudicates),
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        stands(),
+        counts_still(),
+    )
 
 
 def _is_opinion() -> ColumnElement[bool]:
@@ -63,10 +86,10 @@ def _is_opinion() -> ColumnElement[bool]:
 
 
 def history(session: Session, variant_id: int) -> list[PastDecision]:
-    """All decisions on a variant, the oldest first; retracts are told on what they retract.
+    """All decisions on a variant, oldest first. A retract only sets ``retracted`` on its decision.
 
-    Second opinions of models are left out, even where they count: they are shown to those who ask
-    (``curation.review.opinions.stored``).
+    Models' second opinions are left out, even if they count: they are shown only on request (see
+    ``curation.review.opinions.stored``).
     """
     rows = session.execute(
         select(Decision, whose(), shown_name(), col(Variant.since_version))
@@ -99,7 +122,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
 
 
 def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
-    """By the id of the action that the correction was part of."""
+    """Corrections by the id of their action."""
     query = select(
         col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
     ).where(col(CueCorrection.variant_id) == variant_id)
@@ -109,12 +132,12 @@ def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
 
 
 def latest_of_each(past: Iterable[PastDecision]) -> list[PastDecision]:
-    """Each reviewer's latest decision that stands, in the order of the reviewers' first ones."""
+    """Each reviewer's latest decision that counts, in the order of their first ones."""
     return list({decision.reviewer_id: decision for decision in past if decision.stands}.values())
 
 
 def decided_by(session: Session, reviewer_id: int, variant_ids: Sequence[int]) -> set[int]:
-    """Those of at most ``CHUNK`` variants on which this reviewer's own decision stands."""
+    """Which of at most ``CHUNK`` variants this reviewer has a decision on that counts."""
     query = (
         select(col(Decision.variant_id))
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
@@ -129,7 +152,7 @@ def decided_by(session: Session, reviewer_id: int, variant_ids: Sequence[int]) -
 
 
 def replacement_of(session: Session, variant_id: int) -> str | None:
-    """The uid of the wording that an edit put in this variant's place; None where none stands."""
+    """The uid of the variant that replaces this one after an edit; None if there is none."""
     query = (
         select(col(Variant.uid))
         .join(Decision, col(Decision.child_id) == col(Variant.id))
@@ -143,11 +166,11 @@ def replacement_of(session: Session, variant_id: int) -> str | None:
 
 
 class OwnAction(NamedTuple):
-    """What one key press or one bulk action of a reviewer decided, and on what.
+    """One action of a reviewer: a key press or a bulk action.
 
     Attributes:
-        variant_id: the variant on the card; of a bulk action the first one, as for the text.
-        decisions: how many variants it decided; an edit decides two, the original and its child.
+        variant_id, uid, type_id, text: the variant on the card, or the first of a bulk action.
+        decisions: number of decisions. An edit makes two, on the original and on its child.
     """
 
     action_id: str
@@ -163,7 +186,7 @@ class OwnAction(NamedTuple):
 
 
 def last_actions(session: Session, reviewer_id: int, *, limit: int) -> list[OwnAction]:
-    """The reviewer's latest actions that stand, the latest first. One small query each."""
+    """The reviewer's latest actions that were not undone, latest first. One small query each."""
     found: list[OwnAction] = []
     before: int | None = None
     while len(found) < limit:
@@ -211,7 +234,7 @@ def _action(session: Session, action_id: str, reviewer_id: int) -> tuple[int, Ow
 
 
 def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[str]:
-    """The ids of the reviewer's actions since then that stand; a bulk action is one."""
+    """The ids of the reviewer's actions since ``moment`` that were not undone."""
     query = (
         select(col(Decision.action_id))
         .where(
@@ -225,7 +248,10 @@ def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[s
 
 
 def last_before(session: Session, moment: datetime) -> int:
-    """The id of the last decision before then, or 0: ids grow with time, which has no index."""
+    """The id of the last decision before ``moment``, or 0.
+
+    A binary search over ids, which grow with time; the times themselves have no index.
+    """
     low, high = 0, session.execute(select(func.max(col(Decision.id)))).scalar_one() or 0
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Decisions on a card that somebody else, or another window, had decided on just before."""
+"""Decisions on a card that another person or window had decided on just before."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from db.models import Decision, Reviewer, Status, Variant, Verdict
 
 
 class LateDecision(NamedTuple):
-    """A decision by somebody who still had the card on the screen when another was stored.
+    """A decision made on a card that was on the screen when another decision was stored.
 
     Attributes:
-        text: that of the variant.
-        status: that of the variant by now.
+        text: the variant's text.
+        status: the variant's current status.
     """
 
     id: int
@@ -29,7 +29,7 @@ class LateDecision(NamedTuple):
     status: Status
 
 
-# Built once: every card that is drawn asks for it.
+# Built once, because every card that is drawn needs it.
 _OWN = aliased(Decision)
 _LATE = (
     select(
@@ -58,9 +58,9 @@ _LATE = (
 
 
 def late_decisions(session: Session, action_ids: Collection[str]) -> list[LateDecision]:
-    """What was decided after one of these actions on a card drawn before it, in order of time.
+    """Decisions made after one of these actions on a card drawn before it, in order of time.
 
-    Where more people are to decide on the variant, once they have.
+    If several people are assigned to the variant, only after all of them have decided.
     """
     if not action_ids:
         return []

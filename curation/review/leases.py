@@ -1,8 +1,8 @@
-"""Which card is on whose screen, so that two windows don't decide on the same one.
+"""Leases: which card is on whose screen, so that two windows don't decide on the same one.
 
-A card on a screen is leased to its window for a few minutes, by the database's clock. A queue
-passes over what other windows have leased. A lease forbids nothing: a late decision is stored, and
-both reviewers are told. Expired leases mean nothing.
+A card on a screen is leased to its window for a few minutes, by the database's clock. Queues skip
+cards that other windows have leased. A lease forbids nothing: a late decision is stored, and both
+reviewers see a message. Expired leases are ignored.
 """
 
 import os
@@ -23,10 +23,10 @@ from db.models import Lease, Reviewer, Variant
 from db.runs import has_ended
 
 LEASE = timedelta(minutes=5)
-"""How long a card stays leased without any activity in its window."""
+"""How long a card stays leased without activity in its window."""
 
 _SERVER = uuid.uuid4().hex
-"""This process. In a container, a new one often has the same number as the one before it."""
+"""An id for this process. In containers, process numbers often repeat."""
 
 
 class Holder(NamedTuple):
@@ -37,18 +37,18 @@ class Holder(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What ``take_next`` found.
+    """The result of ``take_next``.
 
     Attributes:
-        variant_id: None where no variant is left that no other window has.
-        others: as ``on_other_screens`` gives it.
+        variant_id: the leased variant; None if other windows have all that is left.
+        others: the result of ``on_other_screens``.
     """
 
     variant_id: int | None
     others: dict[int, Holder]
 
 
-# Built once: building a statement takes longer than carrying it out, and each decision needs these.
+# Built once: each decision needs these, and building a statement takes longer than executing it.
 _GIVE_BACK = delete(Lease).where(
     col(Lease.window) == bindparam("mine"),
     col(Lease.variant_id).not_in(bindparam("kept", expanding=True)),
@@ -81,10 +81,10 @@ _TAKE = {"sqlite": _taking(sqlite), "postgresql": _taking(postgresql)}
 def take(
     session: Session, variant_ids: Iterable[int], *, window: str, reviewer_id: int
 ) -> set[int]:
-    """Lease these variants to a window, which gives back all others that it has.
+    """Lease these variants to a window and release all others that it has.
 
     Returns:
-        Those that it has now; the rest are on another window's screen.
+        The ids that it has now; the others are on another window's screen.
     """
     ids = sorted(set(variant_ids))
     connection = session.connection()
@@ -108,10 +108,10 @@ def take_next(
     """Lease the first variant of a queue that no other window has.
 
     Args:
-        find: gives the first variant of the queue that is not among those it is given.
-        is_left: whether a variant is still in the queue. On PostgreSQL another window may decide on
-            it, and give it back, between ``find`` and the lease; SQLite has one writer.
-        by_family: lease all variants of its anchor, and pass over families that others have.
+        find: returns the first variant of the queue, without those in its argument.
+        is_left: whether a variant is still in the queue. On PostgreSQL, another window may decide
+            on it and release it between ``find`` and the lease. SQLite has only one writer.
+        by_family: lease all variants of its anchor, and skip families that others have.
     """
     sole_writer = session.get_bind().dialect.name == "sqlite"
     while True:
@@ -127,13 +127,13 @@ def take_next(
 
 
 def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
-    """The variants on the screens of other windows, and who sits there."""
+    """The variants on the screens of other windows, with their reviewers."""
     rows = session.connection().execute(_OTHERS, {"mine": window})
     return {variant_id: Holder(reviewer_id, name) for variant_id, reviewer_id, name in rows}
 
 
 def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
-    """All variants of the anchors of these variants."""
+    """The ids of all variants of these variants' anchors."""
     if not variant_ids:
         return set()
     anchors = select(col(Variant.anchor_id)).where(col(Variant.id).in_(variant_ids))
@@ -142,28 +142,28 @@ def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
 
 
 def new_window() -> str:
-    """A name for a window, which says what process serves it."""
+    """A unique name for a window that also identifies the process that serves it."""
     return f"{uuid.uuid4().hex}/{_SERVER}/{os.getpid()}/{socket.gethostname()}"
 
 
 def closed_windows(session: Session) -> set[str]:
-    """The windows with leases whose server on this host has ended, as after a crash."""
+    """The windows with leases whose server process on this host has ended, as after a crash."""
     windows = session.execute(select(col(Lease.window)).distinct()).scalars()
     return {window for window in windows if is_closed(window)}
 
 
 def release_closed(session: Session, windows: Collection[str]) -> None:
-    """Give back what these windows have, and what windows of ended servers have."""
+    """Release the cards of these windows and of windows whose server has ended."""
     release(session, {*windows, *closed_windows(session)})
 
 
 def is_served_here(window: str) -> bool:
-    """Whether this process serves the window, or did."""
+    """Whether this process serves or served the window."""
     return window.split("/", 3)[1] == _SERVER
 
 
 def is_closed(window: str) -> bool:
-    """Whether the window's server is known to have ended: it was on this host."""
+    """Whether the window's server was on this host and has ended."""
     _, server, pid, host = window.split("/", 3)
     if (host, int(pid)) == (socket.gethostname(), os.getpid()):
         return server != _SERVER
@@ -171,8 +171,14 @@ def is_closed(window: str) -> bool:
 
 
 def release(session: Session, windows: Collection[str]) -> None:
-    """Give back what these windows have, and what has expired."""
-    gone = or_(col(Lease.window).in_(windows), col(Lease.until) <= db_now())
-    # What another window is about to renew or to take is left to it.
-    free = select(col(Lease.variant_id)).where(gone).with_for_update(skip_locked=True)
-    session.execute(delete(Lease).where(col(Lease.variant_id).in_(free)))
+    """Release the leases of these windows, and the expired leases of all windows."""
+    theirs = select(col(Lease.variant_id)).where(col(Lease.window).in_(windows))
+    expired = select(col(Lease.variant_id)).where(col(Lease.until) <= db_now())
+    # On PostgreSQL, a window that looks for its next card locks the leases of others for a moment.
+    # Wait for these locks, in the order in which ``take`` locks: a lease that is passed over would
+    # hold its card for minutes. An expired lease that is locked is being renewed or taken.
+    for leases in (
+        theirs.order_by(col(Lease.variant_id)).with_for_update(),
+        expired.with_for_update(skip_locked=True),
+    ):
+        session.execute(delete(Lease).where(col(Lease.variant_id).in_(leases)))

@@ -1,7 +1,7 @@
-"""Notes on a variant: remarks of reviewers that decide nothing.
+"""Notes on a variant: reviewers' remarks that decide nothing.
 
-A note that its writer has taken back stays stored, with a further row that says so; nothing here
-shows it but the history.
+A note that its writer removes stays in the database with a row that marks it as removed. Only the
+history mentions it.
 """
 
 from datetime import datetime
@@ -21,7 +21,7 @@ from db.models import Note, NoteRetraction, Reviewer
 
 
 class WrittenNote(NamedTuple):
-    """A note with who wrote it."""
+    """A note with its writer's name."""
 
     reviewer: str
     text: str
@@ -29,7 +29,7 @@ class WrittenNote(NamedTuple):
 
 
 class OwnNote(NamedTuple):
-    """A note of the reviewer who asks."""
+    """A note by the current reviewer."""
 
     id: int
     variant_id: int
@@ -37,14 +37,14 @@ class OwnNote(NamedTuple):
 
 
 def is_kept() -> ColumnElement[bool]:
-    """SQL: the note has not been taken back."""
+    """SQL: the note has not been removed."""
     return (
         ~select(col(NoteRetraction.note_id)).where(col(NoteRetraction.note_id) == Note.id).exists()
     )
 
 
 def clean_lines(text: str) -> str:
-    """A remark in canonical form; line breaks stay.
+    """A remark in canonical form. Line breaks are kept.
 
     Raises:
         HedgerowError: it is not plain text.
@@ -53,10 +53,10 @@ def clean_lines(text: str) -> str:
 
 
 def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) -> Note:
-    """Store a note; the variant's status and version stay as they are.
+    """Store a note. The variant's status and version do not change.
 
     Args:
-        text: at most ``MAX_NOTE`` characters; line breaks stay.
+        text: at most ``MAX_NOTE`` characters; line breaks are kept.
 
     Raises:
         HedgerowError: it is empty, too long or not plain text.
@@ -74,12 +74,12 @@ def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) 
 
 
 def notes(session: Session, variant_id: int) -> list[WrittenNote]:
-    """The notes on a variant, the oldest first."""
+    """The notes on a variant, oldest first."""
     return _written(session, variant_id, is_kept())
 
 
 def removed_notes(session: Session, variant_id: int) -> list[WrittenNote]:
-    """The notes on a variant that their writers have taken back, the oldest first."""
+    """The notes on a variant that their writers have removed, oldest first."""
     return _written(session, variant_id, ~is_kept())
 
 
@@ -96,7 +96,7 @@ def _written(
 
 
 def count_notes(session: Session, variant_id: int, *, reviewer_id: int | None = None) -> int:
-    """How many notes a variant has, of this reviewer or of all."""
+    """The number of notes on a variant, by this reviewer or by all."""
     query = select(func.count()).select_from(Note)
     query = query.where(col(Note.variant_id) == variant_id, is_kept())
     if reviewer_id is not None:
@@ -105,7 +105,7 @@ def count_notes(session: Session, variant_id: int, *, reviewer_id: int | None = 
 
 
 def latest_note(session: Session, reviewer_id: int) -> OwnNote | None:
-    """The latest note of a reviewer that has not been taken back; None for none."""
+    """The reviewer's latest note that has not been removed; None if there is none."""
     query = (
         select(col(Note.id), col(Note.variant_id), col(Note.created_at))
         .where(is_by(session, Note.reviewer_id, reviewer_id), is_kept())
@@ -117,5 +117,5 @@ def latest_note(session: Session, reviewer_id: int) -> OwnNote | None:
 
 
 def retract_note(session: Session, note_id: int) -> None:
-    """Take a note back; one that another window has just taken back stays so."""
+    """Remove a note. Nothing happens if another window has just removed it."""
     insert_new(session, NoteRetraction, [{"note_id": note_id, "retracted_at": now()}])

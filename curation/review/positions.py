@@ -1,8 +1,8 @@
-"""Where reviewers are in their windows, so that a new window goes on where one was lost.
+"""Reviewers' positions in their windows, so that a new window continues where one was lost.
 
-A window stores its place with each card that it shows. A new one takes over the newest place of the
-same reviewer that no open window has: after a lost connection, a restart of the server, or on
-another server. Two windows that are open stay two.
+A window stores its position with each card that it shows. After a lost connection, a restart of the
+server or on another server, a new window takes over the newest position of the same reviewer that
+belongs to no open window. Open windows keep their own positions.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ from db.columns import db_now, now
 from db.models import ReviewPosition
 
 KEPT_FOR = timedelta(days=30)
-"""After this time a place that nobody has gone on from is forgotten."""
+"""How long an unused position is kept."""
 
 
 class Place(NamedTuple):
-    """What a window goes through; type and source None for all."""
+    """What a window reviews. The type and the source are None for all."""
 
     queue: Queue
     type_id: str | None
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of_json(cls, kept: dict[str, Any]) -> "Place | None":
-        """What was stored as a dictionary; None where another version of Hedgerow stored it."""
+        """The place from a stored dictionary; None if another version of Hedgerow stored it."""
         try:
             return cls(**(kept | {"queue": Queue(kept["queue"]), "order": Order(kept["order"])}))
         except (KeyError, TypeError, ValueError):
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class StoredPosition(NamedTuple):
-    """A place that a window was at, and its card; None where nothing was left."""
+    """A window's place and its card. ``variant_id`` is None if the queue was empty."""
 
     window: str
     place: Place
@@ -63,12 +63,12 @@ def _keeping(dialect: Any) -> Executable:
     return statement
 
 
-# Built once, as the statements of ``leases``: each decision carries one out.
+# Built once, like the statements in ``leases``, because each decision executes one.
 _KEEP = {"sqlite": _keeping(sqlite), "postgresql": _keeping(postgresql)}
 
 
 def keep_position(session: Session, position: StoredPosition, *, reviewer_id: int) -> None:
-    """Store where a window is now."""
+    """Store the position of a window."""
     connection = session.connection()
     values = position._asdict() | {"reviewer_id": reviewer_id, "place": position.place._asdict()}
     connection.execute(_KEEP[connection.dialect.name], values)
@@ -77,11 +77,11 @@ def keep_position(session: Session, position: StoredPosition, *, reviewer_id: in
 def left_positions(
     session: Session, *, reviewer_id: int, is_open: Callable[[str], bool]
 ) -> list[StoredPosition]:
-    """The places of a reviewer that no window has any more, the newest first.
+    """The reviewer's positions that belong to no open window, newest first.
 
-    A window of another server counts as gone once its server is known to have ended, or its card is
-    leased no longer; and at once if the reviewer has a draft on its card, which would otherwise be
-    out of reach for that time.
+    A window of another server counts as closed when its server is known to have ended, when the
+    lease of its card has expired, or if the reviewer has a draft on its card, which would otherwise
+    be out of reach until then.
 
     Args:
         is_open: whether a window that this process serves is open.
@@ -106,7 +106,7 @@ def left_positions(
 
 
 def take_over(session: Session, window: str) -> None:
-    """Forget a place that another window goes on from, and give back its card."""
+    """Delete a position from which another window continues, and release its card."""
     leases.release(session, [window])
     old = (col(ReviewPosition.window) == window) | (col(ReviewPosition.seen_at) < now() - KEPT_FOR)
     session.execute(delete(ReviewPosition).where(old))

@@ -1,13 +1,13 @@
-"""Which variant comes next.
+"""Queues: which variant comes next.
 
-For a person, what is pending includes the variants that others have decided on and that they are to
-decide on, too, by the assignment. They come in the same order as if they were undecided, so that
-their place tells nothing of the others, and whoever follows somebody else comes to them first.
+A person's pending variants include those that others have decided on and that the assignment also
+gives to this person. They come in the same order as if they were undecided, so that their position
+reveals nothing about the other verdicts.
 
-Anchors of one's own come before those of the corpora that ship with Hedgerow, whatever the order.
-An index over the variants of a type and a source serves every order of what is pending and of what
-only models have accepted: the database looks up one row for each type and source. Conflicts and
-second looks are few; those of a type are sorted.
+In every order, the user's own anchors come before those of the corpora that ship with Hedgerow. For
+pending variants and those accepted only by models, an index over the variants of a type and a
+source serves every order: the database looks up one row for each type and source. Conflicts and
+second looks are few, so they are sorted.
 """
 
 from collections import Counter
@@ -57,7 +57,7 @@ from db.models import (
 
 
 class Queue(StrEnum):
-    """What is to be reviewed; each can be narrowed to a type."""
+    """The queues. Each can be limited to a type and a source."""
 
     PENDING = "pending"
     CONFLICT = "conflict"
@@ -76,11 +76,11 @@ class Order(StrEnum):
 
 
 def in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
-    """SQL: the variant is in this queue, whatever its type; in that of conflicts, once everybody
-    who is to decide on it has done so.
+    """SQL: the variant is in this queue. It is in the queue of conflicts only after everybody
+    assigned to it has decided.
 
-    Written out, not bound, and as the indexes are: a partial index serves only a query that is
-    seen to ask for its rows.
+    The conditions use literals rather than parameters and match those of the indexes, because a
+    database uses a partial index only if the query shows that it needs no other rows.
     """
     return _is_in(session.get_bind().dialect.name, queue)
 
@@ -117,13 +117,13 @@ def next_variant(
     skipped: Collection[int] = (),
     reviewer_id: int | None = None,
 ) -> Variant | None:
-    """The first variant of the queue, or None when it is empty.
+    """The first variant of the queue, or None if it is empty.
 
     Args:
         type_ids: the types to review.
-        source_id: the source to review; None for all, those that are no corpus first.
-        skipped: ids of variants to pass over.
-        reviewer_id: for whom; None for what nobody has decided on alone.
+        source_id: the source to review; None for all, with bundled corpora last.
+        skipped: ids of variants to skip.
+        reviewer_id: the reviewer; None for only the variants on which nobody has decided.
     """
     for_a_person = queue is Queue.PENDING and reviewer_id is not None
     query = _first(
@@ -147,11 +147,12 @@ def _first(
     dialect: str, queue: Queue, order: Order, *, of_source: bool, with_begun: bool
 ) -> Select[Variant]:
     """SQL: the first variant of a queue, with the parameters ``types``, ``source``, ``skipped`` and
-    ``reviewer``. Built once, as those of ``leases``.
+    ``reviewer``. Built once, like the statements in ``leases``.
 
     Args:
-        of_source: narrow it to one source.
-        with_begun: also what others have decided on and the reviewer is to decide on.
+        of_source: limit it to one source.
+        with_begun: include variants that others have decided on and that the assignment also gives
+            to the reviewer.
     """
     kind, source = aliased(TypeRow), aliased(Source)
     own_source = col(source.id) == bindparam("source", type_=Integer) if of_source else true()
@@ -203,7 +204,7 @@ def _begun_head(
     source: SQLColumnExpression[int],
     people: SQLColumnExpression[str],
 ) -> Select[int]:
-    """The same of those that these people have decided on and others are to."""
+    """The same for variants on which these people have decided and others still have to."""
     query = select(col(Variant.id)).where(
         is_begun(),
         col(Variant.verdicts_by) == people,
@@ -216,10 +217,10 @@ def _begun_head(
 def count_left(
     session: Session, queue: Queue, reviewer_id: int | None = None
 ) -> dict[tuple[str, int], int]:
-    """Variants in a queue by type and source; a pair without any may be missing.
+    """The number of variants in a queue by type and source. Pairs without any may be missing.
 
     Args:
-        reviewer_id: for whom, as in ``next_variant``.
+        reviewer_id: as in ``next_variant``.
     """
     by = (col(Variant.type_id), col(Variant.source_id))
     query = select(*by, func.count()).where(in_queue(session, queue)).group_by(*by)
@@ -241,10 +242,10 @@ def among(
     source_id: int | None = None,
     reviewer_id: int | None = None,
 ) -> set[int]:
-    """Which of these variants are in a queue, of these types and this source or of any.
+    """Which of these variants are in a queue, optionally limited to types and a source.
 
     Args:
-        reviewer_id: for whom, as in ``next_variant``.
+        reviewer_id: as in ``next_variant``.
     """
     found: set[int] = set()
     there = in_queue(session, queue)
@@ -261,7 +262,7 @@ def among(
 
 
 def decided_by_a_person() -> ColumnElement[bool]:
-    """SQL, over ``Variant``: a person's verdict stands on it, as its anchor is worded now."""
+    """SQL, over ``Variant``: a person's verdict on it counts, for the anchor's current text."""
     return (
         select(col(Decision.id))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
@@ -276,10 +277,10 @@ def decided_by_a_person() -> ColumnElement[bool]:
 
 
 def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
-    """Which of these variants a person has to decide on.
+    """Which of these variants still need a person's decision.
 
-    Pending ones, those in conflict once everybody who is to decide has done so, and those that only
-    models have decided; not the retired or superseded ones.
+    These are pending variants, conflicts after everybody assigned has decided, and variants that
+    only models have decided on. Retired and superseded variants are left out.
     """
     found: set[int] = set()
     for ids in chunks(variant_ids):
@@ -298,7 +299,7 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
 
 
 def status_counts(session: Session, source_id: int | None = None) -> dict[str, dict[Status, int]]:
-    """Variants per type and status, of one source or of all; retired ones left out."""
+    """The number of variants per type and status, in one source or all, without retired ones."""
     query = (
         select(col(Variant.type_id), col(Variant.status), func.count())
         .where(col(Variant.retired).is_(False))

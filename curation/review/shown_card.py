@@ -1,7 +1,7 @@
-"""What was in front of a reviewer, and the decision that is made on it.
+"""The card that was shown to a reviewer, and the decision made on it.
 
-Every action carries what was shown (variant, version, and an id of the showing), so that a key
-pressed twice, or pressed for a card that is gone, changes nothing.
+Every action receives what was shown (the variant, its version and an id of the showing), so that a
+key that is pressed twice or for a card that is gone changes nothing.
 """
 
 import uuid
@@ -25,14 +25,14 @@ MAX_NOTE = 2000
 
 
 class ShownCard(NamedTuple):
-    """What was in front of the reviewer.
+    """A card that was shown to a reviewer.
 
     Attributes:
         version: the variant's version when the card was drawn.
-        action_id: made anew whenever a card is drawn; a second action with it does nothing.
+        action_id: a new id for each drawn card; a second action with it does nothing.
         blind: diagnostics and other people's verdicts were hidden.
-        settles: reviewers disagree about the variant, and what is decided on it settles that.
-        gold: a gold item that looks like a pending variant; what others said of it was hidden.
+        settles: the variant is in conflict or settled, and the decision settles it.
+        gold: a gold item disguised as a pending variant, with other people's verdicts hidden.
     """
 
     variant_id: int
@@ -45,16 +45,17 @@ class ShownCard(NamedTuple):
 
 
 class ActionOutcome(NamedTuple):
-    """What an action did.
+    """The result of an action.
 
     Attributes:
-        recorded: False where this showing had been decided before; nothing was changed then.
-        changes: every variant touched, with its status before and after.
-        overtaken: names of other reviewers who decided on it after the card was drawn.
+        recorded: False if this showing had already been decided, so that nothing was changed.
+        changes: the affected variants, with their status before and after.
+        overtaken: names of the reviewers who decided on it after the card was drawn.
         child_id: the variant that an edit made or found.
-        outdated: the anchor was corrected after the card was drawn. What was decided is kept but
-            does not count, and the variant comes back for a second look.
-        remark: a sentence on what an edit decided by itself: its cue, or its type by the cue.
+        outdated: the anchor was corrected after the card was drawn. The decision is stored but does
+            not count, and the variant comes back for a second look.
+        remark: a sentence about a choice that an edit made automatically: the cue, or the type that
+            follows from the cue.
     """
 
     recorded: bool
@@ -85,19 +86,22 @@ def find_variant(session: Session, uid: str) -> Variant:
     """
     variant = session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
     if variant is None:
-        raise HedgerowError(f"There is no variant '{uid}'; a uid has 16 hexadecimal digits.")
+        raise HedgerowError(
+            f"There is no variant '{uid}'; copy the uid from a variant's card, or find it with "
+            "'hedgerow search'."
+        )
     return variant
 
 
 def shown_variant(session: Session, card: ShownCard, *, keep_wording: bool = False) -> Variant:
-    """The variant of a card, as it is now.
+    """The variant of a card, in its current state.
 
     Args:
-        keep_wording: let nobody correct its anchor before this transaction ends (SQLite has one
-            writer anyway).
+        keep_wording: lock its anchor against corrections until this transaction ends (SQLite has
+            only one writer anyway).
 
     Raises:
-        HedgerowError: it is gone.
+        HedgerowError: it no longer exists.
     """
     variant = session.get(Variant, card.variant_id)
     if variant is None:
@@ -111,26 +115,27 @@ def shown_variant(session: Session, card: ShownCard, *, keep_wording: bool = Fal
 
 
 def done_before(session: Session, action_id: str) -> bool:
-    """Whether an action with this id is stored."""
+    """Whether an action with this id has been stored."""
     query = select(col(Decision.id)).where(col(Decision.action_id) == action_id).limit(1)
     return session.execute(query).first() is not None
 
 
 def check_reason(session: Session, variant: Variant, *, reason: str, note: str) -> None:
-    """Refuse a reason that is unknown or not for the variant's type, and 'other' without a note.
+    """Check the reason for a rejection.
 
     Raises:
-        HedgerowError: it is one of these.
+        HedgerowError: it is unknown, does not apply to the variant's type, or is 'other' without a
+            note.
     """
     entry = all_types(session)[variant.type_id]
     if applicable_reason(reason, entry).id == "other" and not note.strip():
-        raise HedgerowError("Expected a note with the reason 'other', found none; say what it is.")
+        raise HedgerowError("The reason 'other' needs a note that states the reason; add one.")
 
 
 def overtaken(session: Session, card: ShownCard, variant: Variant) -> tuple[str, ...]:
-    """Who decided after the card was drawn (the reviewer too, in a second window).
+    """The names of those who decided after the card was drawn, also the reviewer's own.
 
-    Not a model whose verdicts do not count: what it says is shown to those who ask.
+    Models whose verdicts do not count are left out: their opinions are shown only on request.
     """
     if variant.version == card.version:
         return ()
@@ -163,11 +168,11 @@ def decision_on(
     note: str = "",
     other: Variant | None = None,
 ) -> Decision:
-    """The row of a decision on a card's variant, or on another one along with it.
+    """The row for a decision on a card's variant, or on another variant decided with it.
 
     Args:
-        variant: the card's variant as it is now.
-        other: decided together with it; a card that is outdated for the one is so for both.
+        variant: the card's variant in its current state.
+        other: the other variant. If the card is outdated for one, it is for both.
 
     Raises:
         HedgerowError: the note is too long.

@@ -1,4 +1,4 @@
-"""What the decisions on a variant add up to: a pure function of the decisions."""
+"""The status of a variant, as a pure function of its decisions."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from db.models import Status, Verdict
 
 @dataclass(frozen=True)
 class Vote:
-    """A decision as far as the status depends on it.
+    """The parts of a decision that matter for the status.
 
     Attributes:
-        id: order of the decisions; a later one has the greater id.
+        id: later decisions have greater ids.
         counts: for a model, whether its verdicts are switched on.
         child_id: the variant that an edit made.
-        retracts_id: the decision that a retract takes back.
+        retracts_id: the decision that a retract undoes.
         variant_version: the version of the variant that was judged.
-        by_rule: a rule over measures made it; nobody has read the variant.
+        by_rule: a rule made it, without anybody reading the variant.
     """
 
     id: int
@@ -33,13 +33,13 @@ class Vote:
 
 
 class Standing(NamedTuple):
-    """Where a variant stands.
+    """The status of a variant, with details.
 
     Attributes:
-        second_look: it is pending only because its anchor was corrected after it was decided.
-        model_only: it is accepted, and no person's verdict stands on it.
-        verdicts_by: the ids of the people who have decided on it, as ',3,7,', while more people are
-            to; else ''.
+        second_look: it is pending only because its anchor was corrected after the decision.
+        model_only: it is accepted, but by no person.
+        verdicts_by: the ids of the people who have decided on it, as in ',3,7,', while other
+            assigned people still have to; otherwise ''.
     """
 
     status: Status
@@ -61,7 +61,7 @@ _STATUS_OF = {
 
 
 def live(votes: Iterable[Vote]) -> list[Vote]:
-    """The votes that stand: neither retracts nor retracted, in order."""
+    """The votes that are neither retracts nor retracted, in order."""
     votes = list(votes)
     retracted = {vote.retracts_id for vote in votes if vote.verdict == Verdict.RETRACT}
     standing = [v for v in votes if v.verdict != Verdict.RETRACT and v.id not in retracted]
@@ -69,7 +69,7 @@ def live(votes: Iterable[Vote]) -> list[Vote]:
 
 
 def fresh(votes: Iterable[Vote], since_version: int) -> list[Vote]:
-    """The votes on this version or a later one, and all retracts: what is taken back stays so."""
+    """The votes on this version or later ones, and all retracts, which stay in effect."""
     return [
         vote
         for vote in votes
@@ -84,17 +84,17 @@ def standing_of(
     since_version: int = 1,
     wanted: int = 1,
 ) -> Standing:
-    """Where a variant stands whose decisions count from ``since_version`` on.
+    """The standing of a variant whose decisions count from ``since_version`` on.
 
-    As in ``status_of``, by the votes since then. Where those leave it open, what was decided
-    before says how: a replaced wording stays superseded, anything else that had been decided
-    comes back for a second look.
+    The votes since then give the status as in ``status_of``. If they leave it pending, earlier
+    decisions matter: a superseded variant stays superseded, and any other variant that had been
+    decided comes back for a second look.
 
     Args:
-        votes: every decision on the variant.
+        votes: all decisions on the variant.
         births: as in ``status_of``.
-        since_version: the version that the latest correction of the anchor gave the variant.
-        wanted: how many people are to decide on it.
+        since_version: the variant's version since the latest correction of its anchor.
+        wanted: the number of people assigned to it.
     """
     counted = fresh(votes, since_version)
     now = status_of(counted)
@@ -109,13 +109,12 @@ def standing_of(
 
 
 def _unfinished(votes: Sequence[Vote], wanted: int) -> str:
-    """Who has decided, while more people are to: see ``Standing.verdicts_by``.
+    """Who has decided, while others still have to: see ``Standing.verdicts_by``.
 
-    A settlement makes further verdicts pointless. What a rule decided nobody has read: whoever
-    applied it wants no second reader.
+    After a settlement or a decision by a rule, no further verdicts are needed.
 
     Args:
-        votes: those of people that stand.
+        votes: people's live votes.
     """
     if any(vote.adjudicates or vote.by_rule for vote in votes):
         return ""
@@ -124,21 +123,21 @@ def _unfinished(votes: Sequence[Vote], wanted: int) -> str:
 
 
 def status_of(votes: Sequence[Vote], *, births: Sequence[Vote] = ()) -> Status:
-    """The status that a variant's decisions give it.
+    """The status of a variant by its decisions.
 
-    An adjudication by a person decides, the latest if there are several. Else the latest verdict of
-    each person: all the same gives that, different ones give a conflict. Else, in the same way, the
-    adjudications and the verdicts of the models that are switched on. Else it is pending. Two edits
-    agree only if they made the same child.
+    The latest adjudication by a person decides. Without one, each person's latest verdict counts:
+    if all agree, they give the status, and otherwise the variant is in conflict. Without decisions
+    by people, the same rules apply to the models that are switched on. Without any decision, the
+    variant is pending. Two edits agree only if they made the same child.
 
     Args:
-        votes: every decision on the variant.
-        births: every decision, retracts included, on the variants that this one was edited from
-            and that name it as their child; none for an original.
+        votes: all decisions on the variant.
+        births: all decisions, including retracts, on the variants that this one was edited from and
+            that name it as their child; empty for an original.
 
     Returns:
-        The status. A child whose edit was taken back, and which nobody else has decided on, is
-        superseded: the original stands again.
+        The status. A child whose edit was undone and that nobody else has decided on is superseded,
+        because the original is back in force.
     """
     standing = live(votes)
     people = [vote for vote in standing if vote.is_person]

@@ -1,4 +1,4 @@
-"""Taking back what a reviewer did: by further rows, so that nothing is deleted."""
+"""Undo a reviewer's actions by adding rows, so that nothing is deleted."""
 
 import uuid
 from collections.abc import Iterable
@@ -23,11 +23,11 @@ from db.errors import HedgerowError
 from db.models import CueCorrection, Decision, MarkKind, Variant, Verdict
 
 _LONGEST = 80
-"""Characters of a text that a sentence about it quotes."""
+"""Maximum characters of a text quoted in a sentence."""
 
 
 class Done(StrEnum):
-    """What a reviewer did with one key or one command, in words."""
+    """What a reviewer did with one key press or command, in words."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -47,18 +47,18 @@ _NOUNS = {
     Done.RETYPE: "retyping",
     Done.OWN: "acceptance of your own variant",
 }
-"""What a person took back, where the bare word would be no noun."""
+"""Nouns for actions whose word is not a noun."""
 
 
 class Undone(NamedTuple):
-    """What an undo took back.
+    """What was undone.
 
     Attributes:
         variant_id: the variant to show again.
         text: its text.
-        decisions: how many decisions were taken back; 0 for a note or a mark.
-        variants: how many variants they were on, an edit and its child counted once.
-        action_id: that of the decisions; '' for a note or a mark.
+        decisions: number of retracted decisions; 0 for a note or a mark.
+        variants: number of variants, with an edited one and its child counted once.
+        action_id: the action of the decisions; '' for a note or a mark.
     """
 
     variant_id: int
@@ -70,7 +70,7 @@ class Undone(NamedTuple):
     action_id: str
 
     def __str__(self) -> str:
-        """One sentence."""
+        """One sentence about it."""
         text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
         if self.done is Done.NOTE:
             return f"Note on “{text}” removed."
@@ -79,28 +79,28 @@ class Undone(NamedTuple):
         if self.done is Done.LIFT:
             return f"“{text}” is marked “discuss” again."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
-        return f"You took back your {_NOUNS.get(self.done, self.done)}{more}."
+        return f"You undid your {_NOUNS.get(self.done, self.done)}{more}."
 
 
 def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:
-    """Take back the last thing that the reviewer did and that still stands: an action, a note, or
-    a mark for discussion that was made or lifted.
+    """Undo the last thing that the reviewer did: an action, a note, or a mark that was made or
+    removed.
 
-    What an action did together (an edit and its child, a family, a bulk decision, a corrected cue)
-    is taken back together.
+    An action is undone as a whole: an edit with its child, a family, a bulk decision, a corrected
+    cue.
 
     Args:
-        after: leave what was done at this moment or before as it is.
+        after: undo only what was done after this moment.
 
     Returns:
-        None where nothing is left.
+        What was undone; None if there was nothing to undo.
     """
     done = (
         latest_note(session, reviewer_id),
         latest_mark(session, reviewer_id),
         _latest_action(session, reviewer_id),
     )
-    # Of two at the same moment, max() gives the first: the note, which came after its decision.
+    # If two have the same time, max() returns the first: the note, which came after its decision.
     last = max(
         (found for found in done if found is not None), key=lambda found: found.at, default=None
     )
@@ -138,10 +138,10 @@ def _remove(session: Session, note: OwnNote) -> Undone:
 
 
 def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Undone:
-    """Take back all decisions of one action.
+    """Retract all decisions of one action.
 
     Raises:
-        HedgerowError: there is no such action of this reviewer, or it has been taken back.
+        HedgerowError: this reviewer has no such action, or it has been undone already.
     """
     decisions = session.execute(
         select(col(Decision.id), col(Decision.variant_id), col(Decision.verdict))
@@ -153,7 +153,9 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
         .order_by(col(Decision.id))
     ).all()
     if not decisions:
-        raise HedgerowError(f"There is no action '{action_id}' of this reviewer to take back.")
+        raise HedgerowError(
+            f"This reviewer has no action '{action_id}' to undo; it may have been undone already."
+        )
     versions = _versions(session, [variant_id for _, variant_id, _ in decisions])
     first = session.get_one(Decision, decisions[0][0])
     done = _done(session, first)
@@ -179,7 +181,7 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
 
 
 def _done(session: Session, first: Decision) -> Done:
-    """What the action was whose first decision this is."""
+    """The kind of the action with this first decision."""
     variant = session.get_one(Variant, first.variant_id)
     if first.adjudicates:
         return Done.SETTLE

@@ -1,1 +1,1 @@
-"""Variants that are similar to a given one: stored embeddings, and looking them up."""
+"""Find similar variants by stored embeddings."""

@@ -1,4 +1,4 @@
-"""The run that computes the embeddings which similar variants are found by."""
+"""The run that computes the embeddings for finding similar variants."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +18,11 @@ from db.models import Variant
 KIND = "embed"
 
 BLOCK = 5_000
-"""Variants encoded between two writes; a run that is stopped loses at most these."""
+"""Number of variants encoded between two writes. A run that is stopped loses at most these."""
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Store the embedding of every variant that has none under the project's active encoder."""
+    """Store the embeddings of all variants that have none for the project's active encoder."""
     with reading(context.engine) as session:
         name = get_setting(session, ACTIVE_ENCODER)
         source = encoder_source(session, context.settings, name)

@@ -1,4 +1,4 @@
-"""Looking up the variants that are most similar to one, whatever their anchors."""
+"""Look up the variants of other anchors that are most similar to a given one."""
 
 from typing import NamedTuple
 
@@ -14,23 +14,28 @@ from db.models import Encoder, Status, Variant
 from db.settings import Settings
 
 _SPARE = 500
-"""Neighbours looked at beyond those wanted: siblings and variants out of use are left out."""
+"""Extra neighbours to look up, because siblings and variants out of use are then left out."""
+
+LOW_COSINE = 0.6
+"""If the highest cosine is lower, no variant found says something similar."""
+
+NONE_SIMILAR = "None of these variants is really similar: all cosines are low."
+"""A remark for that case."""
 
 
 class SimilarVariant(NamedTuple):
-    """A variant and its cosine, in [-1, 1], with the one that was asked about."""
+    """A variant and its cosine similarity, in [-1, 1], to the given one."""
 
     hit: Hit
     cosine: float
 
 
 class SimilarVariants(NamedTuple):
-    """What was found.
+    """The result of a lookup.
 
     Attributes:
-        found: the most similar variant first; None where the embedding of the variant itself is not
-            stored.
-        missing: how many variants have no stored embedding, and so cannot be found.
+        found: the variants, most similar first; None if the given variant has no stored embedding.
+        missing: number of variants without a stored embedding, which cannot be found.
     """
 
     found: list[SimilarVariant] | None
@@ -40,9 +45,9 @@ class SimilarVariants(NamedTuple):
 def similar_variants(
     session: Session, settings: Settings, variant: Variant, *, limit: int
 ) -> SimilarVariants:
-    """The variants of other anchors that are most similar under the active encoder.
+    """The variants of other anchors that are most similar by the active encoder.
 
-    Replaced wordings and variants that are out of use are left out.
+    Superseded and retired variants are left out.
     """
     encoder_id = active_encoder_id(session)
     total = session.execute(select(func.count()).select_from(Variant)).scalar_one()
@@ -64,7 +69,7 @@ def similar_variants(
 
 
 def _in_use(session: Session, uids: dict[str, float], *, anchor_id: int) -> dict[str, int]:
-    """Ids by uid of those that are in use and of other anchors."""
+    """The ids, by uid, of the variants that are in use and have another anchor."""
     found: dict[str, int] = {}
     for some in chunks(uids):
         query = select(col(Variant.uid), col(Variant.id)).where(

@@ -1,8 +1,8 @@
-"""Embeddings of variants in a file: one record per variant, for each encoder one file.
+"""Embeddings of variants in one file per encoder, with one record per variant.
 
 A record is the variant's uid and its embedding in half precision: 784 bytes for 384 dimensions. The
-uid is a hash of what the variant says, so the file stays right when the database is restored or
-copied. The file can be deleted at any time; computing the embeddings again takes only time.
+uid is a hash of the content, so the file stays valid when the database is restored or copied. The
+file can be deleted at any time; the embeddings are then computed again.
 """
 
 from pathlib import Path
@@ -15,25 +15,25 @@ from curation.content_uids import UID_LENGTH
 from db.run_folders import make_folder
 
 FOLDER = "embeddings"
-"""Below the data folder."""
+"""Folder in the data folder."""
 
 _ROWS = 8192
-"""Records converted to single precision at once."""
+"""Number of records converted to single precision at once."""
 
 
 class Neighbour(NamedTuple):
-    """A variant by its uid, and its cosine with the one that was asked about, in [-1, 1]."""
+    """A variant's uid and its cosine similarity to the given variant, in [-1, 1]."""
 
     uid: str
     cosine: float
 
 
 class StoredEmbeddings:
-    """The embeddings of one encoder.
+    """The stored embeddings of one encoder.
 
     Args:
-        data_folder: the project's.
-        fingerprint: the encoder's.
+        data_folder: the project's data folder.
+        fingerprint: the encoder's fingerprint.
     """
 
     def __init__(self, data_folder: Path, fingerprint: str) -> None:
@@ -41,7 +41,7 @@ class StoredEmbeddings:
         self._name = fingerprint[:16]
 
     def uids(self) -> set[str]:
-        """The variants whose embeddings are stored."""
+        """The uids of the variants with stored embeddings."""
         return {uid.decode() for uid in self._records()["uid"].tolist()}
 
     def __len__(self) -> int:
@@ -61,15 +61,15 @@ class StoredEmbeddings:
         records["uid"], records["embedding"] = uids, embeddings
         path = make_folder(self._folder) / f"{self._name}-{size}.bin"
         with path.open("ab") as file:
-            # A process that was killed while it wrote has left a part of a record.
+            # A process that was killed while writing may have left part of a record.
             file.truncate(file.tell() // records.itemsize * records.itemsize)
             file.write(records.tobytes())
 
     def nearest(self, uid: str, *, limit: int) -> list[Neighbour] | None:
-        """The variants with the greatest cosine, the most similar one first.
+        """The variants with the highest cosine, most similar first.
 
         Returns:
-            None where the embedding of the variant itself is not stored.
+            At most ``limit`` variants; None if the given variant has no stored embedding.
         """
         records = self._records()
         own = np.flatnonzero(records["uid"] == uid.encode())
@@ -88,7 +88,7 @@ class StoredEmbeddings:
         ]
 
     def _records(self) -> npt.NDArray[np.void]:
-        """All whole records, read from the file as they are needed."""
+        """All complete records, memory-mapped."""
         path = next(iter(sorted(self._folder.glob(f"{self._name}-*.bin"))), None)
         if path is None:
             return np.empty(0, _record(0))

@@ -1,1 +1,1 @@
-"""Variant types, built in and a project's own: their checks, cues and guidelines."""
+"""Variant types, both built in and a project's own: their checks, cues and guidelines."""

@@ -1,11 +1,11 @@
 """The built-in variant types and their surface checks, as data.
 
 Negation follows Pullum & Huddleston (2002), hedging Crompton (1997), both as simplified in the
-HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg. The others
-are Hedgerow's: what is said for a claim, with less certainty, openly and against it in free words.
-Definitions, guidelines and checks are seeded into the database, where users may add types of their
-own: hence everything here is declarative and serialises to JSON. What a check *does* is in
-`surface.py`.
+HedgeTriple paper, section 3.1.2. The negated antonym is the right answer in SemAntoNeg. The other
+types are Hedgerow's own: free-form sentences that affirm a claim, make it with less certainty,
+leave it open or contradict it. Definitions, guidelines and checks are seeded into the database,
+where users may add types of their own. Therefore everything here is declarative and serialises to
+JSON. `surface.py` implements the checks.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
 from curation.taxonomy.surface_check import TokenClass as TokenClass
 from db.errors import HedgerowError
 
-TAXONOMY_VERSION = 6
-"""Raised with every change to a type: its definition, prompt line, surface check or guideline."""
+TAXONOMY_VERSION = 7
+"""Increased with every change to a definition, prompt line, surface check or guideline."""
 
-GUIDELINE_VERSION = 6
-"""Raised with every change to a guideline or a reject reason; stored with each decision."""
+GUIDELINE_VERSION = 7
+"""Increased with every change to a guideline or a reject reason; stored with each decision."""
 
 _GUIDELINES = Path(__file__).with_name("guidelines")
 
 
 class VariantType(BaseModel):
-    """One kind of variant: what it is, how to ask for it, how to judge it."""
+    """A kind of variant: what it is, how to request it and how to judge it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,19 +44,21 @@ class VariantType(BaseModel):
     example_anchor: str
     example: str
     prompt_line: str = Field(
-        description="The line that asks a model for it; '{cue}' stands for the asked cue."
+        description="The line that asks a model for it; '{cue}' stands for the requested cue."
     )
     surface_check: SurfaceCheck
-    guideline: str = Field(description="Plain text of the form that `guideline.py` reads.")
+    guideline: str = Field(description="Plain text in the format that `guideline.py` reads.")
     version: int = TAXONOMY_VERSION
     own: bool = Field(default=False, description="Added by a user of this project.")
     imported: bool = Field(
-        default=False, description="Comes with imported anchors; asked of no model and no rule."
+        default=False, description="Comes with imported anchors; no model or rule writes it."
     )
-    retired: bool = Field(default=False, description="Out of use, with its variants.")
-    of_paper: bool = Field(default=False, description="One of the six of the HedgeTriple paper.")
+    retired: bool = Field(default=False, description="No longer in use, like its variants.")
+    of_paper: bool = Field(
+        default=False, description="One of the six types in the HedgeTriple paper."
+    )
     on_request: bool = Field(
-        default=False, description="Written only by a run that names it, not by all of its role."
+        default=False, description="Written only by a run that names it, not by a run for its role."
     )
 
     @property
@@ -66,23 +68,26 @@ class VariantType(BaseModel):
 
     @property
     def needs_cue(self) -> bool:
-        """Whether a variant of this type is asked for with a hedge cue."""
+        """Whether a hedge cue is requested for each variant of this type."""
         return self.surface_check.require_cue
 
 
 def guideline_of(type_id: str) -> str:
-    """The guideline that is installed for a type."""
+    """Return the guideline text that ships with a type."""
     return (_GUIDELINES / f"{type_id}.txt").read_text(encoding="utf-8").strip()
 
 
 _STILL = ("still", "remain", "continue", "keep", "stay", "persist", "already", "always", "again")
-"""What an anchor has that says that it was so before."""
+"""Words in an anchor that say that something was true before."""
 
 _CHANGE = (*_STILL, "have", "become", "now", "finally", "resume", "return", "end", "regain")
-"""What an anchor has that speaks of a change."""
+"""Words in an anchor that express a change."""
 
 _NO_LONGER = ("no longer", "anymore", "any longer", "any more .", "any more ,")
-"""What adds that it once was so; 'any more' only at the end of a clause, not in 'any more soup'."""
+"""Words that add that something was once true.
+
+'any more' only counts at the end of a clause, not in 'any more soup'.
+"""
 
 _PLANE = "A yellow and black plane is flying in the clouds and blue sky."
 
@@ -98,8 +103,7 @@ _OPEN = (
 )
 _AGAINST = ("doubtful", "unlikely", "I doubt", "hardly likely", "not true", "untrue")
 _HOW_OFTEN = ("sometimes", "usually", "generally", "tends to", "tend to", "or thereabouts")
-"""Words of the free types: what weakens a claim, leaves it open, speaks against it, and what says
-how often or about how much."""
+"""Words that weaken a claim, leave it open, contradict it, or say how often or how much."""
 
 TAXONOMY: tuple[VariantType, ...] = (
     VariantType(
@@ -161,12 +165,12 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Affixal negation",
         role="negation",
         definition=(
-            "A negative affix carries the negation: 'un-', 'in-' ('im-', 'il-', 'ir-'), 'non-',"
-            " 'dis-', 'mis-', '-less' and their like."
+            "A negative affix expresses the negation: 'un-', 'in-' ('im-', 'il-', 'ir-'), "
+            "'non-', 'dis-', 'mis-', '-less' and similar affixes."
         ),
         example_anchor="The bridge is safe for lorries.",
         example="The bridge is unsafe for lorries.",
-        # The end of this line is lost in the paper's own text; the affixes are those it names.
+        # The end of this line is missing in the paper; these are the affixes that it names.
         prompt_line="Affixal negators: un-, in-, non-, -less, etc.",
         surface_check=SurfaceCheck(
             require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=1
@@ -180,8 +184,8 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Lexical negation",
         role="negation",
         definition=(
-            "The main predicate of the sentence gives way to its antonym or to a word carrying"
-            " negative meaning; no negator is added."
+            "The main predicate of the sentence is replaced by its antonym or by a word "
+            "with a negative meaning; no negator is added."
         ),
         example_anchor=_PLANE,
         example="A yellow and black plane is grounded under the clouds and blue sky.",
@@ -236,8 +240,8 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Negated antonym",
         role="paraphrase",
         definition=(
-            "A paraphrase by two reversals: the predicate gives way to its antonym, and the antonym"
-            " is negated."
+            "A paraphrase with two reversals: the predicate is replaced by its antonym, "
+            "and the antonym is negated."
         ),
         example_anchor="I'm guilty.",
         example="I'm not innocent.",
@@ -259,14 +263,13 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Affirmation",
         role="paraphrase",
         definition=(
-            "The claim of the anchor once more, more firmly or in other words; nothing of it is"
-            " taken back."
+            "The anchor's claim again, more firmly or in other words, with no part of it weakened."
         ),
         example_anchor="The harbour is deep enough for tankers.",
         example="There is no doubt that the harbour is deep enough for tankers.",
         prompt_line=(
-            "affirmation: making the same claim more firmly or in other words; nothing is added to"
-            " it and nothing taken back."
+            "affirmation: making the same claim more firmly or in other words, without "
+            "adding to it or weakening it."
         ),
         surface_check=SurfaceCheck(forbid_words=(*_HEDGED, *_OPEN, *_AGAINST, *_HOW_OFTEN)),
         guideline=guideline_of("affirmation"),
@@ -278,8 +281,8 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Free hedge",
         role="hedge",
         definition=(
-            "The claim of the anchor with less certainty, in any words; the writer still leans"
-            " towards it."
+            "The anchor's claim with less certainty, in any words; the writer still leans "
+            "towards it."
         ),
         example_anchor="The harbour is deep enough for tankers.",
         example="From what the pilots say, the harbour should be deep enough for tankers.",
@@ -297,8 +300,8 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Unsupported",
         role="unsupported",
         definition=(
-            "The claim of the anchor is left open: nobody knows, nothing shows it, it remains to be"
-            " seen. The writer leans neither towards it nor against it."
+            "The anchor's claim is left open: nobody knows, there is no evidence, it "
+            "remains to be seen. The writer leans neither towards it nor against it."
         ),
         example_anchor="The harbour is deep enough for tankers.",
         example="There is no evidence that the harbour is deep enough for tankers.",
@@ -315,14 +318,14 @@ TAXONOMY: tuple[VariantType, ...] = (
         label="Free contradiction",
         role="negation",
         definition=(
-            "A contradiction of the anchor in free words, with a negator or without: both cannot be"
-            " true at once."
+            "A free-form contradiction of the anchor, with or without a negator: the two "
+            "cannot both be true."
         ),
         example_anchor="The harbour is deep enough for tankers.",
         example="Any tanker would run aground in the harbour.",
         prompt_line=(
-            "free contradiction: contradicting the text in words of your own, with or without a"
-            " negator; both must not be able to be true at once."
+            "free contradiction: contradicting the text in words of your own, with or "
+            "without a negator, so that the two cannot both be true."
         ),
         surface_check=SurfaceCheck(forbid_words=(*_HEDGED, *_OPEN, *_AGAINST[:-2], *_HOW_OFTEN)),
         guideline=guideline_of("free_contradiction"),
@@ -332,15 +335,15 @@ TAXONOMY: tuple[VariantType, ...] = (
 
 
 def variant_type(type_id: str) -> VariantType:
-    """The built-in type with this id; raises as ``known_type`` does."""
+    """Return the built-in type with this id; raises as ``known_type`` does."""
     return known_type(TAXONOMY, type_id)
 
 
 def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:
-    """The type with this id.
+    """Return the type with this id.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is no such type.
     """
     for entry in types:
         if entry.id == type_id:

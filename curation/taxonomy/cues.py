@@ -1,8 +1,8 @@
-"""Hedge cues: the paper's two lists, and finding an asked cue in a text.
+"""Hedge cues: the paper's two lists, and finding a requested cue in a text.
 
 A cue is matched as a writer would use it, not letter by letter: inflected ('look like' in "looks
-like"), spelt correctly ('cant' in "can't", 'wether' in "whether"), contracted ('do not
-convincingly' in "don't convincingly"), interrupted ('not sure' in "not entirely sure").
+like"), correctly spelt ('cant' in "can't", 'wether' in "whether"), contracted ('do not
+convincingly' in "don't convincingly") or interrupted ('not sure' in "not entirely sure").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from curation.language.tokens import NEGATOR_WORDS, Analysis, lemma, tokenize
 from curation.taxonomy.built_in import VariantType
 
 MAX_GAP = 2
-"""Words that may stand between two words of a cue ("not *at all* sure", "looks *to me* like")."""
+"""Words that may appear between two words of a cue ("not *at all* sure", "looks *to me* like")."""
 
 _FILE = Path(__file__).with_name("hedge_cues.json")
 _LISTS: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ _LISTS: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
 HEDGE_CUES: dict[str, tuple[str, ...]] = {
     kind: tuple(entry["cue"] for entry in _LISTS[kind]) for kind in ("word", "phrase")
 }
-"""Cues as printed in the paper (appendix A): 134 of one word, 45 of several."""
+"""Cues as printed in the paper (appendix A): 134 single words, 45 phrases."""
 
 SPELLING: dict[str, str] = {
     entry["cue"]: entry["spelling"]
@@ -33,7 +33,7 @@ SPELLING: dict[str, str] = {
     for entry in _LISTS[kind]
     if "spelling" in entry
 }
-"""The correct spelling of those printed with an obvious mistake."""
+"""The correct spelling of cues that are printed with an obvious mistake."""
 
 
 @lru_cache(maxsize=4096)
@@ -43,9 +43,9 @@ def _lemmas(phrase: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _patterns(cue: str) -> tuple[tuple[str, ...], ...]:
-    """Return the lemma sequences that count as this cue: as printed, as corrected, 'why/if' as two.
+    """Return the lemma sequences of a cue: as printed and as corrected, with 'why/if' as two.
 
-    The printed misspelling counts too: whether a text may contain it is for a reviewer to say.
+    The printed misspelling counts too: whether a text may contain it is for a reviewer to decide.
     """
     spelled = SPELLING.get(cue, cue)
     alternatives = spelled.split("/") if "/" in spelled else [spelled, cue]
@@ -55,7 +55,7 @@ def _patterns(cue: str) -> tuple[tuple[str, ...], ...]:
 def _match_at(
     words: Sequence[str], lemmas: Sequence[str], pattern: tuple[str, ...], start: int, gap: int
 ) -> list[int] | None:
-    """Match `pattern` from token `start` on, each next word within `gap` others of the last."""
+    """Match `pattern` from token `start` on, with at most `gap` tokens before each next word."""
     found = [start]
     for wanted in pattern[1:]:
         last = found[-1]
@@ -64,7 +64,7 @@ def _match_at(
                 found.append(position)
                 break
             if not words[position][-1].isalnum() or words[position] in NEGATOR_WORDS:
-                return None  # a cue does not run across a comma, nor over a second negation
+                return None  # a cue does not extend across a comma or a second negation
         else:
             return None
     return found
@@ -89,7 +89,7 @@ def find_phrase(analysis: Analysis, phrase: str) -> list[list[int]]:
 
 
 def find_exactly(analysis: Analysis, phrase: str) -> list[list[int]]:
-    """Return the token indexes of each occurrence of a phrase that nothing interrupts."""
+    """Return the token indexes of each uninterrupted occurrence of a phrase."""
     return _find(analysis, _lemmas(phrase), gap=0)
 
 
@@ -99,19 +99,19 @@ def find_cue(analysis: Analysis, cue: str) -> list[list[int]]:
 
 
 def listed_cues(entry: VariantType) -> tuple[str, ...] | None:
-    """The cues that a type has a list of: the paper's of its name, or its own; None for none."""
+    """Return the cues in a type's list: the paper's for that type, or its own; or None."""
     if not entry.needs_cue:
         return None
     return HEDGE_CUES.get(entry.id) or entry.surface_check.require_words or None
 
 
 def cue_list(entry: VariantType) -> tuple[str, ...]:
-    """The cues that a type draws from: those it has a list of, else both lists of the paper."""
+    """Return the cues that a type can use: those in its list, or else both lists of the paper."""
     return listed_cues(entry) or tuple(cue for cues in HEDGE_CUES.values() for cue in cues)
 
 
 def known_cue(text: str, cues: Iterable[str]) -> str | None:
-    """The longest of these cues that a text uses, the first of several; None for none."""
+    """Return the longest of these cues in a text, or the first of equal length; None if none."""
     analysis = Analysis(text)
     found = [
         (-len(places[0]), places[0], cue)
@@ -122,10 +122,10 @@ def known_cue(text: str, cues: Iterable[str]) -> str | None:
 
 
 def new_cues(*, anchor: str, text: str, cues: Iterable[str]) -> list[str]:
-    """Those of these cues that a text uses more often than its anchor, in the text's order.
+    """Return those of these cues that a text uses more often than its anchor, in the text's order.
 
-    A cue within a longer one ('sure' in 'not sure') is part of that. Of several that match the same
-    words ('seem', 'seeming'), the one that is written like them counts, else the shortest.
+    A cue inside a longer one ('sure' in 'not sure') belongs to that one. Of several that match the
+    same words ('seem', 'seeming'), the one with the same spelling counts, or else the shortest.
     """
     analysis, before = Analysis(text), Analysis(anchor)
     found: dict[frozenset[int], list[str]] = {}
@@ -140,7 +140,7 @@ def new_cues(*, anchor: str, text: str, cues: Iterable[str]) -> list[str]:
 
 
 def _as_written(analysis: Analysis, place: frozenset[int], cues: Sequence[str]) -> str:
-    """Which of the cues at one place is meant there."""
+    """Return the intended cue among those at one position."""
     tokens = analysis.tokens
     written = analysis.text[tokens[min(place)].start : tokens[max(place)].end]
     plain = written.lower().replace("’", "'")

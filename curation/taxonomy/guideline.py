@@ -1,6 +1,6 @@
-"""A type's guideline: what is asked for, rules, and good, bad and borderline examples.
+"""A type's guideline: the request, rules, and good, bad and borderline examples.
 
-It is kept as plain text, readable as it stands, in paragraphs with an empty line between them::
+It is stored as plain text that people can read, in paragraphs separated by empty lines::
 
     Asked for: 'not' or '-n't' on the finite verb of the main clause.
 
@@ -17,9 +17,9 @@ It is kept as plain text, readable as it stands, in paragraphs with an empty lin
     Borderline, accept:
     …
 
-After 'Bad' stands a reject reason, after 'Borderline' what to do; an example of a hedge names its
-cue, as in ``Good (cue: probably):``. A paragraph of any other form is read as a rule, so that a
-guideline written before there was this form, or by somebody who doesn't know it, is shown as well.
+'Bad' is followed by a reject reason, 'Borderline' by what to do. An example of a hedge names its
+cue, as in ``Good (cue: probably):``. Any other paragraph is read as a rule, so that guidelines from
+before this format, or by somebody who doesn't know it, are shown too.
 """
 
 import re
@@ -29,7 +29,7 @@ from functools import lru_cache
 
 
 class ExampleKind(StrEnum):
-    """What an example shows."""
+    """The kind of an example."""
 
     GOOD = "good"
     BAD = "bad"
@@ -38,11 +38,12 @@ class ExampleKind(StrEnum):
 
 @dataclass(frozen=True)
 class GuidelineExample:
-    """A variant of an anchor, judged.
+    """A variant of an anchor with a judgement.
 
     Attributes:
-        verdict: of a bad one the label of the reject reason, of a borderline one what to do.
-        cue: the hedge cue it was asked for, if any.
+        verdict: for a bad example, the label of the reject reason; for a borderline one, what to
+            do.
+        cue: the hedge cue that was requested, if any.
     """
 
     kind: ExampleKind
@@ -55,7 +56,7 @@ class GuidelineExample:
 
 @dataclass(frozen=True)
 class GuidelineRule:
-    """What to do in one kind of case; ``name`` is empty where the text gives none."""
+    """What to do in one kind of case; ``name`` is empty if the text has none."""
 
     name: str
     text: str
@@ -63,31 +64,30 @@ class GuidelineRule:
 
 @dataclass(frozen=True)
 class Guideline:
-    """A guideline in its parts, each in the order of the text."""
+    """The parts of a guideline, each in the order of the text."""
 
     asked_for: str
     rules: tuple[GuidelineRule, ...]
     examples: tuple[GuidelineExample, ...]
 
     def of(self, kind: ExampleKind) -> tuple[GuidelineExample, ...]:
-        """The examples of one kind."""
+        """Return the examples of one kind."""
         return tuple(example for example in self.examples if example.kind is kind)
 
 
 PASSAGE = 2
-"""Examples, and rules, of a passage: more are not read while the card is fresh in mind."""
+"""Maximum examples, and maximum rules, in a passage: reviewers don't read more about one card."""
 
 
 def passage(found: Guideline, reason: str = "") -> Guideline:
-    """The part of a guideline that bears on one verdict.
+    """Return the part of a guideline that is relevant for one verdict.
 
     Args:
         reason: the label of a reject reason, such as 'Wrong scope'; '' for an acceptance.
 
     Returns:
-        Of a rejection, the bad and borderline examples and the rules that name its reason, or the
-        bad examples where none does; of an acceptance, the good examples. At most ``PASSAGE`` of
-        each.
+        For a rejection, the bad and borderline examples and the rules that name its reason, or the
+        bad examples if none do. For an acceptance, the good examples. At most ``PASSAGE`` of each.
     """
     if not reason:
         return Guideline(found.asked_for, (), found.of(ExampleKind.GOOD)[:PASSAGE])
@@ -109,7 +109,7 @@ _EXAMPLE = re.compile(
 
 
 def made_guideline(*, definition: str, anchor: str, example: str) -> str:
-    """The guideline of a type that nobody has written one for: its definition and its example."""
+    """Make a guideline for a type without one from its definition and its example."""
     return (
         f"Asked for: {definition}\n\nGood:\n{anchor}\n→ {example}\nThe example of the definition."
     )
@@ -117,7 +117,7 @@ def made_guideline(*, definition: str, anchor: str, example: str) -> str:
 
 @lru_cache(maxsize=64)
 def parse_guideline(text: str) -> Guideline:
-    """Read a guideline; no text is refused, see above."""
+    """Parse a guideline. Every text is accepted; see above."""
     asked_for = ""
     rules: list[GuidelineRule] = []
     examples: list[GuidelineExample] = []

@@ -1,8 +1,8 @@
 """The types of entailments and contradictions that come with imported anchors.
 
-A project gets each of them with the first import that has such texts. Their ids are fixed, since
-trainings look for them: the paper's Table 2 pairs negations with the original entailment, and
-hedges with the original contradiction.
+A project gets each type with the first import that has such texts. Their ids are fixed because
+trainings look them up: the paper's Table 2 pairs negations with the original entailment, and hedges
+with the original contradiction.
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ ORIGINAL_TYPES = {
         label="Original entailment",
         role="paraphrase",
         definition=(
-            "A sentence that follows from the anchor, taken over from the data set that the anchor"
-            " came with, which labels it an entailment."
+            "A sentence that follows from the anchor, from the data set that the anchor "
+            "came with, which labels it an entailment."
         ),
         example_anchor=_ANCHOR,
         example="A plane is in the air.",
@@ -35,22 +35,22 @@ ORIGINAL_TYPES = {
         label="Original contradiction",
         role="negation",
         definition=(
-            "A sentence that cannot be true of what the anchor describes, taken over from the data"
-            " set that the anchor came with, which labels it a contradiction."
+            "A sentence that cannot be true of what the anchor describes, from the data "
+            "set that the anchor came with, which labels it a contradiction."
         ),
         example_anchor=_ANCHOR,
         example="A plane is parked in a hangar.",
         guideline=guideline_of(CONTRADICTION),
     ),
 }
-"""Type id → what it is, when it is added."""
+"""Maps each type id to the type to add."""
 
 
 def check_types(session: Session, ids: Iterable[str]) -> None:
-    """Refuse types that are there, but can take no imported texts.
+    """Refuse existing types that can't have imported texts.
 
     Raises:
-        HedgerowError: one is retired, or of another role.
+        HedgerowError: one is retired or has another role.
     """
     known = all_types(session)
     for type_id in ids:
@@ -72,10 +72,10 @@ def _check(entry: VariantType) -> None:
 
 
 def ensure_types(session: Session, ids: Iterable[str]) -> None:
-    """Add those of these types that the project lacks.
+    """Add those of these types that the project does not have.
 
     Raises:
-        HedgerowError: as ``check_types``, or another type has the name already.
+        HedgerowError: as in ``check_types``; or another type already has the name.
     """
     check_types(session, ids)
     known = all_types(session)

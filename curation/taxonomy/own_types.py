@@ -1,7 +1,7 @@
-"""A user's own variant types as the database has them: added, changed, retired, restored.
+"""A project's own variant types in the database: add, change, retire and restore them.
 
-A change is a further version of the type; which wording was in force when a variant was written or
-judged can be told from the times. The built-in types stay as they are.
+A change adds a version of the type. The times show which version applied when a variant was written
+or judged. The built-in types can't be changed.
 """
 
 from typing import NamedTuple
@@ -20,11 +20,12 @@ from db.models import Anchor, Diagnostic, Polarity, TypeRow, TypeVersion, Varian
 
 
 class Changed(NamedTuple):
-    """What a change did.
+    """The result of a change.
 
     Attributes:
         entry: the type in its new version.
-        to_measure: variants whose flags the next diagnostics run measures by the new check.
+        to_measure: number of variants whose flags the next diagnostics run updates with the new
+            check.
     """
 
     entry: VariantType
@@ -32,10 +33,10 @@ class Changed(NamedTuple):
 
 
 def find_type(session: Session, type_id: str) -> VariantType:
-    """The type with this id, retired or not.
+    """Return the type with this id, retired or not.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is no such type.
     """
     return known_type(list(all_types(session).values()), type_id)
 
@@ -46,11 +47,11 @@ def add_type(
     """Add a type, which is then generated, reviewed and counted like any other.
 
     Args:
-        type_id: one that no type has; '' makes it of the name.
-        origin: ``types.IMPORTED`` for a type that is asked of nobody.
+        type_id: an id that no type has; '' derives one from the name.
+        origin: ``types.IMPORTED`` for a type that no model or rule writes.
 
     Raises:
-        HedgerowError: what is wrong with it. Nothing is changed then.
+        HedgerowError: the type is not valid. Nothing is changed then.
     """
     _lock(session)
     known = all_types(session)
@@ -71,13 +72,13 @@ def add_type(
 
 
 def change_type(session: Session, type_id: str, wanted: OwnType) -> Changed:
-    """Change one of the project's own types, as its next version.
+    """Change one of the project's own types by adding a version.
 
     If the check changes, the measurements of the type's variants are deleted.
 
     Raises:
-        HedgerowError: it is built in, nothing would change, the role is another one, or what is
-            wrong with it. Nothing is changed then.
+        HedgerowError: the type is built in, nothing would change, the role would change, or the new
+            version is not valid. Nothing is changed then.
     """
     _lock(session)
     row, current = _own(session, type_id, "changed")
@@ -104,7 +105,7 @@ def retire_type(session: Session, type_id: str) -> bool:
     Decisions are kept, and existing releases do not change.
 
     Raises:
-        HedgerowError: it is built in, or there is none.
+        HedgerowError: the type is built in or does not exist.
     """
     _lock(session)
     row, _ = _own(session, type_id, "retired")
@@ -119,7 +120,7 @@ def restore_type(session: Session, type_id: str) -> bool:
     """Restore a retired type with its variants; return whether it was retired.
 
     Raises:
-        HedgerowError: it is built in, or there is none.
+        HedgerowError: the type is built in or does not exist.
     """
     _lock(session)
     row, _ = _own(session, type_id, "restored")
@@ -134,7 +135,7 @@ def restore_type(session: Session, type_id: str) -> bool:
 
 
 def type_versions(session: Session, type_id: str) -> list[TypeVersion]:
-    """All versions of a type, the newest first."""
+    """Return all versions of a type, newest first."""
     query = select(TypeVersion).where(col(TypeVersion.type_id) == type_id)
     return list(session.execute(query.order_by(col(TypeVersion.version).desc())).scalars())
 

@@ -13,7 +13,7 @@ OWN = "own"
 """The origin of a type that somebody added to the project."""
 
 IMPORTED = "imported"
-"""The origin of a type that came with imported anchors; also an own type."""
+"""The origin of a type that came with imported anchors. It counts as one of the project's own."""
 
 
 _OF_PAPER = {entry.id for entry in TAXONOMY if entry.of_paper}
@@ -47,7 +47,7 @@ def seed_taxonomy(session: Session) -> None:
 
 
 def wording(entry: VariantType, *, version: int) -> TypeVersion:
-    """A type version as a row, not yet stored."""
+    """Convert a type to a row for one of its versions, not yet stored."""
     return TypeVersion(
         type_id=entry.id,
         version=version,
@@ -62,11 +62,11 @@ def wording(entry: VariantType, *, version: int) -> TypeVersion:
 
 
 def list_types(session: Session, *, retired: bool = False) -> list[VariantType]:
-    """The types in use, in taxonomy order, each in its newest version.
+    """Return the types in use, in taxonomy order, each in its newest version.
 
     Args:
-        retired: the retired ones, too, after those in use: whatever reads variants that are there,
-            and not only those to come, may meet some of such a type.
+        retired: also return retired types, after those in use. Code that reads existing variants
+            needs them, because their type may be retired.
     """
     query = (
         select(TypeRow, TypeVersion)
@@ -81,12 +81,12 @@ def list_types(session: Session, *, retired: bool = False) -> list[VariantType]:
 
 
 def all_types(session: Session) -> dict[str, VariantType]:
-    """Every type by its id, retired ones last."""
+    """Return every type by id, retired ones last."""
     return {entry.id: entry for entry in list_types(session, retired=True)}
 
 
 def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
-    """A type in one of its versions."""
+    """Convert a row to a type in one of its versions."""
     return VariantType(
         id=row.id,
         order=row.ordinal,
@@ -108,18 +108,18 @@ def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
 
 
 def types_in_use(session: Session) -> set[str]:
-    """The ids of the types in use."""
+    """Return the ids of the types in use."""
     query = select(col(TypeRow.id)).where(col(TypeRow.retired_at).is_(None))
     return set(session.execute(query).scalars())
 
 
 def types_version(session: Session) -> str:
-    """Something that changes with every change of a type."""
+    """Return a value that changes with every change to a type."""
     return str(session.execute(select_types_version()).one())
 
 
 def select_types_version() -> Select[int, int, int, datetime | None]:
-    """SQL: something that changes with every change of a type; a row of a small table's sums."""
+    """SQL: a value that changes with every change to a type; it sums a small table."""
     return select(
         func.count(),
         func.sum(col(TypeRow.version)),

@@ -1,4 +1,4 @@
-"""Why a reviewer turns a variant down: the reasons, their digits, and the roles each applies to."""
+"""The reasons for rejecting a variant, with their keys and the roles that each applies to."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from db.errors import HedgerowError
 
 
 class RejectReason(BaseModel):
-    """Why a reviewer turns a variant down.
+    """A reason for rejecting a variant.
 
-    `digit` is its key on the review page, `roles` are those of the types it can be said of.
+    `digit` is its key on the review page, and `roles` are the roles of types that it applies to.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,7 +24,7 @@ class RejectReason(BaseModel):
     roles: tuple[Role, ...] = tuple(ROLES)
 
     def applies_to(self, entry: VariantType) -> bool:
-        """Whether it can be said of a variant of this type."""
+        """Whether the reason applies to variants of this type."""
         return entry.role in self.roles
 
 
@@ -33,34 +33,34 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         digit="1",
         id="wrong_type",
         label="Wrong type",
-        explanation="A fair sentence, but of another type than asked.",
+        explanation="A good sentence, but of a different type than requested.",
     ),
     RejectReason(
         digit="2",
         id="not_contradictory",
         label="Not contradictory",
         roles=("negation",),
-        explanation="Asked to contradict the anchor, but both can be true together.",
+        explanation="It should contradict the anchor, but both can be true.",
     ),
     RejectReason(
         digit="3",
         id="meaning_changed",
         label="Meaning changed",
-        explanation="Says something else than the anchor, beyond the change asked for.",
+        explanation="It differs from the anchor in more than the requested change.",
     ),
     RejectReason(
         digit="4",
         id="wrong_scope",
         label="Wrong scope",
         explanation=(
-            "The negation or hedge falls on another part of the sentence than the main claim."
+            "The negation or hedge applies to a part of the sentence other than the main claim."
         ),
     ),
     RejectReason(
         digit="5",
         id="double_negation",
         label="Double negation",
-        explanation="Two negations cancel out, or pile up beyond what can be read.",
+        explanation="Two negations cancel out, or there are too many to follow.",
     ),
     RejectReason(
         digit="6",
@@ -72,16 +72,14 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         digit="7",
         id="ungrammatical",
         label="Ungrammatical",
-        explanation="Not a sentence a careful writer would write.",
+        explanation="Not a sentence that a careful writer would write.",
     ),
     RejectReason(
         digit="8",
         id="not_a_hedge",
         label="Not a hedge",
         roles=("hedge",),
-        explanation=(
-            "The claim stands as firm as before, or firmer; or the cue has another sense."
-        ),
+        explanation=("The claim is as firm as before or firmer, or the cue has a different sense."),
     ),
     RejectReason(
         digit="9",
@@ -90,7 +88,7 @@ REJECT_REASONS: tuple[RejectReason, ...] = (
         explanation="The anchor is not a plain affirmative claim: negated, hedged or disputed.",
     ),
     RejectReason(
-        digit="0", id="other", label="Other", explanation="Something else; say what in the note."
+        digit="0", id="other", label="Other", explanation="Something else; explain it in the note."
     ),
 )
 
@@ -101,7 +99,7 @@ def reject_reason(reason_id: str) -> RejectReason:
     """Return the reject reason with this id.
 
     Raises:
-        HedgerowError: if there is none.
+        HedgerowError: there is no such reason.
     """
     try:
         return _REASONS[reason_id]
@@ -112,10 +110,10 @@ def reject_reason(reason_id: str) -> RejectReason:
 
 
 def applicable_reason(reason_id: str, entry: VariantType) -> RejectReason:
-    """Return the reject reason with this id, which must be one for variants of the type.
+    """Return the reject reason with this id if it applies to variants of the type.
 
     Raises:
-        HedgerowError: if there is none, or it is one for types of other roles.
+        HedgerowError: there is no such reason, or it applies to types with other roles.
     """
     reason = reject_reason(reason_id)
     if not reason.applies_to(entry):

@@ -1,4 +1,4 @@
-"""Roles of variant types: how much of the anchor's claim a variant still makes."""
+"""Roles of variant types: how far a variant still makes the anchor's claim."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Polarity = Literal["negative", "neutral", "positive"]
 
 
 class RoleFacts(NamedTuple):
-    """What is said of a role, and what its variants are in a triple.
+    """The texts about a role, and what its variants are in a triple.
 
     Attributes:
-        name: what its types are called together.
-        does: what a variant does with its anchor: "contradicts the anchor".
-        polarity: a triple takes its positive from the positive roles, its negative from the
-            negative one (Equation 1); what is neutral is in none.
+        name: the plural name for its types.
+        does: what a variant does to its anchor's claim, such as "contradicts the anchor".
+        polarity: a triple's positive comes from the positive roles and its negative from the
+            negative one (Equation 1); neutral variants are in no triple.
     """
 
     name: str
@@ -29,14 +29,14 @@ ROLES: dict[Role, RoleFacts] = {
     "hedge": RoleFacts("Hedges", "makes the anchor's claim less firmly", "positive"),
     "paraphrase": RoleFacts("Paraphrases", "says the same as the anchor", "positive"),
 }
-"""Every role, from the one that denies the claim to the one that makes it as firmly."""
+"""All roles, from denying the claim to making it as firmly as the anchor."""
 
 
 def role_of(polarity: str, type_role: str | None) -> Role:
-    """The role of a variant in a release, by its polarity and the role that its type has now.
+    """Return the role of a variant in a release, from its polarity and its type's current role.
 
     Args:
-        type_role: None where the project no longer has the type.
+        type_role: None if the project no longer has the type.
     """
     if polarity == "negative":
         return "negation"
@@ -46,6 +46,6 @@ def role_of(polarity: str, type_role: str | None) -> Role:
 
 
 def role_name(role: str) -> str:
-    """What the types of a role are called together; a role that no type has any more as it is."""
+    """Return the plural name for a role's types; an unknown role is returned unchanged."""
     facts = {str(key): facts for key, facts in ROLES.items()}.get(role)
     return facts.name if facts else role

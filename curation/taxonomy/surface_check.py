@@ -26,8 +26,8 @@ class ConditionalWords(BaseModel):
 class SurfaceCheck(BaseModel):
     """Requirements on the form of a variant, compared with its anchor.
 
-    'New' means: more of them in the variant than in the anchor. 'main_clause' leaves out the frame
-    that a hedge puts around the claim ("I'm not sure, but", "It isn't clear whether").
+    'New' means more occurrences in the variant than in the anchor. The scope 'main_clause' ignores
+    the frame that a hedge puts around the claim ("I'm not sure, but", "It isn't clear whether").
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,8 +76,10 @@ class SurfaceCheck(BaseModel):
 
     @property
     def keeps_words(self) -> bool:
-        """Whether a variant is its anchor with some words changed; otherwise it is in free words,
-        and no distance from the anchor is too great."""
+        """Whether a variant is its anchor with some words changed.
+
+        Otherwise it is free-form, and no distance from the anchor is too great.
+        """
         return self.max_lost_content is not None
 
     @model_validator(mode="after")

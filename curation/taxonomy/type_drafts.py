@@ -1,4 +1,4 @@
-"""A variant type written by a person, checked before it is stored.
+"""A variant type entered by a person, checked before it is stored.
 
 All checks are made here. A refusal changes nothing and gives the reason in one sentence.
 """
@@ -21,10 +21,10 @@ from db.errors import HedgerowError
 
 MAX_NAME, MAX_DEFINITION, MAX_EXAMPLE = 40, 1000, 2000
 MAX_PROMPT_LINE, MAX_GUIDELINE = 600, 20_000
-"""Longest texts of a type, in characters."""
+"""Maximum lengths of a type's texts, in characters."""
 
 MAX_ENTRIES, MAX_ENTRY = 300, 60
-"""Entries of a list of words or affixes, and characters of one."""
+"""Maximum entries in a list of words or affixes, and maximum characters in an entry."""
 
 _LONGEST_ID = 36
 _TAKEN_NAMES = frozenset({"all", "types", "type"})
@@ -36,11 +36,12 @@ class OwnType(BaseModel):
     """The fields of a type that a person fills in.
 
     Attributes:
-        label: its name; the id follows from it when the type is added, and stays.
-        prompt_line: the line that asks a model for it; '' for one made of name and definition.
-        surface_check: of a hedge with a cue, ``require_words`` are the cues to ask for; the paper's
-            where there are none.
-        guideline: of the form that ``guideline.py`` reads; '' for definition and example.
+        label: the name. The id is derived from it when the type is added, and never changes.
+        prompt_line: the line that asks a model for it; '' derives it from name and definition.
+        surface_check: for a hedge with a cue, ``require_words`` are the cues to request; if empty,
+            the paper's cues are used.
+        guideline: in the format that ``guideline.py`` reads; '' derives it from definition and
+            example.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,8 +60,8 @@ class Tried(NamedTuple):
     """The result of a surface check on a sentence.
 
     Attributes:
-        cue: the type's cue that the sentence uses, for a type that asks for one.
-        problems: a sentence each; none where it is fine.
+        cue: the type's cue that the sentence uses, for a type with cues.
+        problems: one sentence each; empty if there are none.
     """
 
     cue: str | None
@@ -68,30 +69,30 @@ class Tried(NamedTuple):
 
 
 def read_check(values: Mapping[str, Any]) -> SurfaceCheck:
-    """The surface check with these values.
+    """Make a surface check from these values.
 
     Raises:
-        HedgerowError: there is no such field, or two of them contradict each other.
+        HedgerowError: there is no such field, or two fields contradict each other.
     """
     try:
         return SurfaceCheck.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+        request = first["msg"].removeprefix("Value error, ")
         where = f" in '{field}'" if field else ""
-        raise HedgerowError(f"The surface check cannot be used{where}: {said}.") from None
+        raise HedgerowError(f"The surface check cannot be used{where}: {request}.") from None
 
 
 def draft(wanted: OwnType, others: Sequence[VariantType], *, type_id: str = "") -> VariantType:
-    """The type as it will be, all of it checked.
+    """Return the type as it would be stored, fully checked.
 
     Args:
-        others: all types there are, retired ones too.
-        type_id: that of the type to change; '' for a new one.
+        others: all existing types, including retired ones.
+        type_id: the id of the type to change; '' for a new one.
 
     Raises:
-        HedgerowError: what is wrong with it, in one sentence.
+        HedgerowError: the type is not valid; the message says why in one sentence.
     """
     clean = _cleaned(wanted)
     rest = [entry for entry in others if entry.id != type_id]
@@ -108,7 +109,7 @@ def draft(wanted: OwnType, others: Sequence[VariantType], *, type_id: str = "") 
 
 
 def try_out(entry: VariantType, *, anchor: str, text: str) -> Tried:
-    """What the surface check of a type says of a sentence made from an anchor."""
+    """Apply a type's surface check to a sentence made from an anchor."""
     cue = known_cue(text, cue_list(entry)) if entry.needs_cue else None
     if entry.needs_cue and cue is None:
         return Tried(None, ["It has none of the cues of this type."])
@@ -116,10 +117,10 @@ def try_out(entry: VariantType, *, anchor: str, text: str) -> Tried:
 
 
 def free_id(label: str, taken: Collection[str]) -> str:
-    """An id for a type of this name that no type has yet: 'Scalar "only"' gives scalar_only."""
+    """Derive an id that no type has from a name: 'Scalar "only"' gives scalar_only."""
     ascii_only = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower()
     words = "_".join(re.findall(r"[a-z0-9]+", ascii_only))[:_LONGEST_ID].strip("_")
-    # An answer's fields are called by the ids, so that none may be called as pydantic's own are.
+    # The ids are field names in answers, so they must not clash with pydantic's own.
     is_taken = words in _TAKEN_NAMES or words.startswith("model_") or hasattr(BaseModel, words)
     if is_taken or not words[:1].isalpha():
         words = f"type_{words}"[:_LONGEST_ID].strip("_")
@@ -131,7 +132,7 @@ def free_id(label: str, taken: Collection[str]) -> str:
 
 
 def _cleaned(wanted: OwnType) -> OwnType:
-    """The same in canonical form.
+    """Return the fields in canonical form.
 
     Raises:
         HedgerowError: a text is missing, too long or not plain, or the check contradicts the role.
@@ -171,7 +172,7 @@ def _text(text: str, what: str, most: int, *, least: int = 1) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """A guideline with its lines, each in canonical form."""
+    """Return a guideline with each line in canonical form."""
     clean = "\n".join(canonical(line) for line in text.splitlines()).strip()
     if len(clean) > MAX_GUIDELINE:
         raise HedgerowError(
@@ -182,7 +183,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _clean_check(check: SurfaceCheck) -> SurfaceCheck:
-    """The check with its lists in canonical form, each entry once."""
+    """Return the check with its lists in canonical form, without duplicates."""
     lists = {name: _entries(getattr(check, name), name) for name in (*_WORD_LISTS, *_AFFIX_LISTS)}
     for name in _AFFIX_LISTS:
         lists[name] = tuple(dict.fromkeys(entry.strip("-").lower() for entry in lists[name]))
@@ -209,7 +210,7 @@ def _entries(entries: Sequence[str], name: str) -> tuple[str, ...]:
 
 
 def _refuse_known_name(label: str, others: Sequence[VariantType]) -> None:
-    """A model may answer by the name of a type, so that no two may share it."""
+    """Refuse a name that another type has, because a model may answer with a type's name."""
     name = label.casefold()
     for entry in others:
         if name in (entry.label.casefold(), entry.id, entry.id.replace("_", " ")):
@@ -238,10 +239,10 @@ def _as_type(clean: OwnType, type_id: str) -> VariantType:
 
 
 def sketch(wanted: OwnType) -> VariantType:
-    """The type as far as it is written, unchecked: to be tried out before it is whole.
+    """Return an unfinished, unchecked type for trying out its check.
 
     Raises:
-        HedgerowError: a text is not plain, or the check's lists are wrong.
+        HedgerowError: a text is not plain, or the check's lists are not valid.
     """
     texts = ("label", "definition", "example_anchor", "example", "prompt_line")
     clean: dict[str, Any] = {name: canonical(getattr(wanted, name)) for name in texts}
@@ -250,7 +251,7 @@ def sketch(wanted: OwnType) -> VariantType:
 
 
 def as_written(entry: VariantType) -> OwnType:
-    """The fields that a person filled in; generated ones are left empty."""
+    """Return the fields that a person filled in; derived ones are left empty."""
     wanted = OwnType(**entry.model_dump(include={*OwnType.model_fields}))
     made = _as_type(wanted.model_copy(update={"prompt_line": "", "guideline": ""}), entry.id)
     same = {
@@ -262,11 +263,11 @@ def as_written(entry: VariantType) -> OwnType:
 
 
 def made_prompt_line(wanted: OwnType) -> str:
-    """The line that asks a model for a type that nobody has written one for."""
-    said = f"{canonical(wanted.label)}: {canonical(wanted.definition)}"
+    """Return the line that asks a model for a type without a prompt line."""
+    request = f"{canonical(wanted.label)}: {canonical(wanted.definition)}"
     if not wanted.surface_check.require_cue:
-        return said
-    return f"{said.rstrip('.')}, with a cue such as {{cue}}"
+        return request
+    return f"{request.rstrip('.')}, with a cue such as {{cue}}"
 
 
 def _check_prompt_line(entry: VariantType) -> None:

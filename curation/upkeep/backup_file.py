@@ -1,6 +1,6 @@
-"""A backup: one zip file with the database and the artifacts, for any database that Hedgerow uses.
+"""Backups: one zip file with the database and the artifacts.
 
-It has the database as a SQLite file, even if the project uses PostgreSQL. The file is a consistent
+The database in it is a SQLite file, even if the project uses PostgreSQL. It is a consistent
 snapshot, taken while others keep working. A small manifest records its origin.
 """
 
@@ -29,20 +29,20 @@ from db.migrate import current_revision
 from db.settings import Settings
 
 MANIFEST, DATABASE, ARTIFACTS = "manifest.json", "hedgerow.db", "hedgerow_data/"
-"""What the zip file holds: the manifest first, then the database, then the data folder."""
+"""The entries of the zip file: manifest, database, data folder."""
 
 FORMAT = 1
 _PACKED = frozenset({".safetensors", ".zip", ".gz", ".parquet", ".png"})
-"""Endings of files that compressing makes hardly smaller."""
+"""Suffixes of files that compression hardly reduces."""
 
 
 class MadeBackup(NamedTuple):
     """A finished backup.
 
     Attributes:
-        size: bytes.
-        schema: of the database in it.
-        files: artifacts in it; None where they were left out.
+        size: size in bytes.
+        schema: schema revision of the database in it.
+        files: number of artifacts in it; None if they were left out.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class MadeBackup(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The fields, for JSON."""
         return self._asdict() | {"path": str(self.path)}
 
 
@@ -67,11 +67,11 @@ def make_backup(
     """Write a backup to a new file.
 
     Args:
-        artifacts: take along models, exports and logs; otherwise the database alone.
+        artifacts: whether to include models, exports and logs.
 
     Raises:
-        HedgerowError: there is such a file already, its folder is missing or part of the data
-            folder, or it cannot be written. No file is left then.
+        HedgerowError: the file already exists, its folder is missing or part of the data folder, or
+            it cannot be written. No file is left behind.
     """
     require(Role.LEAD)
     _check_place(path, settings)
@@ -98,12 +98,12 @@ def make_backup(
 
 
 def backup_folder(settings: Settings) -> Path:
-    """Where the Settings page puts backups; it need not be there."""
+    """The folder for backups from the Settings page. It may not exist."""
     return settings.home / "backups"
 
 
 def name_for_now() -> str:
-    """A file name with the present moment in it."""
+    """A file name with the current time."""
     return f"hedgerow-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip"
 
 
@@ -135,7 +135,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _snapshot(engine: Engine, target: Path, report: Report) -> str:
-    """Copy the database to a SQLite file; its schema."""
+    """Copy the database to a SQLite file; returns its schema revision."""
     if engine.name == "sqlite":
         source = engine.url.database or ""
         report(0, 0, "Copying the database.")
@@ -144,7 +144,7 @@ def _snapshot(engine: Engine, target: Path, report: Report) -> str:
             closing(sqlite3.connect(source)) as old,
             closing(sqlite3.connect(target)) as new,
         ):
-            # In one step: one of several begins again whenever somebody writes in between.
+            # In one step: a copy in several steps starts again whenever somebody writes.
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, without a separate log
     else:
@@ -171,8 +171,8 @@ def _manifest(schema: str, *, artifacts: bool) -> str:
 
 
 def _artifacts(folder: Path) -> list[Path]:
-    """The files of the data folder: no links, no drafts, and no embeddings, which a run computes
-    again."""
+    """The files of the data folder, without links, partial files, and embeddings, which a run can
+    recompute."""
     return sorted(
         path
         for path in folder.rglob("*")
@@ -184,7 +184,7 @@ def _artifacts(folder: Path) -> list[Path]:
 
 
 def _add(archive: zipfile.ZipFile, files: list[Path], settings: Settings, report: Report) -> int:
-    """Add the artifacts; how many. One that a run has deleted meanwhile is passed over."""
+    """Add the artifacts and return their number. Files deleted meanwhile are skipped."""
     stored = 0
     for path in files:
         report(stored, len(files), "Packing models, exports and logs.")

@@ -1,4 +1,4 @@
-"""The run that backs a project up: what the Settings page starts."""
+"""The run that backs up a project. The Settings page starts it."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ KIND = "backup"
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Write a backup to the project's folder of them.
+    """Write a backup to the project's backup folder.
 
-    Its parameter: ``artifacts``, whether to take along models, exports and logs.
+    The parameter ``artifacts`` says whether to include models, exports and logs.
     """
     folder = make_folder(backup_file.backup_folder(context.settings))
     made = backup_file.make_backup(

@@ -1,4 +1,4 @@
-"""The run that checks a project: what the Settings page starts."""
+"""The run that checks a project. The Settings page starts it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ KIND = "check"
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Make all checks, and repairs if the parameter ``repair`` is true."""
+    """Run all checks, and repairs if the parameter ``repair`` is true."""
     return checking.check_project(
         context.engine,
         context.settings,

@@ -20,20 +20,20 @@ CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *run_checks.CHECKS,
 )
-"""All checks in order. Each check is one entry here."""
+"""All checks in order."""
 
 
 class Finding(NamedTuple):
     """The result of one check.
 
     Attributes:
-        id: as scripts name the check.
-        title: what was looked at, for people.
-        number: how many places are wrong.
-        example: one of them; possibly somebody's text.
-        harmless: it is no fault, only something that a repair clears away.
-        repaired: it has been put right.
-        advice: what a person does where a repair can't put it right; '' where it can.
+        id: the name of the check for scripts.
+        title: what was checked, for people.
+        number: the number of problems.
+        example: one of the problems; may contain hostile text.
+        harmless: whether these are not problems but leftovers that a repair removes.
+        repaired: whether they were repaired.
+        advice: what a person has to do if a repair can't fix them; otherwise ''.
     """
 
     id: str
@@ -46,20 +46,19 @@ class Finding(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is still wrong."""
+        """Whether problems remain."""
         return bool(self.number) and not self.harmless and not self.repaired
 
     def sentence(self) -> str:
         """The finding as one line."""
         if not self.number:
             return f"{self.title}: OK."
-        told = f"{self.title}: {self.number:,} found"
-        if self.harmless:
-            told = f"{self.title}: {self.number:,} harmless leftovers"
-        told += f", such as {self.example}." if self.example else "."
+        kind = "harmless leftovers" if self.harmless else "found"
+        example = f", such as {self.example}" if self.example else ""
+        result = f"{self.title}: {self.number:,} {kind}{example}."
         if self.repaired:
-            return f"{told} Repaired."
-        return f"{told} {self.advice or 'A repair fixes this.'}"
+            return f"{result} Repaired."
+        return f"{result} {self.advice or 'A repair fixes this.'}"
 
 
 @dataclass(frozen=True)
@@ -70,23 +69,23 @@ class CheckResult:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is wrong (any more)."""
+        """Whether no problems remain."""
         return not any(finding.is_open for finding in self.findings)
 
     @property
     def can_be_repaired(self) -> bool:
-        """Whether a repair would put something right or clear it away."""
+        """Whether a repair would fix or remove something."""
         return any(each.number and not each.repaired and not each.advice for each in self.findings)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The results, for JSON."""
         findings = [each._asdict() | {"open": each.is_open} for each in self.findings]
         return {"clean": self.is_clean, "findings": findings}
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> "CheckResult":
-        """What `facts` gave, read again."""
+        """The inverse of `facts`."""
         names = Finding._fields
         return cls(tuple(Finding(*(each[name] for name in names)) for each in facts["findings"]))
 
@@ -97,11 +96,11 @@ def check_project(
     """Run all checks.
 
     Args:
-        repair: put right what can be derived from what is stored; decisions, texts and files are
-            never changed.
+        repair: recompute values that can be derived from other data. Decisions, texts and files
+            are never changed.
 
     Raises:
-        HedgerowError: the database cannot be read or written, or whoever acts is no lead.
+        HedgerowError: the database cannot be read or written, or the person is not a lead.
     """
     require(Role.LEAD)
     found = []

@@ -1,8 +1,8 @@
-"""One hash for all that a database holds, the same on SQLite and PostgreSQL.
+"""A hash of all content of a database, equal on SQLite and PostgreSQL.
 
-The two sort texts and store JSON and moments differently. So a row is hashed as Python reads it,
-and a table's hash is the sum of its rows' hashes: their order does not matter, and no more than a
-batch of rows is in memory.
+The two databases sort texts and store JSON and times differently. So each row is hashed as Python
+reads it, and a table's hash is the sum of its rows' hashes. The order of rows does not matter, and
+only a batch of rows is in memory.
 """
 
 import hashlib
@@ -22,28 +22,28 @@ BATCH = 2_000
 
 _MODULUS = 2**256
 _EXACT = 2**53
-"""Up to here, a whole number is the same as a float of the same value."""
+"""Up to this limit, every integer is exactly representable as a float."""
 
 
 def all_tables() -> list[Table]:
-    """Every table of the project, each after those that its rows refer to."""
+    """All tables of the project, each after the tables that it references."""
     return list(SQLModel.metadata.sorted_tables)
 
 
 @dataclass
 class TableHash:
-    """The rows of a table, summed up.
+    """The hash of a table.
 
     Attributes:
-        rows: how many there are.
-        total: the sum of their SHA-256 hashes, modulo 2**256.
+        rows: the number of rows.
+        total: the sum of the rows' SHA-256 hashes, modulo 2**256.
     """
 
     rows: int = 0
     total: int = 0
 
     def add(self, encoded: Iterable[bytes]) -> None:
-        """Count these rows, too."""
+        """Add rows."""
         for row in encoded:
             self.total += int.from_bytes(hashlib.sha256(row).digest())
             self.rows += 1
@@ -51,7 +51,7 @@ class TableHash:
 
 
 Hashes = dict[str, TableHash]
-"""By the table's name."""
+"""The hashes by table name."""
 
 
 def content_hash(hashes: Hashes) -> str:
@@ -61,13 +61,13 @@ def content_hash(hashes: Hashes) -> str:
 
 
 def encoder_of(table: Table) -> Callable[[Sequence[Any]], bytes]:
-    """What turns a row of the table into the bytes that are hashed."""
-    places = [at for at, column in enumerate(table.columns) if isinstance(column.type, JSON)]
+    """A function that encodes a row of the table as bytes for hashing."""
+    json_columns = [n for n, column in enumerate(table.columns) if isinstance(column.type, JSON)]
 
     def encoded(row: Sequence[Any]) -> bytes:
         values = list(row)
-        for at in places:
-            values[at] = _plain(values[at])
+        for n in json_columns:
+            values[n] = _plain(values[n])
         return json.dumps(values, sort_keys=True, default=_moment).encode()
 
     return encoded
@@ -80,7 +80,7 @@ def _moment(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A JSON value with one spelling for each number: JSONB writes 1e22 out, and knows no -0.0."""
+    """A JSON value with one form per number: JSONB expands 1e22, and has no -0.0."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -93,14 +93,14 @@ def _plain(value: Any) -> Any:
 
 
 def read_rows(connection: Connection, table: Table) -> Iterator[Sequence[Row[Any]]]:
-    """The table's rows in the order of its key, some at a time."""
+    """The table's rows in batches, in order of the primary key."""
     query = select(table).order_by(*table.primary_key.columns)
     with connection.execute(query, execution_options={"yield_per": BATCH}) as result:
         yield from result.partitions()
 
 
 def count_rows(connection: Connection) -> int:
-    """The rows of all tables."""
+    """The number of rows in all tables."""
     return sum(
         connection.execute(select(func.count()).select_from(table)).scalar_one()
         for table in all_tables()
@@ -111,7 +111,7 @@ def hash_tables(connection: Connection, done: Callable[[str, int], None]) -> Has
     """The hash of every table.
 
     Args:
-        done: is told of each batch: the table's name and the number of rows.
+        done: called after each batch with the table's name and the number of rows.
     """
     hashes: Hashes = {}
     for table in all_tables():

@@ -30,15 +30,15 @@ from db.failures import shown_address
 from db.migrate import upgrade
 
 Report = Callable[[int, int, str], None]
-"""Called with (rows done, rows in all, what is going on)."""
+"""Called with (rows done, total rows, message)."""
 
 
 class Copied(NamedTuple):
-    """What was copied.
+    """The result of a copy.
 
     Attributes:
-        rows: by table.
-        content_hash: the same for both databases.
+        rows: the number of rows by table.
+        content_hash: the hash of both databases.
     """
 
     rows: dict[str, int]
@@ -46,14 +46,14 @@ class Copied(NamedTuple):
 
 
 def copy_database(source: Engine, target: Engine, *, report: Report) -> Copied:
-    """Copy every row of the project into an empty database, and compare the two.
+    """Copy all rows of the project into an empty database, and compare the two.
 
-    The target gets the newest schema, which the source has, too. What is written to the source
-    meanwhile is not copied.
+    The target gets the newest schema, which the source also has. Changes made to the source during
+    the copy are not included.
 
     Raises:
-        HedgerowError: the target is not empty, cannot hold a row, or holds something else at the
-            end. It is as empty as before then.
+        HedgerowError: the target is not empty, refuses a row, or differs at the end. It is left
+            empty.
     """
     require_empty(target)
     file = target.url.database if target.name == "sqlite" else None
@@ -63,21 +63,21 @@ def copy_database(source: Engine, target: Engine, *, report: Report) -> Copied:
     place = Path(file)
     _clear_drafts(place)
     draft = new_partial(place)
-    beside = create_engine(target.url.set(database=str(draft)))
+    draft_engine = create_engine(target.url.set(database=str(draft)))
     try:
-        upgrade(beside)
-        copied = _copy(source, beside, report)
-        beside.dispose()  # which ends its log
+        upgrade(draft_engine)
+        copied = _copy(source, draft_engine, report)
+        draft_engine.dispose()  # this also closes its write-ahead log
         draft.replace(place)
     finally:
-        beside.dispose()
+        draft_engine.dispose()
         for ending in ("", "-wal", "-shm"):
             draft.with_name(draft.name + ending).unlink(missing_ok=True)
     return copied
 
 
 def _clear_drafts(place: Path) -> None:
-    """Remove what a copy has left that was killed: its draft, and the draft's log."""
+    """Remove the draft of a killed copy, and the draft's write-ahead log."""
     clear_partials(place)
     for log in place.parent.glob(f".{glob.escape(place.name)}.*.part-*"):
         if not log.with_name(log.name.rpartition("-")[0]).exists():
@@ -85,10 +85,10 @@ def _clear_drafts(place: Path) -> None:
 
 
 def require_empty(engine: Engine) -> None:
-    """Refuse a database that something would be lost of.
+    """Refuse a database with content.
 
     Raises:
-        HedgerowError: it holds rows, or it is a SQLite file with tables.
+        HedgerowError: it has rows, or it is a SQLite file with tables.
     """
     where = shown_address(engine.url)
     path = Path(engine.url.database or "")
@@ -97,10 +97,10 @@ def require_empty(engine: Engine) -> None:
     if engine.name == "sqlite" and not path.exists():
         return
     with reading(engine) as session:
-        there = set(inspect(session.connection()).get_table_names())
-        ours = [table for table in all_tables() if table.name in there]
+        existing = set(inspect(session.connection()).get_table_names())
+        ours = [table for table in all_tables() if table.name in existing]
         is_filled = any(map(session.connection().scalar, (select(1).select_from(t) for t in ours)))
-    if is_filled or (engine.name == "sqlite" and there):
+    if is_filled or (engine.name == "sqlite" and existing):
         raise HedgerowError(
             f"Expected an empty database, but {where} has content; choose another one."
         )
@@ -112,36 +112,36 @@ def _copy(source: Engine, target: Engine, report: Report) -> Copied:
         progress = _Progress(report, total=2 * count_rows(rows))
         read = {table.name: _copy_table(rows, writer, table, progress) for table in all_tables()}
         if target.name == "postgresql":
-            _settle_postgresql(writer.connection())
-        progress.saying = "Comparing"
+            _finish_postgresql(writer.connection())
+        progress.activity = "Comparing"
         written = hash_tables(writer.connection(), progress.done)
         _require_equal(read, written)
     return Copied({name: found.rows for name, found in read.items()}, content_hash(read))
 
 
 class _Progress:
-    """Counts rows, and reports after each batch."""
+    """Counts rows and reports after each batch."""
 
     def __init__(self, report: Report, *, total: int) -> None:
         self._report, self._total, self._rows = report, total, 0
-        self.saying = "Copying"
+        self.activity = "Copying"
 
     def done(self, table: str, rows: int) -> None:
         self._rows += rows
-        self._report(self._rows, self._total, f"{self.saying} {table.replace('_', ' ')}.")
+        self._report(self._rows, self._total, f"{self.activity} {table.replace('_', ' ')}.")
 
 
 def _copy_table(
     source: Connection, target: Session, table: Table, progress: _Progress
 ) -> TableHash:
     found, encoded = TableHash(), encoder_of(table)
-    names, to_itself = list(table.columns.keys()), _references_to_itself(table)
+    names, self_references = list(table.columns.keys()), _self_references(table)
     later: list[tuple[str, int, int]] = []
     for rows in read_rows(source, table):
         found.add(map(encoded, rows))
         values = [dict(zip(names, row, strict=True)) for row in rows]
-        for column in to_itself:
-            later += _put_off(values, column)
+        for column in self_references:
+            later += _postpone(values, column)
         _store(target, table, values)
         progress.done(table.name, len(rows))
     for column, key, value in later:
@@ -149,8 +149,8 @@ def _copy_table(
     return found
 
 
-def _references_to_itself(table: Table) -> list[str]:
-    """The columns that name another row of the same table."""
+def _self_references(table: Table) -> list[str]:
+    """The columns that reference another row of the same table."""
     return [
         column.name
         for column in table.columns
@@ -158,8 +158,8 @@ def _references_to_itself(table: Table) -> list[str]:
     ]
 
 
-def _put_off(rows: list[dict[str, Any]], column: str) -> list[tuple[str, int, int]]:
-    """Leave out references to rows that are not there yet; what to set later."""
+def _postpone(rows: list[dict[str, Any]], column: str) -> list[tuple[str, int, int]]:
+    """Clear references to rows that follow; returns (column, id, value) to set later."""
     ahead = [row for row in rows if row[column] is not None and row[column] > row["id"]]
     later = [(column, row["id"], row[column]) for row in ahead]
     for row in ahead:
@@ -179,8 +179,8 @@ def _store(target: Session, table: Table, rows: Sequence[dict[str, Any]]) -> Non
         ) from error
 
 
-def _settle_postgresql(connection: Connection) -> None:
-    """Let new rows get numbers after those that are there, and let the server plan for them."""
+def _finish_postgresql(connection: Connection) -> None:
+    """Set the sequences to the highest ids, and update the planner's statistics."""
     for table in all_tables():
         key = table.primary_key.columns.values()
         if len(key) == 1 and isinstance(key[0].type, Integer) and not key[0].foreign_keys:
@@ -201,7 +201,7 @@ def _require_equal(read: Hashes, written: Hashes) -> None:
 
 
 def same_place(one: Engine, other: Engine) -> bool:
-    """Whether the two are the same database by their addresses."""
+    """Whether the two addresses are of the same database."""
     if one.name == other.name == "sqlite":
         return Path(one.url.database or "").resolve() == Path(other.url.database or "").resolve()
     parts = ("drivername", "host", "port", "database")

@@ -1,7 +1,7 @@
-"""The database by itself: whether it is whole, and whether its rows refer to rows that are there.
+"""Checks of the database itself: damage, and references to missing rows.
 
-A PostgreSQL server sees to both. SQLite does not look at references that were stored while they
-were not enforced, by another program.
+A PostgreSQL server prevents both. In SQLite, another program can store such references while they
+are not enforced.
 """
 
 from sqlalchemy import text
@@ -12,7 +12,7 @@ from db.settings import Settings
 from db.trigrams import TABLES, rebuild
 
 _MOST = 100
-"""Faults that SQLite names before it stops."""
+"""Maximum number of problems that SQLite reports."""
 
 
 def _is_sqlite(session: Session) -> bool:
@@ -22,8 +22,8 @@ def _is_sqlite(session: Session) -> bool:
 def _damage(session: Session, settings: Settings) -> Found:
     if not _is_sqlite(session):
         return Found()
-    said = list(session.execute(text(f"PRAGMA integrity_check({_MOST})")).scalars())
-    return Found() if said == ["ok"] else Found(len(said), said[0])
+    lines = list(session.execute(text(f"PRAGMA integrity_check({_MOST})")).scalars())
+    return Found() if lines == ["ok"] else Found(len(lines), lines[0])
 
 
 def _references(session: Session, settings: Settings) -> Found:
@@ -37,15 +37,15 @@ def _references(session: Session, settings: Settings) -> Found:
 
 
 def _unsearchable(session: Session, settings: Settings) -> Found:
-    """Texts that the index of a search lacks, and entries of the index without a text."""
+    """Texts missing from the search index, and entries of the index without a text."""
     if not _is_sqlite(session):
         return Found()
     total, example = 0, ""
     for table, key in TABLES.items():
         indexed = f"SELECT id FROM {table}_search_docsize"
-        there = f"SELECT {key} FROM {table}"
-        for of, other in ((there, indexed), (indexed, there)):
-            query = f"WITH b(a) AS ({of} EXCEPT {other}) SELECT count(*), min(a) FROM b"
+        stored = f"SELECT {key} FROM {table}"
+        for one, other in ((stored, indexed), (indexed, stored)):
+            query = f"WITH b(a) AS ({one} EXCEPT {other}) SELECT count(*), min(a) FROM b"
             count, first = session.execute(text(query)).one()
             if count:
                 total, example = total + count, example or f"row {first} of {table}"
@@ -61,13 +61,13 @@ CHECKS = (
         id="integrity",
         title="Database file",
         find=_damage,
-        advice="The file is damaged: stop Hedgerow, and replace the file with a backup.",
+        advice="The file is damaged. Stop Hedgerow, and replace the file with a backup.",
     ),
     Check(
         id="references",
         title="References between rows",
         find=_references,
-        advice="Another program has changed the database; restore a backup from before that.",
+        advice="Another program has changed the database. Restore an earlier backup.",
     ),
     Check(id="search", title="Search index", find=_unsearchable, repair=_index_again),
 )

@@ -1,4 +1,4 @@
-"""The data folder compared with the rows that name its files."""
+"""Checks of the data folder against the rows that refer to its files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +12,11 @@ from db.models import BenchmarkResult, Encoder, Run
 from db.settings import Settings
 
 _RUNS = "runs"
-"""The folder with one folder a run, below the data folder (see ``db.runs.create_run``)."""
+"""The subfolder of the data folder with one folder per run (see ``db.runs.create_run``)."""
 
 
 def _named_files(session: Session) -> Iterator[str]:
-    """What rows name, relative to the data folder: models, and the rows of benchmark results."""
+    """Files in rows, relative to the data folder: models, and rows of benchmark results."""
     for column in (col(Encoder.path), col(BenchmarkResult.file)):
         yield from session.execute(select(column).where(column != "")).scalars()
 
@@ -29,13 +29,13 @@ def _missing(session: Session, settings: Settings) -> Found:
 def _ownerless(session: Session, settings: Settings) -> Found:
     owned = set(session.execute(select(col(Run.folder))).scalars())
     folder = settings.data_folder / _RUNS
-    there = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-    left = [path for path in there if f"{_RUNS}/{path.name}" not in owned and _is_a_runs(path)]
+    folders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    left = [path for path in folders if f"{_RUNS}/{path.name}" not in owned and _is_a_runs(path)]
     return Found(len(left), str(left[0]) if left else "")
 
 
 def _is_a_runs(path: Path) -> bool:
-    """Whether its name is that of a run's folder; others are somebody's own."""
+    """Whether the folder has the name of a run's folder. Others belong to users."""
     return path.name.partition("-")[0].isdigit()
 
 
@@ -50,6 +50,6 @@ CHECKS = (
         id="ownerless-folders",
         title="Folders of runs that are not in the database",
         find=_ownerless,
-        advice="Check them, and delete what nobody needs.",
+        advice="Check them, and delete those that nobody needs.",
     ),
 )

@@ -10,10 +10,10 @@ from db.settings import Settings
 
 
 class Found(NamedTuple):
-    """How many places are wrong, and one of them.
+    """The number of problems, and one of them.
 
     Attributes:
-        ids: of the rows, where a repair needs them.
+        ids: the ids of the rows, if a repair needs them.
     """
 
     number: int = 0
@@ -30,12 +30,12 @@ class Check:
     """One check.
 
     Attributes:
-        id: as scripts name it.
-        title: what is looked at, for people.
-        find: reads, and changes nothing.
-        repair: puts right all that ``find`` finds; None where only a person can.
-        advice: what that person does.
-        harmless: what is found is no fault.
+        id: the name for scripts.
+        title: what is checked, for people.
+        find: finds problems without changing anything.
+        repair: repairs all problems; None if only a person can.
+        advice: what that person has to do.
+        harmless: whether the findings are not problems.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Compare derived columns of variants with their source; check releases and gold items."""
+"""Check the derived columns of variants, releases and gold items."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from db.settings import Settings
 
 
 def _wrong_standing(session: Session) -> Iterator[tuple[int, str]]:
-    """Variants whose kept status is not what their decisions add up to: id, and how it differs."""
+    """Variants whose stored status does not follow from their decisions: id and description."""
     last = 0
     while True:
         rows = session.execute(
@@ -30,7 +30,7 @@ def _wrong_standing(session: Session) -> Iterator[tuple[int, str]]:
         standings = compute_standing(session, [row[0] for row in rows])
         for number, uid, *kept in rows:
             if (standing := standings[number]) != Standing(*kept):
-                yield number, f"{uid} ({kept[0]}, by its decisions {standing.status})"
+                yield number, f"{uid} ({kept[0]}, but {standing.status} by its decisions)"
         last = rows[-1][0]
 
 
@@ -39,7 +39,7 @@ def _status(session: Session, settings: Settings) -> Found:
     return Found(len(wrong), next(iter(wrong.values()), ""), tuple(wrong))
 
 
-def _recount(session: Session, found: Found) -> None:
+def _recompute(session: Session, found: Found) -> None:
     refresh_status(session, found.ids)
 
 
@@ -57,7 +57,7 @@ _OUT_OF_USE: ColumnElement[bool] = or_(
 
 
 def _differing(column: Any, derived: Any) -> tuple[Any, Any]:
-    """A check of one kept column, and its repair."""
+    """The check of one derived column, and its repair."""
 
     def find(session: Session, settings: Settings) -> Found:
         query = select(func.count(), func.min(col(Variant.uid))).where(column != derived)
@@ -73,7 +73,7 @@ def _differing(column: Any, derived: Any) -> tuple[Any, Any]:
 
 
 def _releases(session: Session, settings: Settings) -> Found:
-    """Releases whose items no longer give the hash that they were frozen with."""
+    """Releases whose items no longer match the stored hash."""
     wrong = [
         release.number
         for release in session.execute(select(Release).order_by(col(Release.number))).scalars()
@@ -83,7 +83,7 @@ def _releases(session: Session, settings: Settings) -> Found:
 
 
 def _gold(session: Session, settings: Settings) -> Found:
-    """Gold items whose settlement is another variant's, or none."""
+    """Gold items without a settlement of their variant."""
     is_its = and_(col(Decision.variant_id) == GoldItem.variant_id, col(Decision.adjudicates))
     query = (
         select(func.count(), func.min(col(Variant.uid)))
@@ -109,19 +109,19 @@ _find_sources, _repair_sources = _differing(col(Variant.source_id), _SOURCE_OF_A
 _find_retired, _repair_retired = _differing(col(Variant.retired), _OUT_OF_USE)
 
 CHECKS = (
-    Check(id="status", title="Status of variants", find=_status, repair=_recount),
+    Check(id="status", title="Status of variants", find=_status, repair=_recompute),
     Check(id="sources", title="Sources of variants", find=_find_sources, repair=_repair_sources),
     Check(id="retired", title="Retired variants", find=_find_retired, repair=_repair_retired),
     Check(
         id="releases",
         title="Hashes of releases",
         find=_releases,
-        advice="The release was changed after it was frozen; restore an earlier backup.",
+        advice="The release was changed after it was frozen. Restore an earlier backup.",
     ),
     Check(
         id="gold",
         title="Gold items",
         find=_gold,
-        advice="Remove it ('hedgerow review gold remove UID'), and make it a gold item again.",
+        advice="Remove it ('hedgerow review gold remove UID'), and add it again.",
     ),
 )

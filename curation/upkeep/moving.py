@@ -17,13 +17,13 @@ from db.settings import Settings
 
 
 class Moved(NamedTuple):
-    """A project that was copied.
+    """The result of copying a project.
 
     Attributes:
-        source: the address of its database, without any password; so is ``target``.
-        rows: by table.
-        content_hash: of both databases (see ``curation.upkeep.content``).
-        data_folder: where models, exports and logs stay.
+        source, target: the addresses of the two databases, without passwords.
+        rows: the number of rows by table.
+        content_hash: the hash of both databases (see ``curation.upkeep.content``).
+        data_folder: the folder where models, exports and logs stay.
     """
 
     source: str
@@ -34,12 +34,12 @@ class Moved(NamedTuple):
 
     @property
     def rows_in_all(self) -> int:
-        """Rows of all tables."""
+        """The number of rows in all tables."""
         return sum(self.rows.values())
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The fields, for JSON."""
         return self._asdict()
 
 
@@ -47,11 +47,12 @@ def copy_project(engine: Engine, settings: Settings, url: str, *, report: Report
     """Copy the project's database to an empty one.
 
     Args:
-        url: its address; a relative SQLite path lies in the project's working directory.
+        url: the address of that database. A relative SQLite path starts at the project's working
+            directory.
 
     Raises:
-        HedgerowError: it is no such address, or the project's own; a run is at work; or as
-            ``copy_database``. Nothing was copied then.
+        HedgerowError: the address is invalid or the project's own, a run is at work, or as in
+            ``copy_database``. Nothing is copied.
     """
     require(Role.LEAD)
     target = create_engine(_address(settings, url).url)
@@ -78,7 +79,7 @@ def copy_project(engine: Engine, settings: Settings, url: str, *, report: Report
 
 
 def _address(settings: Settings, url: str) -> Settings:
-    """The settings with this database. What is no address is not quoted: it may hold a password."""
+    """The settings with this database. An invalid address is not quoted: it may hold a password."""
     try:
         is_usable = make_url(url).get_backend_name() in ("sqlite", "postgresql")
     except ArgumentError:

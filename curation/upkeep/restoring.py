@@ -35,8 +35,8 @@ class Restored(NamedTuple):
     """A restored backup.
 
     Attributes:
-        schema: that the backup had; an older one was upgraded.
-        files: artifacts that came with it.
+        schema: the backup's schema revision; an older one was upgraded.
+        files: the number of artifacts in it.
     """
 
     schema: str
@@ -46,11 +46,11 @@ class Restored(NamedTuple):
 def restore_backup(settings: Settings, path: Path, *, report: Report) -> Restored:
     """Restore a backup to the project location in the settings.
 
-    The copy that an upgrade made next to a database (``….bak``) is a backup without artifacts.
+    The copy that an upgrade makes next to a database (``….bak``) is a backup without artifacts.
 
     Raises:
-        HedgerowError: the file is damaged or no backup, a newer Hedgerow made it, or there is
-            something already. Nothing is changed then.
+        HedgerowError: the file is damaged, not a backup, or from a newer Hedgerow, or the location
+            already has content. Nothing is changed.
     """
     require(Role.LEAD)
     home = settings.home
@@ -102,7 +102,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _unpack(path: Path, folder: Path, report: Report) -> int:
-    """Unpack the backup; how many artifacts it has. Each file's checksum is compared."""
+    """Unpack the backup, verify each file's checksum, and return the number of artifacts."""
     with path.open("rb") as file:
         is_database = file.read(len(_SQLITE)) == _SQLITE
     if is_database:
@@ -111,7 +111,7 @@ def _unpack(path: Path, folder: Path, report: Report) -> int:
     with zipfile.ZipFile(path) as archive:
         manifest = json.loads(archive.read(MANIFEST))
         if not isinstance(manifest, dict) or manifest.get("hedgerow_backup") != FORMAT:
-            raise ValueError(f"{MANIFEST} says something else")
+            raise ValueError(f"unexpected content in {MANIFEST}")
         entries = [entry for entry in archive.infolist() if entry.filename != MANIFEST]
         for number, entry in enumerate(entries):
             report(number, len(entries), "Unpacking.")
@@ -122,23 +122,23 @@ def _unpack(path: Path, folder: Path, report: Report) -> int:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that leads out of the project."""
+    """Refuse a name that points outside of the project."""
     parts = PurePosixPath(name).parts
     inside = name == DATABASE or (name.startswith(ARTIFACTS) and ".." not in parts)
     if not inside or "\\" in name:
-        raise ValueError(f"it holds {name[:80]!r}")
+        raise ValueError(f"unexpected entry {name[:80]!r}")
 
 
 def _upgraded(file: Path, backup: Path) -> str:
-    """Look whether the database is whole, and bring it to this program's schema; the one it had."""
+    """Check the database for damage and upgrade it; returns its earlier schema revision."""
     try:
         with closing(sqlite3.connect(file)) as connection:
-            said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            result = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     except sqlite3.Error as error:
-        said = str(error)
-    if said != "ok":
+        result = str(error)
+    if result != "ok":
         raise HedgerowError(
-            f"The database in {backup} is damaged ({said.splitlines()[-1]}); use another backup. "
+            f"The database in {backup} is damaged ({result.splitlines()[-1]}); use another backup. "
             "Nothing was changed."
         )
     engine = create_engine(URL.create("sqlite", database=str(file)))
@@ -148,7 +148,7 @@ def _upgraded(file: Path, backup: Path) -> str:
             raise HedgerowError(f"{backup} is a database, but not from Hedgerow.")
         upgrade(engine)
         for copy in backups(engine):
-            copy.unlink()  # the backup itself is one
+            copy.unlink()  # not needed: the backup still exists
         with writing(engine) as session:
             _end_processes(session)
     finally:
@@ -157,7 +157,7 @@ def _upgraded(file: Path, backup: Path) -> str:
 
 
 def _end_processes(session: Session) -> None:
-    """What was at work when the backup was made is at work there, not here."""
+    """Mark unfinished runs as interrupted: their processes belong to the original project."""
     session.execute(
         update(Run)
         .where(col(Run.state).in_(UNFINISHED))
@@ -171,12 +171,12 @@ def _end_processes(session: Session) -> None:
 def _place_artifacts(unpacked: Path, folder: Path) -> None:
     if unpacked.is_dir():
         if folder.is_dir():
-            folder.rmdir()  # it is empty
+            folder.rmdir()  # empty, as checked before
         unpacked.rename(folder)
 
 
 def _place_database(file: Path, target: Engine, report: Report) -> None:
-    """Move it, or copy its rows to PostgreSQL. It comes last: before, there is no project."""
+    """Move the file, or copy its rows to PostgreSQL. This comes last and completes the project."""
     if target.name != "sqlite":
         source = create_engine(URL.create("sqlite", database=str(file)))
         try:

@@ -1,4 +1,4 @@
-"""Find leftovers of processes that ended unexpectedly: runs and leases."""
+"""Checks for leftovers of processes that ended unexpectedly: runs and leases."""
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
@@ -17,7 +17,7 @@ def _dead(session: Session, settings: Settings) -> Found:
 
 
 def _end(session: Session, found: Found) -> None:
-    """Store what readers derive: it was interrupted, and can be started again."""
+    """Store the state that readers derive: interrupted, so that the run can be started again."""
     for run in dead_runs(session):
         session.execute(
             update(Run)
@@ -26,7 +26,7 @@ def _end(session: Session, found: Found) -> None:
         )
 
 
-def _lapsed(session: Session, settings: Settings) -> Found:
+def _expired(session: Session, settings: Settings) -> Found:
     query = select(func.count()).select_from(Lease).where(col(Lease.until) <= db_now())
     return Found(session.execute(query).scalar_one())
 
@@ -37,5 +37,7 @@ def _clear(session: Session, found: Found) -> None:
 
 CHECKS = (
     Check(id="runs", title="Runs whose process has ended", find=_dead, repair=_end),
-    Check(id="leases", title="Expired leases of cards", find=_lapsed, repair=_clear, harmless=True),
+    Check(
+        id="leases", title="Expired leases of cards", find=_expired, repair=_clear, harmless=True
+    ),
 )

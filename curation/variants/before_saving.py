@@ -16,14 +16,14 @@ CUE = "cue"
 
 
 @dataclass(frozen=True)
-class Look:
-    """The preview of saving.
+class SavePreview:
+    """What saving a text would do.
 
     Attributes:
-        refusal: why it would be refused; '' where it would not.
-        there: the variant that is in the way, if one is.
-        proposed: what the field for the cue can begin with; None where no cue is asked for.
-        remark: what saving decides by itself, in a sentence.
+        refusal: why saving would be refused; '' if it would not.
+        there: the id of an existing variant that prevents saving, if any.
+        proposed: a suggestion for the cue field; None if no cue is needed.
+        remark: a sentence about a choice that saving makes automatically.
         cue: the cue that would be stored.
     """
 
@@ -41,32 +41,32 @@ class Look:
         return asks_cue | {concern.kind for concern in self.concerns}
 
 
-def look_at_edit(
+def preview_edit(
     session: Session,
     variant_id: int,
     *,
     text: str | None = None,
     type_id: str | None = None,
     cue: str | None = None,
-) -> Look:
+) -> SavePreview:
     """What saving an edit of the variant would do."""
-    return _look(lambda: check_edit(session, variant_id, text=text, type_id=type_id, cue=cue))
+    return _preview(lambda: check_edit(session, variant_id, text=text, type_id=type_id, cue=cue))
 
 
-def look_at_own(
+def preview_own(
     session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
-) -> Look:
-    """What saving a further variant of the anchor would do."""
-    return _look(lambda: check_own(session, anchor_id, type_id=type_id, text=text, cue=cue))
+) -> SavePreview:
+    """What saving another variant of the anchor would do."""
+    return _preview(lambda: check_own(session, anchor_id, type_id=type_id, text=text, cue=cue))
 
 
-def _look(check: Callable[[], Draft]) -> Look:
+def _preview(check: Callable[[], Draft]) -> SavePreview:
     try:
         draft = check()
     except CueWanted as wanted:
-        return Look(wanted.concerns, str(wanted), proposed=wanted.proposed)
+        return SavePreview(wanted.concerns, str(wanted), proposed=wanted.proposed)
     except AlreadyThere as there:
-        return Look(refusal=str(there), there=there.variant_id)
+        return SavePreview(refusal=str(there), there=there.variant_id)
     except HedgerowError as error:
-        return Look(refusal=str(error))
-    return Look(draft.concerns, remark=draft.remark, cue=draft.cue)
+        return SavePreview(refusal=str(error))
+    return SavePreview(draft.concerns, remark=draft.remark, cue=draft.cue)

@@ -1,4 +1,4 @@
-"""Choose the cue of a hedge, and whether it makes the hedge a single word or a phrase.
+"""Choose the cue of a hedge, which also decides between a single-word hedge and a hedge phrase.
 
 The same rule applies to everything a person writes (edits, changes of type, new variants), on the
 page and on the command line. The cue that the person names wins. Otherwise the hedge keeps its cue
@@ -17,7 +17,7 @@ from curation.variants.save_questions import Concern
 from db.errors import HedgerowError
 
 MAX_PROPOSED = 4
-"""Words of the longest stretch that is proposed as the cue."""
+"""Maximum number of words in a proposed cue."""
 
 _NEGATORS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | {"n't"}
 
@@ -26,8 +26,8 @@ class CueWanted(HedgerowError):
     """The person has to name the cue.
 
     Attributes:
-        proposed: what the field for it can begin with; '' for nothing.
-        concerns: what else there is to think about; ``draft_checks`` adds it.
+        proposed: a suggestion for the field; '' for none.
+        concerns: other concerns, which ``draft_checks`` adds.
     """
 
     def __init__(self, sentence: str, *, proposed: str = "") -> None:
@@ -37,7 +37,7 @@ class CueWanted(HedgerowError):
 
 
 class Hedge(NamedTuple):
-    """The type that a text is filed under, and its cue; None for a type without cues."""
+    """The type of a text, and its cue; None for a type without cues."""
 
     entry: VariantType
     cue: str | None
@@ -46,7 +46,7 @@ class Hedge(NamedTuple):
 def kind_of(cue: str) -> str:
     """The built-in hedge that a cue belongs to: 'word' or 'phrase'.
 
-    A cue of the paper's lists belongs where it is printed, any other where its words put it.
+    A cue in the paper's lists belongs to its list. For any other, the number of words decides.
     """
     listed = (kind for kind, cues in HEDGE_CUES.items() if cue.casefold() in cues)
     return next(listed, "phrase" if len(cue.split()) > 1 else "word")
@@ -61,11 +61,11 @@ def choose_cue(
     named: str | None = None,
     current: str | None = None,
 ) -> Hedge:
-    """The cue of a text, and the type that this cue makes it.
+    """Choose the cue of a text, and the type that follows from it.
 
     Args:
-        entry: the type asked for. The built-in hedges are one or the other by their cue.
-        types: those in use.
+        entry: the requested type. For the two built-in hedge types, the cue decides between them.
+        types: the types in use.
         anchor: the anchor's current text.
         named: the cue that the person names; None or blank for none.
         current: the cue that the variant has now.
@@ -118,9 +118,9 @@ def _found(entry: VariantType, *, anchor: str, text: str) -> str:
 
 
 def _added_words(anchor: str, text: str) -> str:
-    """The first stretch of words that a text adds to its anchor; '' for none, or a long one.
+    """The first sequence of words that a text adds to its anchor; '' for none or a long one.
 
-    A clitic (the n't of "isn't") begins none, and negators alone are none.
+    It does not begin with a clitic (the n't of "isn't") or consist only of negators.
     """
     analysis = analyse(text)
     origins = align(analyse(anchor), analysis)
@@ -143,7 +143,7 @@ def _only_negates(cue: str) -> bool:
 
 
 def filed_by_cue(hedge: Hedge) -> str:
-    """A sentence on a hedge that is filed under another type than it was asked for."""
+    """A sentence about a hedge that gets another type than the requested one."""
     cue = hedge.cue or ""
     return f"Saved as '{hedge.entry.label}', because the cue '{cue}' has {number_of_words(cue)}."
 

@@ -1,8 +1,8 @@
 """Correct only the cue of a variant: its text does not change, so it is the same variant.
 
-Every correction comes with a decision of the same action, and an undo of that decision puts the cue
-back. Which cue holds follows from the rows: that of the latest correction whose decision stands, or
-else the one the variant came with. It is kept on the variant.
+Each correction belongs to the action of a decision, and an undo of that decision restores the cue.
+The current cue follows from the rows: it is that of the latest correction whose decision was not
+undone, or else the original one. It is stored on the variant.
 """
 
 from sqlalchemy import select
@@ -19,7 +19,7 @@ MAX_CUE = 200
 
 
 def checked_cue(cue: str | None) -> str | None:
-    """The cue in its canonical form; None for none.
+    """The cue in canonical form; None if it is empty.
 
     Raises:
         HedgerowError: it is too long or not plain text.
@@ -35,7 +35,7 @@ def checked_cue(cue: str | None) -> str | None:
 def correct_cue(
     session: Session, variant: Variant, cue: str | None, *, reviewer_id: int, action_id: str
 ) -> None:
-    """Give the variant another cue, as part of the action whose decision is stored with it."""
+    """Correct the variant's cue, as part of an action whose decision the caller stores."""
     session.add(
         CueCorrection(
             variant_id=variant.id,
@@ -50,9 +50,9 @@ def correct_cue(
 
 
 def restore_cues(session: Session, action_id: str, *, reviewer_id: int, undo_id: str) -> None:
-    """Put back the cues that an action had corrected; its decisions have been taken back.
+    """Restore the cues that an action had corrected, after its decisions were undone.
 
-    Where somebody else has corrected the cue since then, theirs stays.
+    If somebody else has corrected a cue since then, their correction stays.
     """
     of_action = select(col(CueCorrection.variant_id)).where(
         col(CueCorrection.action_id) == action_id
@@ -66,7 +66,7 @@ def restore_cues(session: Session, action_id: str, *, reviewer_id: int, undo_id:
 
 
 def _standing_cue(session: Session, variant_id: int) -> str | None:
-    """The cue that the corrections of a variant add up to; it must have one."""
+    """The variant's cue by its corrections. There must be at least one."""
     retract = aliased(Decision)
     stands = (
         select(col(Decision.id))

@@ -23,13 +23,13 @@ from curation.variants.save_questions import Concern
 from db.models import Anchor, Status, Variant
 
 TWIN = "twin"
-"""The kind of the concern that the edit ends in another variant of the anchor."""
+"""The kind of the concern that the edit equals another variant of the anchor."""
 
 
 class Draft(NamedTuple):
     """What saving would store, and the results of the checks.
 
-    ``remark`` is a sentence on what saving decides by itself; '' for nothing.
+    ``remark`` is a sentence about a choice that saving makes automatically; '' for none.
     """
 
     entry: VariantType
@@ -49,7 +49,7 @@ def check_edit(
     """Check the result of ``edits.edit`` without storing it.
 
     Raises:
-        CueWanted: as ``edits.edit``; with what can be said before the cue is known.
+        CueWanted: as ``edits.edit``, with the concerns that do not depend on the cue.
         HedgerowError: as ``edits.edit``.
     """
     original = session.get_one(Variant, variant_id)
@@ -68,7 +68,7 @@ def check_edit(
         twin = Concern(
             TWIN,
             f"The anchor already has a '{planned.entry.label}' with this text. Saving accepts "
-            "that variant in place of this one.",
+            "that variant instead of this one.",
             known.id,
         )
         return Draft(planned.entry, planned.cue, (twin, *found), "")
@@ -81,7 +81,7 @@ def check_own(
     """Check the result of ``own.write_variant`` without storing it.
 
     Raises:
-        CueWanted: as ``own.write_variant``; with what can be said before the cue is known.
+        CueWanted: as ``own.write_variant``, with the concerns that do not depend on the cue.
         HedgerowError: as ``own.write_variant``.
     """
     anchor = session.get_one(Anchor, anchor_id)

@@ -34,10 +34,10 @@ class Edit(NamedTuple):
     """The result of an edit before it is stored.
 
     Attributes:
-        entry: the type that the outcome is filed under.
-        text: the new text, canonical.
-        known: the anchor's variant of this text and type, if it has one.
-        remark: a sentence on what the edit decides by itself; '' for nothing.
+        entry: the type of the result.
+        text: the new text, in canonical form.
+        known: the anchor's existing variant with this text and type, if any.
+        remark: a sentence about a choice that the edit makes automatically; '' for none.
     """
 
     entry: VariantType
@@ -91,14 +91,14 @@ def plan_edit(
 
 
 def _remark(asked: VariantType, hedge: Hedge, original: Variant, known: Variant | None) -> str:
-    said = []
+    sentences = []
     if hedge.entry.id != asked.id:
-        said.append(filed_by_cue(hedge))
+        sentences.append(filed_by_cue(hedge))
     elif hedge.cue is not None and hedge.cue != original.cue:
-        said.append(f"Its cue is '{hedge.cue}'.")
+        sentences.append(f"Its cue is '{hedge.cue}'.")
     if known is not None and known.id != original.id:
-        said.append("The anchor already has this text; that variant replaces this one.")
-    return " ".join(said)
+        sentences.append("The anchor already has this text; that variant replaces this one.")
+    return " ".join(sentences)
 
 
 def edit(
@@ -112,21 +112,21 @@ def edit(
     reason: str = "",
     note: str = "",
 ) -> ActionOutcome:
-    """Replace the variant by a corrected text, or correct its type or cue, as one action.
+    """Replace the variant with a corrected text, or correct its type or cue, as one action.
 
-    With another text or type, the original becomes superseded and the child accepted. Where the
-    anchor has a variant of this text and type already, that one is the child. With another cue
-    alone, the variant stays the same one and is accepted with its corrected cue, unless the cue
-    makes a single-word hedge a phrase or the reverse. Distance and flags are measured at once; the
-    child's cosine follows with the next diagnostics run.
+    With another text or type, the original becomes superseded and the child accepted. If the anchor
+    already has a variant with this text and type, that variant is the child. With only another cue,
+    the variant stays the same and is accepted with the corrected cue, unless the cue turns a
+    single-word hedge into a phrase or the reverse. Distance and flags are measured at once, the
+    child's cosine in the next diagnostics run.
 
     Args:
-        text: the new text; None keeps the text (change of type).
+        text: the new text; None keeps the text.
         type_id: the new type; None keeps the type.
-        cue: the hedge cue; None leaves it to ``choose_cue``, where the type takes one.
+        cue: the hedge cue; with None, ``choose_cue`` chooses it if the type has cues.
 
     Raises:
-        CueWanted: the text uses no known cue, or several, and none is named.
+        CueWanted: the text has no known cue, or several, and ``cue`` is None.
         HedgerowError: nothing would change, or the text is the anchor's own, empty, too long or not
             plain text.
     """
@@ -159,10 +159,10 @@ def carry_out(
     reason: str = "",
     note: str = "",
 ) -> ActionOutcome:
-    """Store what ``plan_edit`` found; several edits with one action id are undone together.
+    """Store the result of ``plan_edit``. Edits with the same action id are undone together.
 
     Args:
-        asked: the cue that was named, if one was.
+        asked: the cue that the person named, if any.
 
     Raises:
         HedgerowError: nothing would change.
@@ -192,7 +192,7 @@ def carry_out(
 
 
 def _type(session: Session, original: Variant, type_id: str | None) -> VariantType:
-    """The type asked for, which must be in use; the variant's own may be a retired one."""
+    """The requested type, which must be in use unless it is the variant's current one."""
     if type_id in (None, original.type_id):
         return all_types(session)[original.type_id]
     return known_type(list_types(session), type_id or "")
@@ -222,7 +222,7 @@ def check_differs(session: Session, anchor: Anchor, text: str) -> None:
     """Refuse a canonical text that is equal to the anchor's current text.
 
     Raises:
-        HedgerowError: it is equal; as a negation it would contradict itself.
+        HedgerowError: it is equal.
     """
     if text == current_text(session, anchor):
         raise HedgerowError(
@@ -231,14 +231,14 @@ def check_differs(session: Session, anchor: Anchor, text: str) -> None:
 
 
 def find_text(session: Session, anchor_id: int, type_id: str, text: str) -> Variant | None:
-    """The anchor's variant of this type and canonical text, if it has one."""
+    """The anchor's variant with this type and canonical text, if any."""
     anchor = session.get_one(Anchor, anchor_id)
     uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
     return session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
 
 
 def _check_news(card: ShownCard, original: Variant, planned: Edit, *, asked: str | None) -> None:
-    """Refuse an edit that asks for what is there, unless another window has just made it so."""
+    """Refuse an edit that changes nothing, unless another window has just made the same change."""
     made_elsewhere = asked is not None and card.version != original.version
     if not planned.entry.needs_cue or (planned.cue == original.cue and not made_elsewhere):
         raise HedgerowError("The text is unchanged; change it, or accept the variant.")

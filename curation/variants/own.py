@@ -31,7 +31,7 @@ _WHAT_TO_DO = {
 
 
 class AlreadyThere(HedgerowError):
-    """The anchor has a variant of this text and type: ``variant_id``."""
+    """The anchor already has a variant with this text and type: ``variant_id``."""
 
     def __init__(self, sentence: str, *, variant_id: int) -> None:
         super().__init__(sentence)
@@ -42,8 +42,9 @@ class OwnVariant(NamedTuple):
     """A reviewer's own variant.
 
     Attributes:
-        recorded: False where the action had been done before.
-        remark: a sentence on what its cue decided by itself.
+        recorded: False if the action had already been done.
+        remark: a sentence about a choice made automatically: the cue, or the type that follows from
+            it; '' for none.
     """
 
     variant: Variant
@@ -52,10 +53,7 @@ class OwnVariant(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What a variant of one's own comes to, before it is stored.
-
-    ``remark`` is a sentence on what its cue decides by itself; '' for nothing.
-    """
+    """A reviewer's own variant before it is stored. ``remark`` is as in ``OwnVariant``."""
 
     entry: VariantType
     text: str
@@ -66,7 +64,7 @@ class Own(NamedTuple):
 def plan_own(
     session: Session, anchor: Anchor, *, type_id: str, text: str, cue: str | None = None
 ) -> Own:
-    """Find out what ``write_variant`` would make of these, and store nothing.
+    """Compute the result of ``write_variant`` without storing it.
 
     Raises:
         HedgerowError: as ``write_variant``.
@@ -93,21 +91,21 @@ def write_variant(
     cue: str | None = None,
     action_id: str = "",
 ) -> OwnVariant:
-    """Add a variant of one's own, accepted by its writer at once: one action.
+    """Add a reviewer's own variant and accept it, as one action.
 
-    An undo takes the acceptance back: the variant stays, as a pending one. Its distance and flags
-    are measured at once, its cosine with the next diagnostics run.
+    An undo retracts the acceptance; the variant stays and is pending. Its distance and flags are
+    measured at once, its cosine in the next diagnostics run.
 
     Args:
         text: at most ``edits.MAX_TEXT`` characters.
-        cue: what hedges it, where the type needs one; None leaves it to ``choose_cue``.
+        cue: the hedge cue; with None, ``choose_cue`` chooses it if the type has cues.
         action_id: unique per form; a second action with the same id does nothing.
 
     Raises:
-        AlreadyThere: the anchor has it as a variant of this type already.
-        CueWanted: the text uses no known cue, or several, and none is named.
+        AlreadyThere: the anchor already has a variant with this text and type.
+        CueWanted: the text has no known cue, or several, and ``cue`` is None.
         HedgerowError: the text is the anchor's own, empty, too long or not plain text; the type is
-            unknown; the anchor is retired. Nothing is changed then.
+            unknown; or the anchor is retired.
     """
     done = _done_before(session, action_id)
     if done is not None:

@@ -1,4 +1,4 @@
-"""What a person is asked about before a text is saved."""
+"""Questions to a person before a text is saved."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,8 @@
-"""The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
+"""The tables. docs/data_model.md defines what their rows mean.
 
-Decisions, opinions, notes and what takes them back, marks for discussion, cue corrections and
-release items are append-only: triggers made by the migrations refuse to change or delete them.
-Texts are stored once; kept (derived) columns are named as such.
+Decisions, opinions, notes, note retractions, marks for discussion, cue corrections and release
+items are append-only: triggers from the migrations refuse to change or delete them. Texts are
+stored once, and derived columns are documented as such.
 """
 
 from db.models.anchor_tables import Anchor, AnchorRevision, Source, Split

@@ -1,4 +1,4 @@
-"""What all tables share: how constraints are named, and columns and indexes of one form."""
+"""Conventions of all tables: names of constraints, and common columns and indexes."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SQLModel.metadata.naming_convention = {
     "pk": "pk_%(table_name)s",
 }
 
-# What rows got that were there before the column.
+# Values for rows that are older than the column.
 FROM_THE_START = {"server_default": text("1")}
 FALSE = {"server_default": false()}
 ZERO = {"server_default": text("0")}
@@ -24,11 +24,11 @@ NONE_YET = {"server_default": text("'[]'")}
 
 
 def time_stamp() -> Any:
-    """A column with the moment at which its row is made."""
+    """A column with the time at which its row is created."""
     return Field(default_factory=now, sa_type=UtcDateTime)
 
 
 def index_where_set(table: str, column: str) -> Index:
-    """An index of a column that is empty in most rows, over the others."""
+    """A partial index of a column that is NULL in most rows, over the other rows."""
     where = text(f"{column} IS NOT NULL")
     return Index(f"ix_{table}_{column}", column, sqlite_where=where, postgresql_where=where)

@@ -1,4 +1,4 @@
-"""What reviewers say about variants, and which variants they have on their screens."""
+"""Reviewers' decisions and notes on variants, and leases of cards."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -20,11 +20,11 @@ class Verdict(StrEnum):
 
 
 class Decision(SQLModel, table=True):
-    """One reviewer's verdict on one variant, never changed afterwards.
+    """One reviewer's verdict on one variant. Append-only.
 
-    ``action_id`` ties together what one key press or one bulk action did. An edit names the
-    variant it made (``child_id``), a retract the decision it takes back (``retracts_id``).
-    ``blind``: diagnostics and other people's verdicts were hidden from the reviewer.
+    All decisions of one key press or one bulk action have the same ``action_id``. An edit refers to
+    the variant that it made (``child_id``), and a retract to the decision that it undoes
+    (``retracts_id``). ``blind``: diagnostics and other people's verdicts were hidden.
     """
 
     __table_args__ = (
@@ -33,7 +33,7 @@ class Decision(SQLModel, table=True):
         index_where_set("decision", "child_id"),
         index_where_set("decision", "retracts_id"),
         Index(None, "reviewer_id", "id"),
-        # Written out as queries ask for them: settlements are few among the decisions.
+        # Settlements are few among the decisions. The condition is written as in queries.
         Index(
             "ix_decision_settlements",
             "id",
@@ -60,9 +60,9 @@ class Decision(SQLModel, table=True):
 
 
 class Lease(SQLModel, table=True):
-    """A variant whose card is on a screen, until the database's clock says otherwise.
+    """A variant whose card is on a screen, until the lease expires by the database's clock.
 
-    ``window`` is one of a reviewer's browser windows. See ``curation.review.leases``.
+    ``window`` is a reviewer's browser window. See ``curation.review.leases``.
     """
 
     variant_id: int = Field(primary_key=True, foreign_key="variant.id")
@@ -72,12 +72,11 @@ class Lease(SQLModel, table=True):
 
 
 class Opinion(SQLModel, table=True):
-    """What a chat model that was asked for a second opinion said beyond its decision.
+    """A chat model's second opinion, in addition to its decision.
 
-    ``verdict`` may be an edit: its decision is then a rejection, and ``suggestion`` the wording
-    that a person may take over. ``since_version`` is the variant's when it was judged: there is
-    one opinion of a reviewer on a variant for each wording of its anchor. ``certainty`` lies in
-    [0, 1]; NULL where the model named none.
+    If ``verdict`` is an edit, its decision is a rejection, and ``suggestion`` is the text that a
+    person may use. ``since_version`` is copied from the variant: a reviewer has one opinion on a
+    variant per revision of its anchor. ``certainty`` is in [0, 1], or NULL if none was stated.
     """
 
     __table_args__ = (UniqueConstraint("variant_id", "reviewer_id", "since_version"),)
@@ -93,7 +92,7 @@ class Opinion(SQLModel, table=True):
 
 
 class OpinionLook(SQLModel, table=True):
-    """A person has had a variant's opinions shown; what they decide afterwards knows of them."""
+    """A person has seen a variant's opinions, so their later decisions are not independent."""
 
     __tablename__ = "opinion_look"
 
@@ -103,7 +102,7 @@ class OpinionLook(SQLModel, table=True):
 
 
 class Note(SQLModel, table=True):
-    """A reviewer's remark on a variant that decides nothing; never changed afterwards."""
+    """A reviewer's remark on a variant, which is not a decision. Append-only."""
 
     __table_args__ = (Index(None, "variant_id", "id"), Index(None, "reviewer_id", "id"))
 
@@ -115,7 +114,7 @@ class Note(SQLModel, table=True):
 
 
 class NoteRetraction(SQLModel, table=True):
-    """A note that its writer has retracted; only the history shows it."""
+    """A note that its writer has retracted. Only the history shows it."""
 
     __tablename__ = "note_retraction"
 
@@ -124,10 +123,10 @@ class NoteRetraction(SQLModel, table=True):
 
 
 class CueCorrection(SQLModel, table=True):
-    """A change of the cue alone; the text stays, so the variant stays the same one.
+    """A change of a variant's cue. The text, and so the uid, does not change.
 
-    ``action_id`` is that of the decision that came with it. An undo is another row that puts the
-    cue back. The variant's kept ``cue`` is the latest ``after``.
+    ``action_id`` is that of the decision made with it. An undo is another row that restores the
+    cue. The variant's ``cue`` is the latest ``after``.
     """
 
     __tablename__ = "cue_correction"
@@ -143,7 +142,7 @@ class CueCorrection(SQLModel, table=True):
 
 
 class MarkKind(StrEnum):
-    """What a row of ``discuss_mark`` does."""
+    """The effect of a row of ``discuss_mark``."""
 
     MARK = "mark"
     LIFT = "lift"
@@ -151,10 +150,10 @@ class MarkKind(StrEnum):
 
 
 class DiscussMark(SQLModel, table=True):
-    """A card that somebody wants to talk about, or what ended that; never changed afterwards.
+    """A mark that somebody wants to discuss a card, or the end of one. Append-only.
 
-    A lift names the mark that it ends (``of_id``), an undo the mark or the lift that its reviewer
-    takes back. It decides nothing.
+    A lift refers to the mark that it ends (``of_id``), and an undo to the mark or lift that it
+    undoes. It is not a decision.
     """
 
     __tablename__ = "discuss_mark"

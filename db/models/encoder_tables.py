@@ -1,4 +1,4 @@
-"""Encoders, and what was measured with them: cosines, probes and benchmarks."""
+"""Encoders and their measurements: cosines, probes and benchmarks."""
 
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,9 @@ from db.models.conventions import time_stamp
 
 
 class Encoder(SQLModel, table=True):
-    """A text encoder, ours or another's, known by the hash of its weights.
+    """A text encoder, identified by the hash of its weights.
 
-    ``path`` is relative to the data folder and set for encoders that a run trained.
+    ``path`` is relative to the data folder, and set for encoders trained by a run.
     """
 
     id: int = Field(default=None, primary_key=True)
@@ -37,7 +37,7 @@ class VariantCosine(SQLModel, table=True):
 
 
 class ProbeSet(SQLModel, table=True):
-    """A named set of sentence pairs whose similarity is shown before and after."""
+    """A named set of sentence pairs whose similarity is shown before and after training."""
 
     __tablename__ = "probe_set"
 
@@ -73,19 +73,17 @@ class ProbeCosine(SQLModel, table=True):
 class BenchmarkResult(SQLModel, table=True):
     """The result of one model in one benchmark, or in one task of mteb.
 
-    What it depends on: ``model_hash`` is the fingerprint of the model's files ('' for TF-IDF,
-    random scores and chat models), ``data_hash`` that of the items (for mteb, its revision of the
-    data), the versions are those of the run. Results are comparable where ``benchmark`` and
-    ``data_hash`` are the same.
+    It depends on the model's files (``model_hash``; '' for TF-IDF, random scores and chat models),
+    on the items (``data_hash``; for mteb, the revision of the data), and on the run's package
+    versions. Results are comparable if ``benchmark`` and ``data_hash`` are equal.
 
-    ``scoring`` says what else decides the scores: the similarity of a bi-encoder where it is not
-    the cosine ('dot'), 'both orders' of a chat model, and a digest of the prompts that somebody
-    gave in place of the usual ones ('prompts 1a2b3c4d'; the summary has them in full). '' is the
-    usual.
+    ``scoring`` names deviations from the default scoring, which is '': a bi-encoder's similarity
+    other than the cosine ('dot'), 'both orders' of a chat model, and a digest of custom prompts
+    ('prompts 1a2b3c4d'; the summary has the full prompts).
 
-    ``model`` is the name that was chosen, ``data`` says for people where the items came from.
-    ``kind`` is 'negation' or 'general', ``score`` in points. ``file`` (relative to the data folder)
-    has a row an item; '' for mteb's tasks. ``summary`` has everything except the rows.
+    ``model`` is the chosen name, and ``data`` describes the source of the items for people.
+    ``kind`` is 'negation' or 'general', and ``score`` is in points. ``file`` (relative to the data
+    folder) has one row per item; '' for mteb's tasks. ``summary`` has everything but the rows.
     """
 
     __tablename__ = "benchmark_result"

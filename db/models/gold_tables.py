@@ -1,4 +1,4 @@
-"""Variants whose right verdict is known: mixed in with the others, or to practise on."""
+"""Gold items, whose right verdict is known, and answers in practice rounds."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,17 +12,17 @@ from db.models.decision_tables import Verdict
 
 
 class GoldUse(StrEnum):
-    """What a gold item is for."""
+    """The use of a gold item: mixed into the review queue, or for practice rounds (training)."""
 
     MIXED = "mixed"
     TRAINING = "training"
 
 
 class GoldItem(SQLModel, table=True):
-    """A variant with a known verdict, that of the settlement ``decision_id``.
+    """A variant whose right verdict is known: that of the settlement ``decision_id``.
 
-    Who made it, when, and the reason are that decision's. ``explanation`` is shown in a practice
-    round. It is in force until ``removed_at`` is set or the settlement is taken back.
+    That decision also has its maker, time and reason. Practice rounds show ``explanation``. The
+    item is current until ``removed_at`` is set or the settlement is undone.
     """
 
     __tablename__ = "gold_item"
@@ -36,9 +36,9 @@ class GoldItem(SQLModel, table=True):
 
 
 class PracticeAnswer(SQLModel, table=True):
-    """What a reviewer answered on a gold item in a practice round; it is no decision.
+    """A reviewer's answer on a gold item in a practice round. It is not a decision.
 
-    ``round`` counts a reviewer's rounds from 1.
+    ``round`` is the number of the reviewer's round, from 1.
     """
 
     __tablename__ = "practice_answer"

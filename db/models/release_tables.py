@@ -1,4 +1,4 @@
-"""Frozen sets of accepted variants."""
+"""Releases: frozen sets of accepted variants."""
 
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,7 @@ class Release(SQLModel, table=True):
 
 
 class ReleaseItem(SQLModel, table=True):
-    """One accepted variant as it was when the release was made, with its provenance."""
+    """One accepted variant at the time of the release, with its provenance."""
 
     __tablename__ = "release_item"
     __table_args__ = (Index(None, "release_id", "split"), Index(None, "variant_uid"))

@@ -1,4 +1,4 @@
-"""Who decides, and the project's settings."""
+"""Reviewers, their quotas, and the project's settings."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,16 +12,16 @@ from db.models.conventions import time_stamp
 
 
 class Setting(SQLModel, table=True):
-    """A setting of the project (not of a person or a machine): a name and a JSON value."""
+    """A setting of the project, not of a person or machine: a name and a JSON value."""
 
     key: str = Field(primary_key=True, max_length=80)
     value: Any = Field(default=None, sa_column=Column(JsonColumn, nullable=True))
 
 
 class Quota(SQLModel, table=True):
-    """How many variants of a type a person is to decide on; ``type_id`` '' for all types together.
+    """How many variants of a type a person should decide on; ``type_id`` is '' for all types.
 
-    Kept for each reviewer as they are named; a merged person's own wait until they are separated.
+    The quota of a merged person has no effect until they are separated.
     """
 
     reviewer_id: int = Field(primary_key=True, foreign_key="reviewer.id")
@@ -30,14 +30,14 @@ class Quota(SQLModel, table=True):
 
 
 class ReviewerKind(StrEnum):
-    """Who decides."""
+    """The kind of a reviewer."""
 
     PERSON = "person"
     MODEL = "model"
 
 
 class TeamRole(StrEnum):
-    """What a person may change. Each may do what those after it may."""
+    """What a person may change. Each role includes the rights of the roles after it."""
 
     LEAD = "lead"
     REVIEWER = "reviewer"
@@ -47,10 +47,10 @@ class TeamRole(StrEnum):
 class Reviewer(SQLModel, table=True):
     """A person or a model that decides. ``counts`` switches a model's verdicts on or off.
 
-    ``key`` is what all spellings of the name share; NULL where an older reviewer has it. A person
-    with ``merged_into_id`` is that person: there is no chain of such. ``identity`` is the issuer
-    and the subject that a person signs in with; NULL for those who gave only a name. ``role`` means
-    nothing for a model.
+    ``key`` is equal for all spellings of the name; NULL if an older reviewer has the same key.
+    ``merged_into_id`` is the person that this one was merged into; there are no chains of merges.
+    ``identity`` is the issuer and subject of a person who signs in; NULL for names only. ``role``
+    has no meaning for a model.
     """
 
     id: int = Field(default=None, primary_key=True)

@@ -1,4 +1,4 @@
-"""Long work: runs, their figures, and the calls and answers of those that ask a language model."""
+"""Runs, their metrics, and calls to language models with their answers."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -62,7 +62,7 @@ class Run(SQLModel, table=True):
 
 
 class RunMetric(SQLModel, table=True):
-    """One measured figure of a run at one step, such as the loss."""
+    """One metric of a run at one step, such as the loss."""
 
     __tablename__ = "run_metric"
 
@@ -73,11 +73,11 @@ class RunMetric(SQLModel, table=True):
 
 
 class ModelCall(SQLModel, table=True):
-    """What a run asks a language model for: about one anchor, or about one variant.
+    """A run's call to a language model, about one anchor or one variant.
 
-    All calls of a run are stored before the first is made, so that a run which was broken off
-    knows what is left. ``key`` says within its run what it is about, in words that another host
-    and the provider's batches understand: a content uid and the role of the prompt.
+    All calls of a run are stored before the first one is made, so that an interrupted run knows
+    which ones are left. ``key`` identifies the call within the run, for other hosts and for the
+    provider's batches: a content uid and the role of the prompt.
     """
 
     __tablename__ = "model_call"
@@ -107,10 +107,10 @@ class ModelCall(SQLModel, table=True):
 
 
 class Answer(SQLModel, table=True):
-    """A language model's raw answer to one call, with what it cost; one row an attempt.
+    """A language model's raw answer to one call, with its cost. One row per attempt.
 
-    ``is_estimate`` says that the server reported no usable token counts, so that tokens and cost
-    were counted from the texts.
+    ``is_estimate``: the server reported no usable token counts, so tokens and cost were estimated
+    from the texts.
     """
 
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""Variant types and prompts in their versions."""
+"""Variant types and prompts, with their versions."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,7 @@ from db.models.conventions import NONE_YET, time_stamp
 
 
 class Polarity(StrEnum):
-    """Whether a variant contradicts its anchor, leaves its claim open, or makes it as well."""
+    """Whether a variant contradicts its anchor, leaves its claim open, or makes the same claim."""
 
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
@@ -53,7 +53,7 @@ class TypeVersion(SQLModel, table=True):
 class PromptVersion(SQLModel, table=True):
     """A versioned prompt file or a person's edited copy of one.
 
-    ``examples``: what it shows a model, as ``curation.generation.examples.few_shot.Example``.
+    ``examples``: the examples in the prompt, as ``curation.generation.examples.few_shot.Example``.
     """
 
     __tablename__ = "prompt_version"

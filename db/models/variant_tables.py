@@ -1,4 +1,4 @@
-"""Variants and what is measured on them without an encoder."""
+"""Variants, and their measurements without an encoder."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,9 +23,9 @@ class Status(StrEnum):
 
 
 def _queue_index(order: str) -> Index:
-    """Serves the queue of pending variants of a type and a source in one order.
+    """The index for the queue of pending variants of a type and a source in one order.
 
-    Partial: a decision only takes its variant out, and does not put it in elsewhere.
+    It is partial, so that a decision only removes its variant from the index.
     """
     return Index(
         f"ix_variant_queue_{order}",
@@ -39,7 +39,7 @@ def _queue_index(order: str) -> Index:
 
 
 def _model_only_index(*order: str) -> Index:
-    """Serves the queue of what only models have accepted of a type and a source, in one order."""
+    """The index for variants of a type and a source accepted by models only, in one order."""
     return Index(
         f"ix_variant_model_only_{order[0]}",
         "type_id",
@@ -51,9 +51,9 @@ def _model_only_index(*order: str) -> Index:
 
 
 def _begun_index(order: str) -> Index:
-    """Serves, in one order, the variants that some people have decided on and others are to.
+    """The index for begun variants, which need verdicts of more people, in one order.
 
-    Without an assignment it is empty. See ``curation.review.assignment.begun``.
+    It is empty without an assignment. See ``curation.review.assignment.begun``.
     """
     return Index(
         f"ix_variant_begun_{order}",
@@ -76,27 +76,26 @@ _ORDERS = ("id", "suspicion", "hardness", "random_key", "doubt")
 
 
 def _source_of_anchor(context: Any) -> int:
-    """The source of a new variant's anchor; writers of many rows name it instead."""
+    """The source of a new variant's anchor, unless the writer sets it."""
     anchor_id = context.get_current_parameters()["anchor_id"]
     query = select(col(Anchor.source_id)).where(col(Anchor.id) == anchor_id)
     return int(context.connection.execute(query).scalar_one())
 
 
 class Variant(SQLModel, table=True):
-    """One sentence of one type for one anchor, and where it came from.
+    """One sentence of one type for one anchor, with its provenance.
 
-    ``status``, ``retired``, ``second_look``, ``model_only``, ``verdicts_by``, ``hardness``,
-    ``suspicion`` and ``doubt`` are kept for the queues; ``version`` grows by one with every change
-    of its decisions. ``model_only`` is true while it is accepted and no person's verdict stands on
-    it. ``verdicts_by`` has the ids of the people who have decided on it, as ',3,7,', while the
-    assignment wants verdicts of more people; else it is ''. ``hardness`` is 0 until the cosine is
-    known, ``doubt`` until a model has given its opinion; ``random_key`` is in [0, 1).
-    ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
+    Derived columns for the queues are ``status``, ``retired``, ``second_look``, ``model_only``,
+    ``verdicts_by``, ``hardness``, ``suspicion``, ``doubt`` and ``source_id`` (the anchor's source,
+    which never changes). ``version`` grows by one with every change of its decisions.
+    ``model_only``: it is accepted without a current verdict of a person. ``verdicts_by``: the ids
+    of the people who have decided on it, as ',3,7,', while the assignment needs more people; else
+    ''. ``hardness`` is 0 until the cosine is known, and ``doubt`` is 0 until a model has given an
+    opinion. ``random_key`` is in [0, 1).
 
-    ``anchor_revision`` is the anchor revision it was made for; it is always shown, measured and
-    released with the anchor's current text. When the anchor is corrected, ``since_version`` becomes
-    the version from which on decisions count again, and ``second_look`` is true while it is pending
-    for that reason alone.
+    ``anchor_revision`` is the anchor revision it was made for, but it is always shown, measured and
+    released with the anchor's current text. After a correction of the anchor, only decisions from
+    ``since_version`` on count, and ``second_look`` is true while it is pending for that reason.
     """
 
     __table_args__ = (
@@ -151,7 +150,7 @@ class Variant(SQLModel, table=True):
 
 
 class Diagnostic(SQLModel, table=True):
-    """What is measured on a variant without an encoder (see ``curation.diagnostics.measures``)."""
+    """A variant's measurements without an encoder (see ``curation.diagnostics.measures``)."""
 
     variant_id: int = Field(primary_key=True, foreign_key="variant.id")
     levenshtein: int

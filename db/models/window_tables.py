@@ -1,4 +1,4 @@
-"""What reviewers have on their screens and have not stored yet: their places and their drafts."""
+"""The state of review windows: reviewers' positions and drafts."""
 
 from datetime import datetime
 from typing import Any
@@ -10,10 +10,10 @@ from db.models.conventions import time_stamp
 
 
 class ReviewPosition(SQLModel, table=True):
-    """Where a reviewer is in one browser window, so that a new one goes on from there.
+    """A reviewer's position in one browser window, so that a new window continues there.
 
-    ``place`` is the queue, the type, the source, the order and the view; ``variant_id`` the card.
-    See ``curation.review.positions``.
+    ``place`` has the queue, type, source, order and view, and ``variant_id`` is the card. See
+    ``curation.review.positions``.
     """
 
     __tablename__ = "review_position"
@@ -26,9 +26,9 @@ class ReviewPosition(SQLModel, table=True):
 
 
 class Draft(SQLModel, table=True):
-    """What a reviewer has typed on a card, and neither saved nor discarded.
+    """Text that a reviewer has typed on a card, and neither saved nor discarded.
 
-    ``kind`` is the editor, ``fields`` what its fields hold. See ``curation.review.drafts``.
+    ``kind`` is the editor, and ``fields`` its content. See ``curation.review.drafts``.
     """
 
     reviewer_id: int = Field(primary_key=True, foreign_key="reviewer.id")

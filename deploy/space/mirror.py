@@ -1,11 +1,11 @@
-"""Run Hedgerow in a Hugging Face Space, whose disk is lost whenever it restarts.
+"""Run Hedgerow in a Hugging Face Space, whose disk is erased at each restart.
 
-The project is kept in a private data set: its backup is restored when the Space starts, and a new
-one is uploaded when the project has changed, every quarter of an hour and when the Space stops.
-MIRROR_DATASET in the environment names the data set (OWNER/NAME), and HF_TOKEN is a token that may
-write to it. Without a data set, the app runs on a project that is lost with the disk.
+The project is stored in a private data set. Its backup is restored when the Space starts. If the
+project has changed, a new backup is uploaded every 15 minutes and when the Space stops.
+MIRROR_DATASET in the environment is the data set (OWNER/NAME), and HF_TOKEN is a token that may
+write to it. Without a data set, the project is lost at a restart.
 
-A database cannot be uploaded while it is written to, so that the hub's CommitScheduler won't do.
+The hub's CommitScheduler does not work here, because it would upload the database during writes.
 """
 
 import os
@@ -23,14 +23,14 @@ HOME = Path(os.environ.get("HEDGEROW_HOME", "."))
 PORT = "7860"
 BACKUP = "hedgerow-backup.zip"
 SECONDS = 15 * 60
-"""From one look for changes to the next."""
+"""Time between two checks for changes."""
 
 STOP_SECONDS = 10
-"""What the app gets to end in; the last backup comes after that."""
+"""Time for the app to stop, before the last backup."""
 
 
 class Mirror:
-    """A data set that holds the project's newest backup.
+    """A data set with the project's newest backup.
 
     Attributes:
         dataset: its name, OWNER/NAME.
@@ -42,10 +42,10 @@ class Mirror:
         self._uploaded: list[tuple[int, int]] = []
 
     def restore(self) -> bool:
-        """Bring the project back, unless there is one; whether there is one now.
+        """Restore the project unless it exists; returns whether it exists now.
 
-        The data set is made if it is missing. Whatever else goes wrong ends the program: to go on
-        with an empty project would replace the backup by an empty one.
+        A missing data set is created. Any other problem ends the program, because an empty project
+        would then replace the backup.
         """
         self._hub.create_repo(self.dataset, repo_type="dataset", private=True, exist_ok=True)
         if (HOME / "hedgerow.db").exists():
@@ -62,7 +62,7 @@ class Mirror:
         return True
 
     def upload_changes(self) -> bool:
-        """Upload a backup if the project has changed since the last one; whether it has."""
+        """Upload a backup if the project has changed since the last one; returns whether it has."""
         state = _state()
         if state == self._uploaded:
             return False
@@ -81,12 +81,12 @@ class Mirror:
 
 
 def main() -> int:
-    """Run the app until it ends or the Space stops; the exit code."""
+    """Run the app until it ends or the Space stops; returns the exit code."""
     dataset, token = os.environ.get("MIRROR_DATASET", ""), os.environ.pop("HF_TOKEN", "")
-    # The token is taken out of the environment: nobody should publish with it from the app.
+    # The token is removed from the environment, so that nobody can publish with it from the app.
     mirror = Mirror(dataset, token) if dataset else None
     if mirror is None:
-        say("MIRROR_DATASET names no data set: the project is lost when the Space restarts.")
+        say("MIRROR_DATASET is not set: the project will be lost when the Space restarts.")
     if not (mirror and mirror.restore()):
         hedgerow("init")
     stop = threading.Event()
@@ -111,27 +111,27 @@ def main() -> int:
 
 
 def _try_to_upload(mirror: Mirror | None) -> None:
-    """Upload what has changed. Where that fails, people work on, and the next time may do."""
+    """Upload changes. After a failure, the app keeps running until the next attempt."""
     if mirror is None:
         return
     try:
         if mirror.upload_changes():
             say(f"Uploaded a backup to {mirror.dataset}.")
-    except Exception as error:  # whatever the hub, the network or the disk has to say
+    except Exception as error:  # any problem of the hub, the network or the disk
         say(f"No backup was uploaded to {mirror.dataset} ({error}).")
 
 
 def _state() -> list[tuple[int, int]]:
-    """What differs once something was written to the database."""
+    """Sizes and times of the database files, which change with each write."""
     files = [path for path in sorted(HOME.glob("hedgerow.db*")) if path.suffix != ".db-shm"]
     return [(stat.st_size, stat.st_mtime_ns) for stat in (path.stat() for path in files)]
 
 
 def hedgerow(*command: str) -> None:
-    """Carry out a command.
+    """Run a command.
 
     Raises:
-        subprocess.CalledProcessError: it failed, and has said why.
+        subprocess.CalledProcessError: it failed, and has printed the reason.
     """
     subprocess.run(["hedgerow", *command], check=True, stdout=subprocess.DEVNULL)
 

@@ -1,4 +1,4 @@
-"""What people disagree about, and what they want to discuss."""
+"""Conflicts, and variants marked for discussion."""
 
 from __future__ import annotations
 

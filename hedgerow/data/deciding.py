@@ -23,21 +23,21 @@ from hedgerow.asked import uid as one_uid
 from hedgerow.home import Home, reviewer_id
 
 Action = Callable[[Session, actions.ShownCard, int], actions.ActionOutcome]
-"""A decision; it is given the session, the card and the reviewer's id."""
+"""A decision as a function of the session, the card and the reviewer's id."""
 
 NO_REASON = "Rejected without a reason."
 
 
 class Decided(NamedTuple):
-    """Where a variant stands after a decision.
+    """A variant after a decision.
 
     Attributes:
-        uid: of the variant.
-        status: accepted, rejected, conflict, superseded …
-        child: uid of the variant that replaces it after an edit; else None.
-        type, cue: of the text that is stored now.
-        flags: what the checks say of that text, a few words each.
-        remark: what the reviewer should know, such as what was there already; else "".
+        uid: the variant's.
+        status: pending, accepted, rejected, conflict or superseded.
+        child: uid of the variant that replaces it after an edit; otherwise None.
+        type, cue: those of the text that is now stored.
+        flags: the flags of that text, a few words each.
+        remark: what the reviewer should know, such as a cue that was found; otherwise "".
     """
 
     uid: str
@@ -50,17 +50,17 @@ class Decided(NamedTuple):
 
     @property
     def in_conflict(self) -> bool:
-        """Whether reviewers contradict each other now."""
+        """Whether the variant is now in conflict."""
         return self.status == Status.CONFLICT
 
 
 class Undone(NamedTuple):
-    """What was taken back.
+    """What was undone.
 
     Attributes:
-        number: decisions, or 1 for a note or a mark; 0 where there was nothing.
-        what: the kind of action; None where there was nothing.
-        uid: of the variant.
+        number: number of decisions, or 1 for a note or mark; 0 if there was nothing to undo.
+        what: the kind of action; None if there was nothing to undo.
+        uid: the variant's.
         sentence: the same in words.
     """
 
@@ -98,15 +98,15 @@ def reject(
 
 
 def reason_and_note(reason: str, note: str) -> tuple[str, str]:
-    """What is stored of a rejection: without a reason 'other', which says so in its note.
+    """The reason and note to store. Without a reason they are 'other' and a note that says so.
 
     Raises:
-        HedgerowError: there is no such reason, or it is 'other' and no note says what it is.
+        HedgerowError: there is no such reason, or it is 'other' without a note.
     """
     if not reason:
         return "other", note or NO_REASON
     if reject_reason(reason).id == "other" and not note.strip():
-        raise HedgerowError("Expected a note with the reason 'other', found none; say what it is.")
+        raise HedgerowError("The reason 'other' needs a note that states the reason; add one.")
     return reason, note
 
 
@@ -188,19 +188,19 @@ def undo(home: Home, reviewer: str) -> Undone:
         who = find_reviewer(session, reviewer or home.settings.reviewer)
         undone = actions.undo(session, reviewer_id=who.id)
         if undone is None:
-            return Undone(0, None, None, "There is nothing left to take back.")
+            return Undone(0, None, None, "There is nothing left to undo.")
         variant = session.get_one(Variant, undone.variant_id)
-        # A note or a mark is one thing.
+        # A note or a mark counts as one.
         return Undone(undone.decisions or 1, undone.done.value, variant.uid, str(undone))
 
 
 class ByRule(NamedTuple):
-    """What a rule decided, or would decide.
+    """The decisions of a rule, or those it would make.
 
     Attributes:
-        rule: as it was understood.
-        matches: how many pending variants it matches, by type, and how many are not measured.
-        action: what one undo takes back; None where nothing was written.
+        rule: its text, with normalised spaces.
+        matches: number of matching pending variants by type, and of unmeasured ones.
+        action: id of the action, which one undo reverses; None if nothing was stored.
     """
 
     rule: str
@@ -224,7 +224,7 @@ def decide_by_rule(
     if verdict is Verdict.REJECT:
         reason, note = reason_and_note(reason, note)
     elif reason:
-        raise HedgerowError("Expected a reason with 'reject' only; leave it out, or give a note.")
+        raise HedgerowError("A reason requires 'reject'; leave it out, or give a note.")
     if dry_run:
         with reading(home.engine) as session:
             found = find_matches(session, parsed, types=types, reason=reason or None)

@@ -1,9 +1,10 @@
-"""Second opinions shown, and compared with people's verdicts."""
+"""Second opinions, and their agreement with people's verdicts."""
 
 from __future__ import annotations
 
+from curation.review.opinions import stored
 from curation.review.opinions.agreement import Agreement, agreement
-from curation.review.opinions.stored import GivenOpinion, Judge, judges, look
+from curation.review.opinions.stored import GivenOpinion, Judge, judges
 from db.engine import reading, writing
 from hedgerow.asked import uid as one_uid
 from hedgerow.home import Home, reviewer_id
@@ -11,15 +12,15 @@ from hedgerow.home import Home, reviewer_id
 
 def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
     """See `hedgerow.Project.opinions`."""
-    from curation.review.actions import find_variant  # the agreement does without
+    from curation.review.actions import find_variant  # the agreement does not need it
 
     with writing(home.engine) as session:
         variant_id = find_variant(session, one_uid(uid)).id
         who = reviewer_id(session, home.settings, reviewer)
-        return look(session, variant_id, reviewer_id=who, own_first=False)
+        return stored.show_opinions(session, variant_id, reviewer_id=who, own_first=False)
 
 
 def agreements(home: Home) -> list[tuple[Judge, list[Agreement]]]:
-    """The models that have given opinions, each with its agreement with people by type."""
+    """The models that have given opinions, with their agreement with people by type."""
     with reading(home.engine) as session:
         return [(judge, agreement(session, judge.id)) for judge in judges(session)]

@@ -1,4 +1,4 @@
-"""The variants that are most similar to one."""
+"""The variants that are most similar to a given one."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_two_windows_on_one_variant_tell_the_second_of_the_first(
         assert wait_for_card(other) == uid
         press_until(page, "a", lambda: (uid, "Ada", "accept") in rows(home, DECIDED))
         press_until(other, "1", lambda: (uid, "Bert", "reject") in rows(home, DECIDED))
-        expect(other.locator(".hg-message")).to_contain_text("Meanwhile Ada had accepted it")
+        expect(other.locator(".hg-message")).to_contain_text("Meanwhile, Ada had accepted it")
     decided = [(name, verdict) for found, name, verdict in rows(home, DECIDED) if found == uid]
     assert decided == [("Ada", "accept"), ("Bert", "reject")]
     assert rows(home, "SELECT status FROM variant WHERE uid = ?", uid) == [("conflict",)]

@@ -111,13 +111,13 @@ def test_who_signs_in_may_what_the_settings_say(
     press(other, "s")
     expect(other.get_by_role("button", name="Accept")).to_have_count(0)
     for path, said in {
-        "/generate": "Only leads start runs.",
-        "/anchors?part=Add": "Only leads add anchors.",
-        "/train": "Only leads start trainings.",
-        "/benchmarks": "Only leads start measurements.",
-        "/taxonomy?part=Add a type": "Only leads add types.",
-        "/settings": "Only leads change these settings.",
-        "/adjudicate": "Only leads settle conflicts.",
+        "/generate": "Only leads can start runs.",
+        "/anchors?part=Add": "Only leads can add anchors.",
+        "/train": "Only leads can start trainings.",
+        "/benchmarks": "Only leads can start measurements.",
+        "/taxonomy?part=Add a type": "Only leads can add types.",
+        "/settings": "Only leads can change these settings.",
+        "/adjudicate": "Only leads can settle conflicts.",
     }.items():
         other.goto(f"{address}{path}")
         expect(other.get_by_text(said)).to_be_visible()
@@ -142,5 +142,5 @@ def test_a_sign_in_that_the_provider_refuses_ends_where_it_began(address: str, p
     page.goto(address)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Deny").click()
-    expect(page.get_by_text("the sign-in did not succeed or has expired")).to_be_visible()
+    expect(page.get_by_text("the sign-in has failed or expired")).to_be_visible()
     expect(page.get_by_text("Signed in as")).to_have_count(0)

@@ -5,11 +5,11 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlmodel import col
 
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, open_project
+from curation.project.opening import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD, open_project
 from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, ended, said
 
 STARTER = "counts.starter-llm"
 
@@ -55,6 +55,8 @@ def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
         "variants_to_reorder": 0,
     }
     assert ask("settings", "set", THRESHOLD, "40") == {"setting": THRESHOLD, "changed": False}
+    assert said("settings", "set", THRESHOLD, "40").strip() == f"{THRESHOLD} is already 40."
+    assert said("settings", "set", GOLD_RATE, "20").strip() == f"{GOLD_RATE} is now 20."
 
 
 def test_a_model_is_switched_off_and_on(loaded_home: Path) -> None:
@@ -76,6 +78,9 @@ def test_a_folder_is_kept_by_its_full_path(loaded_home: Path) -> None:
 def test_what_cannot_be_meant_is_refused(loaded_home: Path) -> None:
     before = ask("settings")
     assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
+    assert "found '-3'" in complaint("settings", "set", "--", THRESHOLD, "-3")
+    code, answer = ended("settings", "set", THRESHOLD, "-3")
+    assert code == 2 and "put '--' before the arguments" in answer["error"]
     assert "1 to 10,000" in complaint("settings", "set", THRESHOLD, "0")
     assert "no model folder" in complaint("settings", "set", ACTIVE_ENCODER, "/no/such/model")
     assert "cannot be reached" in complaint("settings", "set", ACTIVE_ENCODER, "nope/none")

@@ -188,7 +188,7 @@ def test_a_name_that_nothing_has_is_said(example_project: Example, tmp_path: Pat
 
 def test_a_nameless_reviewer_is_asked_for_a_name(tmp_path: Path) -> None:
     project = hedgerow.open(tmp_path / "new")
-    with pytest.raises(hedgerow.HedgerowError, match="reviewer's name, found none; name yourself"):
+    with pytest.raises(hedgerow.HedgerowError, match="reviewer's name, found none; give a name"):
         project.undo()
 
 

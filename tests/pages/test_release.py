@@ -82,7 +82,7 @@ def carry_out(engine: Engine) -> None:
 
 def test_without_variants_it_leads_to_the_first_ones(open_page: OpenPage) -> None:
     app = open_page("release")
-    assert [link.label for link in app.get("page_link")] == ["To the overview"]
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
     assert not app.text_input
 
 

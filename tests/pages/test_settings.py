@@ -21,7 +21,7 @@ from curation.review.opinions import model_verdicts
 from curation.review.people.reviewers import Person, people
 from db.engine import reading, writing
 from db.migrate import head_revision
-from db.models import Reviewer, ReviewerKind, Run, RunState, Status, Variant
+from db.models import Reviewer, ReviewerKind, Run, RunState, Status, TeamRole, Variant
 from db.runs import create_run, get_run
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, unsafe_texts
@@ -73,10 +73,10 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = open_page("settings")
-    assert "Measured variants above it: 0." in texts(app)
+    assert "Variants above the threshold: 0." in texts(app)
     assert app.button(key="change-threshold").disabled
     app = app.number_input(key="threshold-60").set_value(5).run()
-    assert "Measured variants above 5: " in texts(app)
+    assert "Variants above 5: " in texts(app)
     assert setting(judged, THRESHOLD) == 60
     app = app.button(key="change-threshold").click().run()
     assert setting(judged, THRESHOLD) == 5
@@ -259,6 +259,24 @@ def test_two_spellings_of_a_person_are_merged_and_separated(
     assert status(with_source) is Status.CONFLICT
 
 
+def test_a_person_is_added_with_a_role(with_source: Engine, open_page: OpenPage) -> None:
+    app = open_page("settings")
+    app.text_input("new-person-name").input(HOSTILE).run()
+    app.button("add-person-button").click().run()
+    assert "There is no lead yet" in texts(app)
+    app.selectbox("new-person-role").set_value(TeamRole.LEAD).run()
+    app.button("add-person-button").click().run()
+    assert f"Added {HOSTILE} as a lead." in texts(app)
+    app.selectbox("new-person-role").set_value(TeamRole.VIEWER).run()
+    app.text_input("new-person-name").input("Cy").run()
+    app.button("add-person-button").click().run()
+    assert [(one.name, one.role) for one in _people(with_source)] == [
+        (HOSTILE, TeamRole.LEAD),
+        ("Cy", TeamRole.VIEWER),
+    ]
+    assert HOSTILE not in unsafe_texts(app)
+
+
 def test_a_person_is_renamed_and_a_reserved_name_is_refused(
     with_source: Engine, open_page: OpenPage
 ) -> None:
@@ -268,7 +286,7 @@ def test_a_person_is_renamed_and_a_reserved_name_is_refused(
     app.selectbox("person").set_value(ada).run()
     app.text_input(f"person-name-{ada}").input("starter-llm").run()
     app.button("rename").click().run()
-    assert "is reserved for what imports and models decide" in texts(app)
+    assert "is reserved for imports and models" in texts(app)
     app.selectbox("person").set_value(ada).run()
     app.text_input(f"person-name-{ada}").input("Ada").run()
     app.button("rename").click().run()

@@ -95,6 +95,7 @@ def _gold(session: Session, texts: list[str]) -> None:
             uid,
             Verdict.ACCEPT if number % 3 else Verdict.REJECT,
             reviewer_id=person(session, texts[number][:80]),
+            reason="" if number % 3 else "wrong_scope",
             explanation=texts[number][:MAX_NOTE],
             use=GoldUse.TRAINING if number % 2 else GoldUse.MIXED,
         )

@@ -165,5 +165,5 @@ def quoted(name: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """The first few column names, for messages."""
-    told = ", ".join(quoted(name) for name in names[:_NAMES_SHOWN])
-    return told + (f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else "")
+    first = ", ".join(quoted(name) for name in names[:_NAMES_SHOWN])
+    return first + (f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else "")

@@ -46,14 +46,14 @@ def read_file(data: bytes, *, name: str, format: Format | None = None) -> FileTa
         HedgerowError: the file is empty, too large, not a table of texts, or damaged; the message
             names the line if known.
     """
-    told = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
-    check_size(data, told)
-    check_kind(data, told)
+    short = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
+    check_size(data, short)
+    check_kind(data, short)
     if data.startswith(PARQUET):
-        table = read_parquet(data, name=told)
+        table = read_parquet(data, name=short)
     else:
         wanted = format or ENDINGS.get(PurePath(name).suffix.lower())
-        table = _read_decoded(decode(data, told), told, wanted)
+        table = _read_decoded(decode(data, short), short, wanted)
     return _hashed(table, data)
 
 

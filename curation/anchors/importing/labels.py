@@ -71,10 +71,10 @@ def with_labels(table: FileTable) -> FileTable:
     hypothesis = _named(table, _HYPOTHESES)
     if hypothesis in table.cells and found and found <= set(_SPELLINGS):
         return _sorted_out(table, label, hypothesis or "")
-    told = listed(sorted(found, key=len)[:_VALUES_SHOWN]) if found else "nothing"
+    shown = listed(sorted(found, key=len)[:_VALUES_SHOWN]) if found else "nothing"
     return _noted(
         table,
-        f"The labels in {quoted(label)} ({told}{' …' if len(found) > _VALUES_SHOWN else ''}) were "
+        f"The labels in {quoted(label)} ({shown}{' …' if len(found) > _VALUES_SHOWN else ''}) were "
         "ignored. Known labels are accept, reject and ignore, and, with a column of hypotheses, "
         "entailment, neutral and contradiction.",
     )
@@ -102,9 +102,9 @@ def _without(
         return table
     keep = [mark not in refused for mark in marks]
     if not any(keep):
-        said = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
+        how = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
         raise HedgerowError(
-            f"Every row of {table.name} was {said} in the source ({quoted(column)}), so there is "
+            f"Every row of {table.name} was {how} in the source ({quoted(column)}), so there is "
             "nothing to add."
         )
     left = replace(

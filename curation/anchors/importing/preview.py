@@ -113,7 +113,7 @@ class Preview:
         )
 
 
-_Looked = tuple[int, str, str, str, str, tuple[Finding, ...]]
+_ReadRow = tuple[int, str, str, str, str, tuple[Finding, ...]]
 """A row before comparison: line, text, uid, near-duplicate key, genre, findings.
 
 A plain tuple, because there is one per row and each is short-lived.
@@ -140,9 +140,9 @@ def preview(
         HedgerowError: a column is missing or has no strings, or a genre is too long.
     """
     with collector_paused():
-        looked = _look(table, column, genre_column, english=is_english(language))
-        known, nearly = _known(session, {row[2] for row in looked}, {row[3] for row in looked})
-        rows = list(_compared(looked, known, nearly, table.unit))
+        readable = _read_rows(table, column, genre_column, english=is_english(language))
+        known, nearly = _known(session, {row[2] for row in readable}, {row[3] for row in readable})
+        rows = list(_compared(readable, known, nearly, table.unit))
     return Preview(rows, table.content_hash, count_revisions(session))
 
 
@@ -151,21 +151,21 @@ def count_revisions(session: Session) -> int:
     return session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
 
 
-def _look(
+def _read_rows(
     table: FileTable, column: str, genre_column: str | None, *, english: bool
-) -> list[_Looked]:
+) -> list[_ReadRow]:
     texts = table.texts(column)
     genres = _genres(table, genre_column) if genre_column else [""] * len(texts)
-    looked: list[_Looked] = []
+    readable: list[_ReadRow] = []
     for line, raw, genre in zip(table.lines, texts, genres, strict=True):
         text, trouble = _readable(raw)
         if trouble:
-            looked.append((line, text, "", "", genre, (trouble,)))
+            readable.append((line, text, "", "", genre, (trouble,)))
             continue
         words = words_of(text)
         found = suspicions(text, words, english=english)
-        looked.append((line, text, canonical_uid(text), near_key(text, words), genre, found))
-    return looked
+        readable.append((line, text, canonical_uid(text), near_key(text, words), genre, found))
+    return readable
 
 
 def _readable(raw: str | None) -> tuple[str, Finding | None]:
@@ -240,7 +240,7 @@ def _short(text: str) -> str:
 
 
 def _compared(
-    looked: Sequence[_Looked],
+    readable: Sequence[_ReadRow],
     known: Mapping[str, Finding],
     nearly: Mapping[str, Finding],
     unit: str,
@@ -248,7 +248,7 @@ def _compared(
     """The rows with their fates, after comparison with the database and the rows before them."""
     lines: dict[str, int] = {}
     keys: dict[str, int] = {}
-    for line, text, uid, key, genre, findings in looked:
+    for line, text, uid, key, genre, findings in readable:
         fate = Fate.NEW
         if not uid:
             fate = Fate.IMPOSSIBLE

@@ -108,8 +108,8 @@ def _not_strings(records: list[dict[str, Any]], lines: list[int], name: str) -> 
 
 def _check_any_text(table: FileTable) -> None:
     if not table.text_columns:
-        told = next(iter(table.refused.values()), f"{table.name} has no columns.")
-        raise HedgerowError(told if len(table.columns) < 2 else _none_of(table))
+        reason = next(iter(table.refused.values()), f"{table.name} has no columns.")
+        raise HedgerowError(reason if len(table.columns) < 2 else _none_of(table))
 
 
 def _none_of(table: FileTable) -> str:

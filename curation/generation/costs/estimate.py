@@ -22,15 +22,15 @@ TRIAL = 3
 """Number of anchors in a trial."""
 
 MEASURED = 2000
-"""Maximum calls to base an estimate on, spread over all; more would only be slower."""
+"""Maximum number of calls to base an estimate on, evenly spread; more would only be slower."""
 
 
 class Measured(NamedTuple):
-    """Means of what calls of one role took so far; over ``calls`` answered ones.
+    """Means over ``calls`` answered calls of one role.
 
     Attributes:
-        attempts: per call, repeated ones included; 1 or more.
-        seconds: from question to answer; None where nobody waited (batches).
+        attempts: per call, including retries; 1 or more.
+        seconds: from question to answer; None if nobody waited (batches).
     """
 
     calls: int
@@ -61,14 +61,14 @@ class RunEstimate(NamedTuple):
 
     @property
     def total_calls(self) -> int:
-        """All calls."""
+        """The total number of calls."""
         return sum(self.calls.values())
 
 
 def newest_answer(session: Session) -> int | None:
-    """The id of the newest answer of a model, with which estimates change.
+    """Return the id of a model's newest answer, with which estimates change.
 
-    None before the first.
+    None if there are no answers yet.
     """
     return session.execute(select(func.max(col(Answer.id)))).scalar()
 
@@ -113,7 +113,7 @@ def estimate_calls(
     """Estimate a run of this kind with these numbers of calls per role.
 
     Args:
-        prompts: by role, the number of its prompt version; a role without one is not measured yet.
+        prompts: the prompt version for each role. A role without one has no measurements yet.
     """
     found = _measured(session, _runs_like(session, request, kind))
     measured = {
@@ -146,7 +146,7 @@ def _estimate(
 
 
 def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
-    """The runs with the same model at the same address."""
+    """Return the runs with the same model at the same address."""
     query = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
     asked = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
     return [
@@ -157,7 +157,7 @@ def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
 
 
 def _measured(session: Session, runs: Sequence[int]) -> dict[tuple[str, int], Measured]:
-    """By role and prompt version, what calls of these runs took; only where some were answered."""
+    """Measure the calls of these runs by role and prompt version, where some were answered."""
     ended = (
         col(ModelCall.run_id).in_(runs),
         col(ModelCall.state).in_([CallState.DONE, CallState.FAILED]),

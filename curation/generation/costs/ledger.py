@@ -1,4 +1,4 @@
-"""What a run has spent against its budget, and whether the next call is still within it."""
+"""A run's spending against its budget, and whether the budget allows the next call."""
 
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ class Ledger:
         """Number of further calls within the budget; infinite without a budget.
 
         Args:
-            expected: US dollars for one; None for as much as the dearest so far.
+            expected: US dollars per call; None for the cost of the most expensive call so far.
         """
         room = float("inf")
         if self.budget.calls is not None:
@@ -59,11 +59,11 @@ class Ledger:
         return max(room, 0)
 
     def book_reply(self, cost: float, reply: Reply | None) -> None:
-        """Book an attempt that has ended, with its answer if there is one."""
+        """Record a finished attempt, with its answer if there is one."""
         self.book(cost, answered=reply is not None, is_estimate=bool(reply and reply.is_estimate))
 
     def book(self, cost: float, *, answered: bool, is_estimate: bool = False) -> None:
-        """Book an attempt that has ended."""
+        """Record a finished attempt."""
         self.calls += 1
         self.answers += answered
         self.money += cost
@@ -71,11 +71,11 @@ class Ledger:
         self.is_estimate |= is_estimate
 
     def cost(self) -> str:
-        """What was spent, for a person."""
+        """Return the spending as text."""
         return prices.spent(self.money, is_estimate=self.is_estimate)
 
     def spent(self) -> str:
-        """Why the run pauses, for a person."""
+        """Return the reason for pausing the run."""
         return (
             f"Paused at the budget: {self.calls:,} {'call' if self.calls == 1 else 'calls'} for "
             f"{self.cost()} so far; raise the budget to continue."
@@ -83,12 +83,12 @@ class Ledger:
 
 
 def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
-    """The ledger of a run, computed from its stored answers."""
+    """Compute the ledger of a run from its stored answers."""
     with reading(engine) as session:
         calls, answers, money, largest, estimates = session.execute(
             select(
                 func.count(),
-                # Only an answer says how it ended.
+                # An attempt has only ended once its answer is stored.
                 func.count(func.nullif(col(Answer.finish_reason), "")),
                 func.coalesce(func.sum(not_null(col(Answer.cost))), 0.0),
                 func.coalesce(func.max(not_null(col(Answer.cost))), 0.0),

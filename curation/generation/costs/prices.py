@@ -1,4 +1,4 @@
-"""What models charge: a dated table that comes with the program, and the project's own prices."""
+"""Prices of models: a dated table that ships with Hedgerow, and the project's own prices."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,42 +16,45 @@ _FILE = Path(__file__).with_name("prices.json")
 _TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 DATED: str = _TABLE["dated"]
-"""Month of the prices that come with the program."""
+"""Month of the bundled prices."""
 
 LARGEST_PRICE = 1_000_000
-"""US dollars for a million tokens; far more than any model costs."""
+"""In US dollars per million tokens; far more than any model costs."""
 
 CENT = 0.01
-"""US dollars."""
+"""In US dollars."""
 
 
 def dollars(amount: float) -> str:
-    """An amount as people write it; below a cent with what distinguishes it from nothing."""
+    """Format an amount; below a cent, with enough digits to show that it is not zero."""
     if 0 < amount < CENT:
         return f"${amount:.{max(4, 1 - floor(log10(amount)))}f}"
     return f"${amount:,.2f}"
 
 
 def spent(amount: float, *, is_estimate: bool) -> str:
-    """What calls have cost, and whether that was counted here rather than by the server."""
+    """Format the cost of calls, and say if token counts are estimates."""
     if not (is_estimate and amount):
         return dollars(amount)
     return f"about {dollars(amount)} (estimated: the server reports no usable token counts)"
 
 
 def spent_by(result: Mapping[str, Any]) -> str:
-    """What a run has cost, by its result; that of an older one says of no cost how it was found."""
+    """Format the cost of a run from its result.
+
+    Results of older versions don't say whether the cost is an estimate.
+    """
     return spent(result.get("cost", 0.0), is_estimate=result.get("cost_is_estimate", False))
 
 
 def prices(session: Session) -> dict[str, Price]:
-    """US dollars per million tokens by model; the project's own win over those that came along."""
+    """US dollars per million tokens by model. The project's own prices replace the bundled ones."""
     came = {name: Price(**value) for name, value in _TABLE["models"].items()}
     return came | own_prices(session)
 
 
 def own_prices(session: Session) -> dict[str, Price]:
-    """The prices that were set in this project, by model."""
+    """Return the prices that were set in this project, by model."""
     own: dict[str, Any] = get_setting(session, PRICES)
     return {name: Price(**value) for name, value in own.items()}
 
@@ -67,8 +70,10 @@ def price_of(session: Session, model: str) -> Price | None:
 
 
 def training_price_of(model: str) -> float | None:
-    """US dollars per million tokens that a model is finetuned on at its provider, each epoch
-    counted; None where none is known."""
+    """Return the provider's price for finetuning a model, in US dollars per million tokens.
+
+    Every epoch counts. None if unknown.
+    """
     known: Mapping[str, float] = _TABLE["training"]
     name = _family(model, known)
     return known[name] if name else None
@@ -92,18 +97,18 @@ class Quote(NamedTuple):
 
 
 def quote(session: Session, model: str) -> Quote:
-    """The price of a direct call to a model, and its origin."""
+    """Return the price of a direct call to a model, and where the price comes from."""
     return Quote(price_of(session, model), model in own_prices(session))
 
 
 def price_under(session: Session, model: str, cap: float | None) -> Price:
-    """The price of a model's call in a run with this cap; 0 where none is known.
+    """Return the price of a model's calls in a run with this cap; 0 if unknown.
 
     Args:
-        cap: US dollars; None for none.
+        cap: in US dollars; None for no cap.
 
     Raises:
-        HedgerowError: there is a spending cap, but the price of the model is unknown.
+        HedgerowError: there is a spending cap, but the model's price is unknown.
     """
     price = price_of(session, model)
     if price is None and cap is not None:
@@ -116,7 +121,7 @@ def price_under(session: Session, model: str, cap: float | None) -> Price:
 
 def _check_price(price: Price) -> None:
     for amount in (price.prompt, price.completion):
-        if not 0 <= amount <= LARGEST_PRICE:  # no number is neither
+        if not 0 <= amount <= LARGEST_PRICE:  # also excludes NaN
             raise HedgerowError(
                 f"Expected US dollars from 0 to {LARGEST_PRICE:,} per million tokens, found "
                 f"{amount:g}."
@@ -127,7 +132,7 @@ def set_price(session: Session, model: str, price: Price | None) -> None:
     """Store the project's price of a model; None removes it.
 
     Raises:
-        HedgerowError: the model's name or the price is none.
+        HedgerowError: the model's name or the price is not valid.
     """
     if price is not None:
         _check_price(price)

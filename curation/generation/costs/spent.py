@@ -38,12 +38,12 @@ class CostRow(NamedTuple):
 
     @property
     def per_variant(self) -> float | None:
-        """US dollars for a variant; None where there is none."""
+        """US dollars per variant; None if there are no variants."""
         return self.cost / self.variants if self.variants else None
 
     @property
     def per_accepted(self) -> float | None:
-        """US dollars for an accepted variant; None where there is none."""
+        """US dollars per accepted variant; None if there are none."""
         return self.cost / self.accepted if self.accepted else None
 
 
@@ -87,10 +87,9 @@ def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
 def _spent(
     session: Session, run_id: int | None
 ) -> tuple[defaultdict[_Key, float], defaultdict[_Key, int], set[_Key]]:
-    """By run, prompt and type: the share of the cost, the calls that asked for it, and which of
-    the costs are estimates.
+    """Return the share of the cost, the number of calls, and whether some costs are estimates.
 
-    Calls that ask for the same types are added up in the database.
+    The result is by run, prompt and type. The database sums calls that ask for the same types.
     """
     asked = col(ModelCall.type_ids)
     query = select(
@@ -119,7 +118,7 @@ def _spent(
 def _variants(
     session: Session, run_id: int | None
 ) -> tuple[defaultdict[_Key, int], defaultdict[_Key, int]]:
-    """By run, prompt and type: variants that were stored, and those that were kept."""
+    """Count the stored and the accepted variants by run, prompt and type."""
     query = select(
         not_null(col(Variant.run_id)),
         not_null(col(Variant.prompt_version_id)),

@@ -65,7 +65,7 @@ def choose_examples(
         types: ids of the types to include; empty for all types of the role.
 
     Raises:
-        HedgerowError: no person has accepted a variant that could be one.
+        HedgerowError: no person has accepted a suitable variant.
     """
     found = [
         example
@@ -124,7 +124,10 @@ def _read(session: Session, type_id: str, *, edited: bool) -> list[Example]:
 
 
 def _read_and_accepted() -> ColumnElement[bool]:
-    """SQL: a person's own 'accept' stands on the variant; a rule's is of what nobody has read."""
+    """SQL: a person's own 'accept' applies to the variant.
+
+    Acceptance by a rule doesn't count, because nobody read the text.
+    """
     return (
         _by_a_person(select(col(Decision.id)))
         .where(
@@ -147,7 +150,7 @@ def _edited_by_a_person() -> ColumnElement[bool]:
             col(Decision.child_id) == Variant.id,
             col(Decision.verdict) == Verdict.EDIT,
             and_(
-                col(original.text) != Variant.text,  # else the type or the cue alone was changed
+                col(original.text) != Variant.text,  # otherwise only the type or the cue changed
                 col(Decision.variant_version) >= col(original.since_version),
             ),
         )
@@ -164,12 +167,12 @@ def _by_a_person(query: Select[int]) -> Select[int]:
 def diverse(
     edits: Sequence[Example], others: Sequence[Example], *, number: int, seed: int
 ) -> list[Example]:
-    """So many, of different anchors: the edits, then the others, farthest first.
+    """Choose this many from different anchors, edits first and the most distant first.
 
-    Next comes what is farthest from the nearest of those chosen already. Half of the distance goes
-    by the words of the sentence and its length, half by the words that it adds to its anchor and
-    its cue, each as one minus the Jaccard index. A hash with the seed decides on the first one and
-    between equals.
+    The next one is always the one farthest from its nearest neighbour among those already chosen.
+    Half of the distance is over the sentence's words and length, half over its cue and the words
+    that it adds to its anchor; each is one minus the Jaccard index. A seeded hash decides on the
+    first one and on ties.
     """
     chosen: list[Example] = []
     for group in (edits, others):
@@ -182,7 +185,7 @@ def diverse(
             for one in pool
         }
         while pool and len(chosen) < number:
-            best = max(pool, key=lambda one: nearest[one.uid])  # of equals, the first by its hash
+            best = max(pool, key=lambda one: nearest[one.uid])  # break ties by hash
             chosen.append(best)
             pool = [one for one in pool if one.anchor_uid != best.anchor_uid]
             for one in pool:

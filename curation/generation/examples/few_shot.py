@@ -12,7 +12,7 @@ class Example(NamedTuple):
     """A variant that a person accepted, as it was when it was chosen.
 
     Attributes:
-        uid, anchor_uid: of the variant and of its anchor.
+        uid, anchor_uid: uids of the variant and its anchor.
         anchor: the anchor's text.
         cue: the hedge cue; '' for none.
         edited: whether a person edited its text.
@@ -28,25 +28,25 @@ class Example(NamedTuple):
 
 
 def as_rows(examples: Sequence[Example]) -> list[dict[str, Any]]:
-    """As they are stored with a prompt version."""
+    """Convert the examples for storing with a prompt version."""
     return [example._asdict() for example in examples]
 
 
 def from_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[Example, ...]:
-    """What is stored with a prompt version."""
+    """Read the examples stored with a prompt version."""
     return tuple(Example(**row) for row in rows)
 
 
 def in_words(
     examples: Sequence[Example], types: Collection[str], *, anchor_uid: str, text: str
 ) -> str:
-    """The examples for the prompt of one call; '' if none is left.
+    """Return the examples for the prompt of one call; '' if none apply.
 
     Each anchor is followed by its variants. Their text is not read as a template.
 
     Args:
-        types: ids of the types that the call asks for; examples of others are left out.
-        anchor_uid, text: of the anchor it asks about, of which no example is shown.
+        types: ids of the types that the call asks for. Examples of other types are left out.
+        anchor_uid, text: the call's anchor. No examples from this anchor are shown.
     """
     by_anchor: dict[str, list[str]] = {}
     for example in examples:

@@ -12,10 +12,10 @@ from db.models import PromptVersion
 
 
 def role_of(name: str) -> Role:
-    """The role that a prompt asks for the variants of.
+    """Return the role of the variants that a prompt asks for.
 
     Raises:
-        HedgerowError: it is another kind of prompt, in which examples have no place.
+        HedgerowError: it is a prompt of another kind, which can't have examples.
     """
     for role in ROLES:
         if role == name:
@@ -34,13 +34,13 @@ def save_with_examples(
     template: str | None = None,
     author_id: int | None,
 ) -> PromptVersion:
-    """Store a version that shows these examples; where it has no place for them, it gets one.
+    """Store a prompt version with these examples, with a placeholder for them if it has none.
 
     Args:
-        template: in place of the parent's.
+        template: replaces the parent's.
 
     Raises:
-        HedgerowError: the template cannot be used, or there is no example.
+        HedgerowError: the template cannot be used, or there are no examples.
     """
     role_of(parent.name)
     if not examples:

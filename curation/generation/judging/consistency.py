@@ -1,7 +1,7 @@
 """The consistency of a judge that is asked repeatedly about the same variants.
 
-The repeated answers are those of a run with ``JudgeRequest.repeats``; they are no opinions and
-change nothing. An answer that cannot be read has failed and is left out.
+The repeated answers come from a run with ``JudgeRequest.repeats``. They don't count as opinions and
+change nothing. Unreadable answers count as failed and are left out.
 """
 
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ from db.models import (
 from db.runs import list_runs
 
 INSPECTED = 200
-"""Runs among which those are looked for that asked a judge again."""
+"""Number of recent runs to search for those with repeated questions."""
 
 TEMPERATURE = 0.7
 """Default temperature for repeated calls."""
@@ -46,12 +46,12 @@ class Consistency(NamedTuple):
     """How often a judge repeats its verdict.
 
     Attributes:
-        run: the number of the run that asked.
-        temperature: it asked with; None for the server's own.
+        run: the number of the run with the repeated questions.
+        temperature: the temperature of its calls; None for the server's default.
         items: variants with at least two answers.
-        answers: on these.
-        same: the chance that two answers on the same variant have the same verdict (accept, edit or
-            reject), the mean over the variants; None without any.
+        answers: number of answers on these.
+        same: probability that two answers on the same variant have the same verdict (accept, edit
+            or reject), averaged over the variants; None if there are none.
         unanimous: variants on which all answers have the same verdict.
     """
 
@@ -64,22 +64,22 @@ class Consistency(NamedTuple):
 
 
 def of_sample(sample: Sample) -> JudgeSelection:
-    """A sample's variants, whatever their status."""
+    """Return a sample's variants, whatever their status."""
     return JudgeSelection(status=None, variants=sample.uids)
 
 
 def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
-    """By reviewer id, the newest figures of each judge that was asked again about a sample."""
+    """Return each judge's newest figures from repeated questions about a sample, by reviewer id."""
     found: dict[int, Consistency] = {}
     for run in list_runs(session, kind=KIND, limit=INSPECTED):
         if not run.parameters.get("repeats") or run.state is not RunState.DONE:
             continue
         request = JudgeRequest(**run.parameters)
-        if request.selection != of_sample(sample):  # a trial asks about a few of it
+        if request.selection != of_sample(sample):  # a trial covers only a few of it
             continue
         try:
             judge = judge_of(session, request)
-        except HedgerowError:  # its prompt is gone
+        except HedgerowError:  # its prompt has been deleted
             continue
         if judge is not None and judge.id not in found:
             found[judge.id] = _consistency(session, run.id, request)
@@ -87,26 +87,28 @@ def consistencies(session: Session, sample: Sample) -> dict[int, Consistency]:
 
 
 def _consistency(session: Session, run_id: int, request: JudgeRequest) -> Consistency:
-    verdicts = {key: said for key, said in _verdicts(session, run_id).items() if said.total() > 1}
-    same = [_same(said) for said in verdicts.values()]
+    verdicts = {
+        key: judged for key, judged in _verdicts(session, run_id).items() if judged.total() > 1
+    }
+    same = [_same(judged) for judged in verdicts.values()]
     return Consistency(
         run_id,
         request.temperature,
         len(verdicts),
-        sum(said.total() for said in verdicts.values()),
+        sum(judged.total() for judged in verdicts.values()),
         sum(same) / len(same) if same else None,
-        sum(len(said) == 1 for said in verdicts.values()),
+        sum(len(judged) == 1 for judged in verdicts.values()),
     )
 
 
-def _same(said: Mapping[Verdict, int]) -> float:
-    """The share of the pairs of answers with the same verdict."""
-    n = sum(said.values())
-    return sum(number * (number - 1) for number in said.values()) / (n * (n - 1))
+def _same(judged: Mapping[Verdict, int]) -> float:
+    """Return the share of pairs of answers with the same verdict."""
+    n = sum(judged.values())
+    return sum(number * (number - 1) for number in judged.values()) / (n * (n - 1))
 
 
 def _verdicts(session: Session, run_id: int) -> dict[int, Counter[Verdict]]:
-    """By variant, how often a run's answers gave which verdict."""
+    """Count the verdicts in a run's answers by variant."""
     query = (
         select(
             col(ModelCall.id),
@@ -124,8 +126,8 @@ def _verdicts(session: Session, run_id: int) -> dict[int, Counter[Verdict]]:
     )
     last: dict[int, tuple[int, Verdict]] = {}
     for call_id, variant_id, text, anchor, raw in session.execute(query):
-        if (said := read_judgement(raw, variant=text, anchor=anchor)) is not None:
-            last[call_id] = variant_id, said.verdict
+        if (judged := read_judgement(raw, variant=text, anchor=anchor)) is not None:
+            last[call_id] = variant_id, judged.verdict
     found: defaultdict[int, Counter[Verdict]] = defaultdict(Counter)
     for variant_id, verdict in last.values():
         found[variant_id][verdict] += 1

@@ -51,17 +51,17 @@ from db.models import (
 )
 
 REPEAT = "/"
-"""In the key of a call that is repeated, between the variant's uid and the number of the time."""
+"""In the key of a repeated call: separates the variant's uid from the repetition's number."""
 
 EXAMPLES = 50
-"""Variants that a prompt is shown filled in for, one after the other."""
+"""Maximum number of variants with which a prompt can be previewed."""
 
 
 def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
-    """Store the calls of a run; its prompt is named.
+    """Store the calls of a run whose request names its prompt.
 
     Returns:
-        How many there are.
+        The number of calls.
 
     Raises:
         NothingToDo: there is nothing to judge.
@@ -86,12 +86,12 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
 def _insert(
     run_id: int, request: JudgeRequest, wanted: Subquery, key: ColumnElement[str]
 ) -> Insert:
-    """SQL: the calls, made in the database, which takes a second or two for 100,000.
+    """SQL: create the calls in the database, which takes a second or two for 100,000.
 
-    The cue is not among what is stored: it is the variant's own.
+    The cue is not stored with the call, because the variant has it.
 
     Args:
-        key: of a call; the variant's uid, and which time it is asked about where that is repeated.
+        key: of a call: the variant's uid and, for repeated calls, the number of the repetition.
     """
     values: dict[str, Any] = {
         "run_id": literal(run_id),
@@ -127,15 +127,18 @@ def count_wanted(session: Session, request: JudgeRequest) -> WantedOpinions:
 
 
 def _order(columns: Any) -> tuple[Any, ...]:
-    """SQL: as a person comes to them, anchors of one's own first."""
+    """SQL: the order in which people review, the user's own anchors first."""
     return columns.is_bundled, columns.place, columns.id
 
 
 def _wanted(
     session: Session, request: JudgeRequest
 ) -> Select[int, str, int, int, list[str], int | float, int]:
-    """(id, uid, anchor, its revision, type as a list, place in the run, whether it is of a corpus)
-    of what is to be judged."""
+    """Return the variants to judge.
+
+    Columns: id, uid, anchor, its revision, type as a list, position in the run, and whether it is
+    from a corpus.
+    """
     selection = request.selection
     known = [type_id for (type_id,) in session.execute(select(col(TypeRow.id)))]
     as_list = case(
@@ -177,7 +180,7 @@ def _wanted(
 
 
 def is_asked_about() -> ColumnElement[bool]:
-    """SQL, over ``ModelCall``: the call is about the variant, for the first time or again."""
+    """SQL over ``ModelCall``: the call is about the variant, for the first time or repeated."""
     key = col(ModelCall.key)
     return and_(
         col(Variant.anchor_id) == col(ModelCall.anchor_id),
@@ -186,7 +189,7 @@ def is_asked_about() -> ColumnElement[bool]:
 
 
 def _type_in_use() -> ColumnElement[bool]:
-    """SQL, for a join: the type is in use, since a retired type has no valid definition."""
+    """SQL for a join: the type is in use, since a retired type has no valid definition."""
     return and_(col(TypeRow.id) == col(Variant.type_id), col(TypeRow.retired_at).is_(None))
 
 
@@ -195,11 +198,11 @@ def close_needless(
 ) -> int:
     """Close the open calls of a run that are no longer needed.
 
-    Their variants were judged by another run since, replaced by an edit, or are out of use. Where
-    questions are repeated, those that were judged or replaced are asked about all the same.
+    Their variants have since been judged by another run or replaced by an edit, or are out of use.
+    A run with repeated questions still asks about judged and replaced variants.
 
     Returns:
-        How many.
+        The number of closed calls.
     """
     still_asked = (
         select(col(Variant.id))
@@ -220,7 +223,7 @@ def close_needless(
 def open_judging(
     session: Session, run_id: int, *, after: int = 0, limit: int = BLOCK
 ) -> list[Call]:
-    """The next block of calls that are still to be made, in the order they were planned.
+    """Return the next block of open calls, in the order in which they were planned.
 
     Calls use the current texts: the variant and its anchor's current revision.
     """
@@ -271,10 +274,10 @@ def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) 
 def example_question(
     session: Session, template: str, types: Sequence[VariantType], number: int
 ) -> str | None:
-    """The prompt filled in for a variant of the project; another number gives another one.
+    """Fill in the prompt for one of the project's variants; another number selects another variant.
 
     Returns:
-        None where there is no variant of these types.
+        None if there is no variant of these types.
     """
     entries = {entry.id: entry for entry in types}
     query = (
@@ -305,7 +308,7 @@ def estimate_judging(
     """Estimate a run that has not been requested yet.
 
     Args:
-        wanted: what it asks about, where that was counted already.
+        wanted: the counts of its selection, if known.
     """
     variants, anchors = wanted or count_wanted(session, request)
     prompt = prompt_of(session, request)

@@ -1,4 +1,4 @@
-"""The request of a run for opinions, and the reviewer of its model."""
+"""The request of a run for opinions, and the reviewer for its model."""
 
 from typing import Self
 
@@ -13,21 +13,20 @@ from db.errors import HedgerowError
 from db.models import PromptVersion, Reviewer, Status
 
 KIND = "judge"
-"""Of the runs."""
+"""The kind of these runs."""
 
 MAX_REPEATS = 20
 
 
 class JudgeSelection(BaseModel):
-    """The variants of a run; variants that this judge has already judged are excluded.
+    """The variants of a run, except those that this judge has already judged.
 
     Attributes:
-        types: ids of variant types; none for all.
+        types: ids of variant types; empty for all.
         status: only variants with this status; None for all except superseded variants.
         flagged: only flagged variants.
-        limit: at most so many, those that people come to first in the queue's random order;
-            None for all.
-        variants: uids; none for all that the rest describes.
+        limit: maximum number of variants, in the queue's random order; None for all.
+        variants: uids; empty for all variants that meet the other conditions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,8 +43,8 @@ class JudgeRequest(ModelRequest):
 
     Attributes:
         prompt: number of the prompt version (``PromptVersion.id``); None for the newest.
-        repeats: ask about every variant so often, to see how far the model agrees with itself; the
-            answers are kept and are no opinions. 0 asks for opinions.
+        repeats: how often to ask about every variant, to see how far the model agrees with itself.
+            The answers are stored but don't count as opinions. 0 asks for opinions.
     """
 
     temperature: float | None = Field(default=0.0, ge=0, le=2)
@@ -67,10 +66,10 @@ class JudgeRequest(ModelRequest):
 
 
 def prompt_of(session: Session, request: JudgeRequest) -> PromptVersion | None:
-    """The prompt that a request names, or the newest; None before there is one.
+    """Return the prompt that a request names, or the newest; None if there is none yet.
 
     Raises:
-        HedgerowError: the request names none that asks for opinions.
+        HedgerowError: the request names a version that is not a prompt for opinions.
     """
     versions = prompt_versions(session, JUDGE)
     if request.prompt is None:
@@ -85,6 +84,6 @@ def prompt_of(session: Session, request: JudgeRequest) -> PromptVersion | None:
 
 
 def judge_of(session: Session, request: JudgeRequest) -> Reviewer | None:
-    """The reviewer that the model of a request is; None where it has judged nothing yet."""
+    """Return the reviewer for a request's model; None if it has not judged anything yet."""
     prompt = prompt_of(session, request)
     return get_reviewer(session, judge_name(request.model, prompt.version)) if prompt else None

@@ -44,17 +44,17 @@ from db.models import Answer, CallState, Run, RunState
 from db.runs import create_run, list_runs, refuse_a_second
 
 RECENT = 50
-"""Runs among which one that was broken off is looked for."""
+"""Number of recent runs to search for an interrupted one."""
 
 TRIES = 3
-"""How often a model is asked whose answers hold no verdict; each is paid for."""
+"""Maximum attempts if a model's answers contain no verdict; each attempt costs money."""
 
 
 class JudgeAsker(Asker):
     """Asks for an opinion on one variant."""
 
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
-        """The prompt of a call, and the schema of its answer."""
+        """Return the prompt of a call, and the schema of its answer."""
         judged = _judged(call)
         entry = self._type(call)
         prompt = question(
@@ -66,7 +66,7 @@ class JudgeAsker(Asker):
         return self.asked_types(call)[0]
 
     def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
-        """What a reply makes of its call: done, failed, or to be asked again."""
+        """Decide from a reply whether its call is done, has failed, or must be repeated."""
         problem = _problem(reply)
         found = (
             None
@@ -85,7 +85,7 @@ _ANSWER = judgement_model()
 
 
 def _problem(reply: Reply) -> AnswerProblem | None:
-    """How a reply ended, where that leaves nothing to be read."""
+    """Return how a reply ended, if that makes it unreadable."""
     if reply.refusal or reply.finish_reason == "content_filter":
         return AnswerProblem.REFUSAL
     return AnswerProblem.CUT_OFF if reply.finish_reason == "length" else None
@@ -99,11 +99,11 @@ def _judged(call: Call) -> JudgedVariant:
 
 @dataclass
 class JudgeWorker(Worker):
-    """A run that asks for opinions, as it is carried out in this process.
+    """A run that asks for opinions, as carried out in this process.
 
     Attributes:
-        reviewer_id: who the model is.
-        repeated: the answers are no opinions: the model is asked again what it has judged.
+        reviewer_id: the model's reviewer.
+        repeated: the answers are not opinions, because the model has already judged these variants.
     """
 
     reviewer_id: int = field(kw_only=True)
@@ -125,7 +125,7 @@ class JudgeWorker(Worker):
 
 
 def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]:
-    """The opinions in these attempts, which are stored, in the order of their calls."""
+    """Return the opinions in these stored attempts, in the order of their calls."""
     found = {
         attempt.call.id: (attempt, attempt.judgement)
         for attempt in attempts
@@ -137,20 +137,20 @@ def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]
             col(Answer.call_id).in_(ids)
         )
         for answer_id, call_id, number in session.execute(query.order_by(col(Answer.id))):
-            attempt, said = found[call_id]
+            attempt, opinion = found[call_id]
             if number == attempt.number:
-                opinions.append(_opinion(attempt.call, said, answer_id))
+                opinions.append(_opinion(attempt.call, opinion, answer_id))
     return opinions
 
 
-def _opinion(call: Call, said: Judgement, answer_id: int) -> NewOpinion:
+def _opinion(call: Call, opinion: Judgement, answer_id: int) -> NewOpinion:
     judged = _judged(call)
     return NewOpinion(
         variant_id=judged.variant_id,
         version=judged.version,
         since_version=judged.since_version,
         answer_id=answer_id,
-        **said._asdict(),
+        **opinion._asdict(),
     )
 
 
@@ -161,10 +161,10 @@ def request_opinions(
     requested_by: int | None = None,
     alone: bool = False,
 ) -> Run:
-    """Store a run with all its calls, and the reviewer that the model is.
+    """Store a run with all its calls, and the model's reviewer.
 
     Args:
-        alone: refuse it while another one waits or is at work.
+        alone: refuse it while another one is queued or running.
 
     Raises:
         HedgerowError: there is nothing to judge, or the request cannot be carried out.
@@ -175,7 +175,7 @@ def request_opinions(
         raise HedgerowError("Expected a chat model that answers directly, found rules or a batch.")
     seed_prompts(session)
     prompt = prompt_of(session, request)
-    assert prompt is not None  # it has just been stored, if no other is named
+    assert prompt is not None  # just stored, if no other version is named
     request = request.model_copy(update={"prompt": prompt.id})
     run = create_run(
         session, kind=KIND, parameters=request.model_dump(mode="json"), requested_by=requested_by
@@ -186,12 +186,12 @@ def request_opinions(
 
 
 def broken_off(session: Session, request: JudgeRequest) -> Run | None:
-    """The last run of just this request, if it was cut off or failed with calls left to make.
+    """Return the last run of exactly this request if it was interrupted or failed with open calls.
 
     A new request for a sample would choose from unjudged variants and differ from the old one.
 
     Args:
-        request: with its prompt named.
+        request: must name its prompt.
     """
     asked = request.model_dump(mode="json")
     same = (run for run in list_runs(session, kind=KIND, limit=RECENT) if run.parameters == asked)
@@ -205,8 +205,8 @@ def work(context: RunContext) -> dict[str, Any]:
     """Make the open calls of a run (run kind ``judge``).
 
     Returns:
-        Counts of calls, calls of this run in all, what they cost, whether none failed, and the
-        reviewer's name.
+        Counts of calls by result, the total number of calls, their cost, whether none failed, and
+        the reviewer's name.
     """
     request = JudgeRequest(**context.parameters)
     run_id = context.run.id

@@ -19,7 +19,7 @@ from curation.taxonomy.roles import ROLES
 from db.models import Verdict
 
 MAX_COMMENT = 1000
-"""Longest comment that is kept, in characters; a longer one is cut."""
+"""Maximum characters of a comment; longer ones are cut off."""
 
 NO_REASON = "none"
 OTHER = "other"
@@ -53,7 +53,7 @@ class Judgement(NamedTuple):
         verdict: accept, reject or edit; an edit always has a suggestion.
         reason: id of a reject reason; '' for accept.
         suggestion: the changed variant, canonical; '' for none.
-        certainty: in [0, 1]; None where the model named none.
+        certainty: in [0, 1]; None if the model gave none.
     """
 
     verdict: Verdict
@@ -66,7 +66,7 @@ class Judgement(NamedTuple):
 def question(
     template: str, *, anchor: str, variant: str, entry: VariantType, cue: str | None
 ) -> str:
-    """The prompt for one variant."""
+    """Return the prompt for one variant."""
     return put_in(
         template,
         {
@@ -92,13 +92,13 @@ def _described(entry: VariantType, cue: str | None) -> str:
 
 
 def _does(entry: VariantType) -> str:
-    """What its variants do; the prompt calls the anchor the text."""
+    """Say what variants of the type do; the prompt calls the anchor the text."""
     return ROLES[entry.role].does.replace("anchor", "text")
 
 
 def judgement_model() -> type[BaseModel]:
-    """What an answer with structured outputs is made of."""
-    # Literal, not an enum: some servers know no references within a schema.
+    """Return the schema for answers with structured outputs."""
+    # Literal instead of an enum: some servers don't support references in a schema.
     reasons = Literal[(NO_REASON, *(reason.id for reason in REJECT_REASONS))]  # type: ignore[valid-type]  # mypy takes only written-out ones
     fields: dict[str, Any] = {
         "comment": (str, Field(description="One sentence that says why.")),
@@ -111,17 +111,17 @@ def judgement_model() -> type[BaseModel]:
 
 
 def read_judgement(raw: str, *, variant: str, anchor: str) -> Judgement | None:
-    """What an answer says: JSON, else labelled lines, else a verdict as its first word.
+    """Parse an answer: JSON, or labelled lines, or a verdict as its first word.
 
-    Where a model rejects without a reason of the list, the reason is 'other'. An edit without a
-    usable suggestion, or whose suggestion is the variant or the anchor itself, is a rejection.
+    If a model rejects without a known reason, the reason is 'other'. An edit without a usable
+    suggestion, or whose suggestion is the variant or the anchor itself, counts as a rejection.
 
     Args:
-        variant: the text that was judged.
-        anchor: the text that it was made of.
+        variant: the judged text.
+        anchor: the text that it was made from.
 
     Returns:
-        None where no verdict can be read.
+        None if the answer has no verdict.
     """
     found = read_object(raw) or {}
     values = {str(key).lower(): value for key, value in found.items()}
@@ -142,18 +142,18 @@ def _verdict(values: Mapping[str, Any]) -> Verdict | None:
 
 
 def _plain(value: Any) -> str:
-    """A value as a word, without what models put around it."""
+    """Return a value as a word, without markup around it."""
     return value.strip().strip("\"'*_`.").strip() if isinstance(value, str) else ""
 
 
 def _lines(raw: str) -> dict[str, Any]:
-    """The labelled lines of an answer, the first of each label; else its first word."""
+    """Return the labelled lines of an answer, the first of each label; or else its first word."""
     found: dict[str, Any] = {}
     items = list(_FIELD.finditer(raw))
     for number, item in enumerate(items):
         end = items[number + 1].start() if number + 1 < len(items) else len(raw)
-        said = raw[item.end() : end].strip()
-        found.setdefault(item[1].lower(), said.splitlines()[0].strip("*_` ") if said else "")
+        content = raw[item.end() : end].strip()
+        found.setdefault(item[1].lower(), content.splitlines()[0].strip("*_` ") if content else "")
     if "verdict" not in found and (first := _FIRST_WORD.match(raw)):
         rest = raw[first.end() :].strip(" \t\n:.,;–—-*_")
         found = {"comment": rest.split("\n\n")[0]} | found | {"verdict": first[1]}
@@ -171,7 +171,7 @@ def _suggestion(values: Mapping[str, Any], variant: str, anchor: str) -> str:
 
 
 def _comment(values: Mapping[str, Any]) -> str:
-    """A comment of any length on one line: cut, and without what nobody sees."""
+    """Return a comment on one line, cut to its maximum length, without invisible characters."""
     value = values.get("comment")
     if not isinstance(value, str):
         return ""
@@ -181,7 +181,7 @@ def _comment(values: Mapping[str, Any]) -> str:
 
 
 def _certainty(values: Mapping[str, Any]) -> float | None:
-    """A share; '90%' and 90 are 0.9. None for anything else."""
+    """Return a share; '90%' and 90 become 0.9. None for anything else."""
     value = values.get("certainty")
     percent = False
     if isinstance(value, str):

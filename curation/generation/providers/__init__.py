@@ -1,1 +1,1 @@
-"""What writes variants: chat models, one call at a time or in batches, and rules."""
+"""Providers of variants: chat models, called directly or in batches, and rules."""

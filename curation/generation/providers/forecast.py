@@ -1,4 +1,4 @@
-"""What a run by a provider will write, found out by writing for some of its anchors beforehand."""
+"""Forecasts what a provider's run will write, by trying some of its anchors."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -17,16 +17,16 @@ from curation.taxonomy.project_types import list_types
 from db.models import Anchor, AnchorRevision
 
 INSPECTED = 400
-"""Anchors of each role that are tried, evenly spread; about a second."""
+"""Anchors of each role to try, evenly spread; takes about a second."""
 
 
 class Forecast(NamedTuple):
-    """Variants that a run will write.
+    """The variants that a run will write.
 
     Attributes:
-        provider: its name.
+        provider: the provider's name.
         variants: by type id; 0 for a type that it does not write.
-        exact: whether every anchor was tried; otherwise the counts are scaled from some.
+        exact: whether every anchor was tried. Otherwise the counts are extrapolated.
         not_written: the types that it does not write.
     """
 
@@ -37,11 +37,11 @@ class Forecast(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All variants."""
+        """The total number of variants."""
         return sum(self.variants.values())
 
     def sentences(self) -> list[str]:
-        """The forecast for people."""
+        """Describe the forecast in sentences."""
         each = ", ".join(f"{number:,} {name}" for name, number in self.variants.items())
         each = f": {each}" if each else ""
         about = "" if self.exact else "About "
@@ -52,10 +52,10 @@ class Forecast(NamedTuple):
 
 
 def can_forecast(name: str) -> bool:
-    """Whether a provider may be tried on some hundred anchors before a run.
+    """Whether a provider may be tried on a few hundred anchors before a run.
 
     Raises:
-        HedgerowError: as `provider_class`.
+        HedgerowError: as in `provider_class`.
     """
     return name != OPENAI and provider_class(name).free
 
@@ -90,7 +90,7 @@ def forecast(session: Session, request: GenerationRequest) -> Forecast:
 
 
 def _texts(session: Session, anchors: list[WantedAnchor]) -> dict[int, tuple[str, str]]:
-    """By anchor, its text and language."""
+    """Return the text and language of each anchor."""
     query = (
         select(col(Anchor.id), col(AnchorRevision.text), col(Anchor.language))
         .join(AnchorRevision, of_current_revision())

@@ -1,4 +1,4 @@
-"""The providers there are: a server that speaks OpenAI's protocol, the rules, and plug-ins."""
+"""The available providers: a server with OpenAI's protocol, the rules, and plug-ins."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from curation.variants.writers import PERSON
 from db.errors import HedgerowError
 
 BUILT_IN: dict[str, type[Provider]] = {Rules.name: Rules}
-"""Those that come with Hedgerow, but for `OPENAI`: prompts, budgets and batches are its own."""
+"""The built-in providers except `OPENAI`, which alone has prompts, budgets and batches."""
 
 PLUG_INS = PlugInGroup(
     "hedgerow.providers",
     Provider,  # type: ignore[type-abstract]
     noun="provider",
-    # Variants of people, imports and corpora have such names in place of a provider, and prompts
-    # have the last ones.
+    # Variants by people, imports and corpora have these names as their provider; the last ones are
+    # names of prompts.
     reserved=(OPENAI, *BUILT_IN, PERSON, IMPORTED, *CORPORA, *PROMPTS),
     called="name",
     attributes={"label": str, "purpose": str, "types": tuple, "free": bool, "model": str},
@@ -31,15 +31,15 @@ PLUG_INS = PlugInGroup(
 
 
 def provider_names() -> tuple[str, ...]:
-    """All that variants can be generated with, plug-ins too; none of those is imported."""
+    """Return the names of all providers, including plug-ins. No plug-in is imported."""
     return (OPENAI, *BUILT_IN, *PLUG_INS.names())
 
 
 def provider_class(name: str) -> type[Provider]:
-    """The class of a provider other than `OPENAI`.
+    """Return the class of a provider other than `OPENAI`.
 
     Raises:
-        HedgerowError: there is none of this name, or a plug-in of this name can't be loaded.
+        HedgerowError: there is no such provider, or it is a plug-in that can't be loaded.
     """
     if built_in := BUILT_IN.get(name):
         return built_in
@@ -51,10 +51,10 @@ def provider_class(name: str) -> type[Provider]:
 
 
 def provider(name: str) -> Provider:
-    """The provider of this name, ready to write.
+    """Return the provider with this name, ready to write.
 
     Raises:
-        HedgerowError: as `provider_class`, or it can't be made.
+        HedgerowError: as in `provider_class`, or it can't be constructed.
     """
     kind = provider_class(name)
     if name in BUILT_IN:
@@ -64,19 +64,19 @@ def provider(name: str) -> Provider:
 
 
 def writer_of(made: Provider) -> str:
-    """What stands as the model of a provider's variants: for a plug-in, its package as well."""
+    """Return the text recorded as the model of variants; for a plug-in, with its package."""
     package, version = PLUG_INS.package_of(made.name)
     return ", ".join(filter(None, [made.model, f"{package} {version}".strip()]))[:200]
 
 
 def installed_providers() -> PlugIns[Provider]:
-    """All but `OPENAI`, imported, and what is wrong with the others."""
+    """Import all providers except `OPENAI`; return them, and what is wrong with the others."""
     found = PLUG_INS.load_all()
     return PlugIns(BUILT_IN | found.classes, found.problems)
 
 
 def not_written(name: str, type_ids: Iterable[str]) -> str:
-    """What to do about types that a provider does not write."""
+    """Say what to do about types that a provider does not write."""
     return (
         f"The provider {name!r} does not write {', '.join(type_ids)}; use a model for these types."
     )

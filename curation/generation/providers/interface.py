@@ -1,4 +1,4 @@
-"""The interface of what writes variants without a chat model's prompts and answers."""
+"""The interface of providers that write variants without a chat model's prompts and answers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from curation.taxonomy.built_in import VariantType
 
 
 class WritingTask(NamedTuple):
-    """An anchor, and what is to be written for it.
+    """An anchor, and the variants to write for it.
 
     Attributes:
         text: the anchor.
         language: its tag, such as 'en'.
-        types: one variant of each is wanted.
-        cues: by type id, the hedge cue to use if it can be placed, for the types that take one.
-        seed: of all chance, so that a run that is repeated writes the same. It depends on the run's
-            seed and the anchor, not on the order in which anchors come.
+        types: write one variant of each.
+        cues: for each type with cues, the hedge cue to use if it can be placed.
+        seed: for everything random, so that a repeated run writes the same. It depends on the run's
+            seed and the anchor, not on the order of the anchors.
     """
 
     text: str
@@ -32,8 +32,8 @@ class Written(NamedTuple):
     """A variant.
 
     Attributes:
-        type_id: of its type, such as 'verbal'.
-        cue: the hedge cue in it; '' for none, or for the one of the task.
+        type_id: the id of its type, such as 'verbal'.
+        cue: its hedge cue; '' for none, or for the task's.
     """
 
     type_id: str
@@ -49,21 +49,21 @@ class PassedOver(NamedTuple):
 
 
 class Provider(ABC):
-    """Writes variants of anchors. They are pending, and pass every check that others pass.
+    """Writes variants of anchors. They are pending, and go through the same checks as all others.
 
-    Another package can add a provider: a subclass that it names as an entry point of the group
-    ``hedgerow.providers``. Variants name the provider, its package and its version as their writer.
-    A provider is made once for a run, without arguments.
+    Another package can add a provider: a subclass that it names as an entry point in the group
+    ``hedgerow.providers``. Variants record the provider, its package and its version as their
+    writer. A provider is constructed once per run, without arguments.
 
     Attributes:
-        name: in ``hedgerow generate --provider`` and in variants. A plug-in gets that of its entry
-            point.
-        label: on the Generate page; '' for its name.
+        name: its name in ``hedgerow generate --provider`` and in variants. A plug-in gets its entry
+            point's name.
+        label: its name on the Generate page; '' uses ``name``.
         purpose: a sentence or two below the label.
-        types: ids of the types that it writes; none means any.
-        free: whether writing costs nothing and takes a few milliseconds an anchor. Then a dry run
-            and the Generate page try it on up to 400 anchors, and say what a run will bring.
-        model: what else decided the texts, stored with each variant; '' for nothing.
+        types: ids of the types that it writes; empty means any.
+        free: whether writing costs nothing and takes only a few milliseconds per anchor. If so, a
+            dry run and the Generate page try it on up to 400 anchors to forecast a run.
+        model: anything else that determined the texts, stored with each variant; '' for nothing.
     """
 
     name: ClassVar[str]
@@ -75,7 +75,7 @@ class Provider(ABC):
 
     @abstractmethod
     def write(self, task: WritingTask) -> Iterable[Written | PassedOver]:
-        """The variants of one anchor, at most one of each type.
+        """Return the variants of one anchor, at most one of each type.
 
-        A type for which nothing comes is left out, and can be written by another provider later.
+        A type without a variant is skipped, and another provider can write it later.
         """

@@ -1,4 +1,4 @@
-"""Waiting for what takes a provider hours: patient with failures, quick to stop with the run."""
+"""Waits hours for a provider's work: tolerates failures, but stops promptly with the run."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,17 +16,19 @@ Result = TypeVar("Result")
 
 POLL_SECONDS = 15.0
 CHECK_SECONDS = 0.2
-"""Between two looks at the provider, and at whether the run should stop."""
+"""Seconds between checks of the provider and of whether the run should stop."""
 
 AWAY_SECONDS = 600.0
-"""How long a provider that gives no answer is asked how the work goes, before the run pauses."""
+"""Seconds that a provider may fail to answer before the run pauses."""
 
 TRIES = 5
-"""How often a file is sent or fetched before the run pauses."""
+"""Maximum attempts to send or fetch a file before the run pauses."""
 
 MANY = 50_000
-"""Calls under way together, as a gate counts them: with so many, failures alone pause no run, but
-what the server asks for does."""
+"""The number of concurrent calls for a gate.
+
+It is so high that failures alone never pause a run, but the server's requests to wait can.
+"""
 
 
 @dataclass
@@ -42,43 +44,43 @@ class Waiting:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody has cancelled the run; one that pauses by itself is not."""
+        """Whether somebody has cancelled the run; False if it pauses by itself."""
         return self.context.stop.is_set() and self.context.stop_reason is RunState.CANCELLED
 
     async def until(
-        self, look: Callable[[], Awaitable[Result]], has_ended: Callable[[Result], bool]
+        self, ask_state: Callable[[], Awaitable[Result]], has_ended: Callable[[Result], bool]
     ) -> Result:
-        """Look again and again until the work at the provider has ended, however long that takes.
+        """Check repeatedly until the provider's work has ended, however long that takes.
 
         Args:
-            has_ended: is asked of each look, and may report what it sees.
+            has_ended: called with the result of each check; may report progress.
 
         Raises:
             RunCancelled: the run should stop.
-            RunPaused: the provider gives no answer for long, or wants to be left alone for long.
+            RunPaused: the provider has not answered for a long time, or asks for a long wait.
         """
         loop = asyncio.get_running_loop()
-        heard, missed = loop.time(), 0
+        answered_at, missed = loop.time(), 0
         while True:
             try:
-                found = await self.unless_stopped(look())
+                found = await self.unless_stopped(ask_state())
             except CallError as error:
                 self.tell(f"Waiting for the provider: {error}")
                 missed += 1
                 wait = self.wish(error) or doubling(POLL_SECONDS, missed)
-                if loop.time() > heard + AWAY_SECONDS:
+                if loop.time() > answered_at + AWAY_SECONDS:
                     raise RunPaused(unreachable(error)) from error
             else:
-                heard, missed, wait = loop.time(), 0, POLL_SECONDS
+                answered_at, missed, wait = loop.time(), 0, POLL_SECONDS
                 if has_ended(found):
                     return found
             await self.sleep(wait)
 
     async def tries(self, work: Callable[[], Awaitable[Result]]) -> Result:
-        """The result of work at the provider, tried again where it fails in a way that passes.
+        """Return the result of an operation at the provider, retrying after temporary failures.
 
         Raises:
-            CallError: it failed in another way.
+            CallError: it failed for another reason.
             RunCancelled: the run should stop.
             RunPaused: it failed too often.
         """
@@ -97,10 +99,10 @@ class Waiting:
         await self.unless_stopped(asyncio.sleep(seconds))
 
     async def sleep_or_pause(self, number: int, error: CallError) -> None:
-        """Before the next try after this one failed.
+        """Sleep before the next attempt after a failure.
 
         Raises:
-            RunPaused: it was the last.
+            RunPaused: this was the last attempt.
         """
         wait = self.wish(error) or 2.0**number
         if number == TRIES:
@@ -108,10 +110,10 @@ class Waiting:
         await self.sleep(wait)
 
     def wish(self, error: CallError) -> float | None:
-        """Seconds that the provider asks to wait; None where it says nothing.
+        """Return the seconds that the provider asks to wait; None if it doesn't say.
 
         Raises:
-            RunPaused: it is longer than anybody wants to wait.
+            RunPaused: it asks for too long a wait.
         """
         gate = Gate()
         gate.failed(error)
@@ -119,7 +121,7 @@ class Waiting:
         return error.retry_after
 
     async def unless_stopped(self, work: Awaitable[Result]) -> Result:
-        """The result of this work, which is broken off when the run should stop."""
+        """Return the result of this work, which is abandoned when the run should stop."""
         task = asyncio.ensure_future(work)
         while not task.done():
             await asyncio.wait({task}, timeout=CHECK_SECONDS)
@@ -131,17 +133,17 @@ class Waiting:
 
 
 def check_server(gate: Gate) -> None:
-    """Go on, unless the server has shown that nobody should.
+    """Continue, unless the gate says that the run should pause.
 
     Raises:
-        RunPaused: it has.
+        RunPaused: the gate says so.
     """
     if why := gate.why_pause(at_once=MANY, attempts=TRIES):
         raise RunPaused(why)
 
 
 def unreachable(error: CallError) -> str:
-    """Why a run pauses whose provider fails in this way."""
+    """Return why a run pauses after this failure of its provider."""
     return (
         f"Paused: the provider cannot be reached ({str(error).removesuffix('.')}). "
         "Nothing is lost; resume when it answers."

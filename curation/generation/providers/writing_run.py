@@ -1,5 +1,4 @@
-"""Carrying out a run by a provider that is a class: the same calls, answers and variants as with a
-model, without one."""
+"""Carries out a run by a provider class: the same calls, answers and variants as with a model."""
 
 import json
 import time
@@ -33,19 +32,19 @@ from db.execution import RunContext
 from db.models import CallState, ModelCall, PromptVersion
 
 TOGETHER = 200
-"""Calls that are stored in one transaction; no more than that is done twice after a crash."""
+"""Calls stored in one transaction; at most this many are repeated after a crash."""
 
 SECONDS = 5
-"""After which a slow provider's variants are stored, however few they are."""
+"""Maximum seconds until a slow provider's variants are stored, however few they are."""
 
 MAX_CUE = 200
-"""Characters that the database has room for."""
+"""Maximum characters that fit into the database."""
 
 _SEED_SALT = "hedgerow/provider/1"
 
 
 class Answer(NamedTuple):
-    """What a provider gave for an anchor, as far as it can be used; each by type id."""
+    """The usable part of a provider's output for an anchor, by type id."""
 
     texts: dict[str, str]
     cues: dict[str, str]
@@ -53,10 +52,10 @@ class Answer(NamedTuple):
 
 
 def seed_provider(session: Session, name: str) -> int:
-    """The number of the prompt version that stands for a provider as it is now.
+    """Return the prompt version that represents a provider in its current version.
 
-    A variant says which version of the rules wrote it as it says which prompt did. Of a plug-in,
-    its model says which version of its package did.
+    Variants record the version of the rules in the same way as the version of a prompt. For a
+    plug-in, their model records the version of its package.
     """
     version = RULES_VERSION if name == RULES else 1
     prompt = (col(PromptVersion.name) == name) & (col(PromptVersion.version) == version)
@@ -71,10 +70,10 @@ def seed_provider(session: Session, name: str) -> int:
 
 
 def check_provider(types: Sequence[VariantType], request: GenerationRequest) -> None:
-    """Refuse a run by a provider that is not there, or that writes none of the types asked for.
+    """Refuse a run by a provider that does not exist, or that writes none of the requested types.
 
     Raises:
-        HedgerowError: that, with what to do.
+        HedgerowError: this is the case; the message says what to do.
     """
     written = provider_class(request.provider).types
     named = request.selection.types
@@ -84,10 +83,10 @@ def check_provider(types: Sequence[VariantType], request: GenerationRequest) -> 
 
 
 def carry_out_provider(context: RunContext, name: str, types: Sequence[VariantType]) -> None:
-    """Make all open calls of a run by a provider.
+    """Carry out all open calls of a run with a provider.
 
     Raises:
-        RunCancelled: somebody asked for the run to stop; what was written before is stored.
+        RunCancelled: the run was cancelled; variants written before are stored.
         HedgerowError: there is no such provider, or it fails.
     """
     run_id = context.run.id
@@ -119,7 +118,7 @@ def carry_out_provider(context: RunContext, name: str, types: Sequence[VariantTy
 
 
 def _portions(attempts: Iterable[Attempt]) -> Iterator[list[Attempt]]:
-    """The attempts in portions to store: of `TOGETHER`, or what took `SECONDS`."""
+    """Split the attempts into portions for storing: `TOGETHER` calls, or those of `SECONDS`."""
     portion: list[Attempt] = []
     since = time.monotonic()
     for attempt in attempts:
@@ -132,7 +131,7 @@ def _portions(attempts: Iterable[Attempt]) -> Iterator[list[Attempt]]:
 
 
 def _attempt(made: Provider, call: Call, types: Sequence[VariantType], seed: int) -> Attempt:
-    """What a provider makes of a call; it gets one try, since a second would bring the same."""
+    """Carry out a call with a provider, once, since a second attempt would give the same result."""
     asked = tuple(entry for entry in types if entry.id in call.type_ids)
     seed = seed_of(seed, call.anchor_uid)
     answer = answer_of(made, WritingTask(call.text, call.language, asked, call.cues, seed))
@@ -151,15 +150,15 @@ def _attempt(made: Provider, call: Call, types: Sequence[VariantType], seed: int
 
 
 def seed_of(seed: int, anchor_uid: str) -> int:
-    """The seed of an anchor in a run with this seed, 32 bits."""
+    """Return the seed of an anchor in a run with this seed, 32 bits."""
     return int(bucket(anchor_uid, salt=f"{_SEED_SALT}:{seed}:") * 2**32)
 
 
 def answer_of(made: Provider, task: WritingTask) -> Answer:
-    """What a provider writes for a task, but for what is no variant of a type that was asked for.
+    """Return a provider's output for a task, without anything that is not a requested variant.
 
     Raises:
-        HedgerowError: it fails, or gives something else than variants.
+        HedgerowError: it fails, or returns anything other than variants.
     """
     answer = Answer({}, {}, {})
     wanted = {entry.id for entry in task.types}
@@ -189,7 +188,7 @@ def answer_of(made: Provider, task: WritingTask) -> Answer:
 
 
 def _written(name: str, given: object) -> Written:
-    """The variant that a provider gave, also as a plain tuple."""
+    """Return the variant from a provider, which may be a plain tuple."""
     parts = given if isinstance(given, tuple) else ()
     if not (2 <= len(parts) <= 3 and all(isinstance(part, str) for part in parts)):
         raise HedgerowError(
@@ -200,16 +199,16 @@ def _written(name: str, given: object) -> Written:
 
 
 def _usable(text: str) -> str:
-    """The canonical text, or '' where it can be no variant."""
+    """Return the canonical text, or '' if it can't be a variant."""
     try:
         found = canonical(text)
-    except HedgerowError:  # empty, or control characters: not a sentence
+    except HedgerowError:  # empty, or has control characters, so not a sentence
         return ""
     return found if len(found) <= MAX_TEXT else ""
 
 
 def _store(session: Session, attempts: Sequence[Attempt], origin: Origin) -> None:
-    """Store attempts; a call whose cue could not be placed says which one was, too."""
+    """Store attempts, including the actual cue of a call whose cue could not be placed."""
     stored = store_attempts(session, attempts, origin=origin, price=Price())
     changed = [{"id": a.call.id, "cues": a.call.cues} for a in stored if a.call.cues]
     if changed:

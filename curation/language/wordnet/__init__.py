@@ -1,1 +1,1 @@
-"""WordNet: its files where they lie on this machine, and its adjectives' antonyms."""
+"""WordNet: reads its files if they are installed; includes its adjectives' antonyms."""

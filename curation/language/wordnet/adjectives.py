@@ -1,6 +1,6 @@
-"""Antonyms of adjectives out of WordNet 3.0: the list that ships with Hedgerow.
+"""Antonyms of adjectives from WordNet 3.0: the list that ships with Hedgerow.
 
-``extract.py`` writes it; WordNet's licence is next to it.
+``extract.py`` writes the list. WordNet's licence is next to it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FILE = Path(__file__).with_name("adjective_antonyms.json")
 
 
 def antonym_of(adjective: str) -> str:
-    """The antonym of an adjective in small letters; '' where WordNet has none of one word."""
+    """Return the single-word antonym of a lower-case adjective in WordNet; '' if none."""
     return _antonyms().get(adjective, "")
 
 

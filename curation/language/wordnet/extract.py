@@ -3,7 +3,7 @@
     apt-get install wordnet-base
     python -m curation.language.wordnet.extract
 
-Needed only to make the list again; see README.md.
+Only needed to update the list; see README.md.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ NOTE = (
 
 
 def write(place: Path, *, antonyms: Path = FILE, terms: Path = LICENCE) -> int:
-    """Write both files; gives the number of adjectives.
+    """Write both files and return the number of adjectives.
 
     Args:
         place: the folder with ``index.adj`` and ``data.adj``.
 
     Raises:
-        HedgerowError: there is no adjective with an antonym in these files.
+        HedgerowError: these files contain no adjective with an antonym.
     """
     found = direct_antonyms(place, "adj")
     if not found:

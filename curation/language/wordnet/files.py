@@ -1,7 +1,7 @@
-"""Antonyms out of WordNet's own files, where those lie on this machine (Debian: wordnet-base).
+"""Reads antonyms from WordNet's own files, if they are installed (Debian: wordnet-base).
 
-Only the plain text files of its format (wndb(5WN)) are read, no library. Everything works without
-them: the rules then know the words of their own lists only.
+This reads WordNet's plain text files (wndb(5WN)) without a library. Without WordNet, everything
+works, but the rules only know the words in their own lists.
 """
 
 import os
@@ -20,10 +20,10 @@ class Sense(NamedTuple):
     """A word's most frequent sense.
 
     Attributes:
-        antonyms: direct ones of the word itself in this sense, of one word each.
-        senses: how many the word has.
-        share: of this sense among the word's occurrences in WordNet's tagged texts, 0 to 1; of
-            1/senses where the word does not occur there.
+        antonyms: the word's direct antonyms in this sense, single words only.
+        senses: the number of senses the word has.
+        share: the share of this sense among the word's occurrences in WordNet's tagged texts, 0 to
+            1; 1/senses if the word does not occur there.
     """
 
     antonyms: tuple[str, ...]
@@ -32,7 +32,7 @@ class Sense(NamedTuple):
 
 
 def folder() -> Path | None:
-    """Where WordNet lies: as its own WNSEARCHDIR or WNHOME says, else where Debian puts it."""
+    """WordNet's folder: from its own variables WNSEARCHDIR or WNHOME, or else Debian's location."""
     places = [_DEBIAN]
     if home := os.environ.get("WNHOME"):
         places.insert(0, Path(home) / "dict")
@@ -42,7 +42,7 @@ def folder() -> Path | None:
 
 
 def first_sense(word: str, part: Part) -> Sense | None:
-    """The most frequent sense of a word in small letters; None without WordNet or the word."""
+    """Return the most frequent sense of a lower-case word; None without WordNet or the word."""
     place = folder()
     return None if place is None else _first_sense(place, word, part)
 
@@ -55,13 +55,13 @@ def _first_sense(place: Path, word: str, part: Part) -> Sense | None:
             return None
         found = _antonyms(place, part, word, offsets[0])
         return Sense(found, len(offsets), _share(place, word, part, len(offsets)))
-    except (OSError, ValueError, IndexError):  # a folder of something else, or cut off
+    except (OSError, ValueError, IndexError):  # files of another kind, or truncated
         return None
 
 
 @lru_cache(maxsize=4)
 def _index(place: Path, part: Part) -> dict[str, list[int]]:
-    """By word, where its synsets begin in the data file (bytes), the most frequent one first."""
+    """Map each word to its synsets' positions in the data file (bytes), most frequent first."""
     found: dict[str, list[int]] = {}
     with (place / f"index.{part}").open(encoding="ascii", errors="replace") as file:
         for line in file:
@@ -72,7 +72,7 @@ def _index(place: Path, part: Part) -> dict[str, list[int]]:
 
 
 def _synset(place: Path, part: Part, offset: int) -> tuple[list[str], list[list[str]]]:
-    """A synset's words, and its pointers: symbol, offset, part of speech, from and to word."""
+    """Read a synset's words and pointers: symbol, offset, part of speech, from word, to word."""
     with (place / f"data.{part}").open("rb") as file:
         file.seek(offset)
         fields = file.readline().decode("ascii", "replace").split(" | ")[0].split()
@@ -94,7 +94,7 @@ def _antonyms(place: Path, part: Part, word: str, offset: int) -> tuple[str, ...
 
 @lru_cache(maxsize=1)
 def _counts(place: Path) -> dict[tuple[str, str], dict[int, int]]:
-    """By word and part of speech, how often each sense (from 1) occurs in the tagged texts."""
+    """Map word and part of speech to how often each sense (from 1) occurs in the tagged texts."""
     found: dict[tuple[str, str], dict[int, int]] = {}
     with (place / "cntlist.rev").open(encoding="ascii", errors="replace") as file:
         for line in file:
@@ -112,7 +112,7 @@ def _share(place: Path, word: str, part: Part, senses: int) -> float:
 
 
 def direct_antonyms(place: Path, part: Part) -> dict[str, str]:
-    """Each word with its antonym in the most frequent of its senses that has one; single words."""
+    """Map each word to its antonym in its most frequent sense that has one; single words only."""
     found = {}
     for word, offsets in _index(place, part).items():
         if word.isalpha() and word.islower():
@@ -123,7 +123,7 @@ def direct_antonyms(place: Path, part: Part) -> dict[str, str]:
 
 
 def licence(place: Path, part: Part) -> str:
-    """WordNet's licence, which begins each of its files, without the numbers of its lines."""
+    """Return WordNet's licence, which begins each of its files, without the line numbers."""
     with (place / f"data.{part}").open(encoding="ascii", errors="replace") as file:
         lines = [line.strip().partition(" ")[2].strip() for line in file if line.startswith("  ")]
     return "\n".join(lines).strip() + "\n"

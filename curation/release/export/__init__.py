@@ -1,1 +1,1 @@
-"""A release as a folder of files with a data set card."""
+"""Exports a release as a folder of files with a data set card."""

@@ -1,4 +1,4 @@
-"""The agreement of a release's reviewers, for its card."""
+"""The section of a data card on the agreement of the release's reviewers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from curation.review.agreement.interpretation import as_text
 
 
 def agreement_section(summary: Mapping[str, Any], types: Sequence[str]) -> list[str]:
-    """The paragraphs of the section; empty for a release without agreement figures.
+    """Return the section's paragraphs; empty for a release without agreement figures.
 
     Args:
-        types: of the taxonomy, in order.
+        types: the taxonomy's types, in order.
     """
     found = summary.get("agreement")
     if found is None:
@@ -51,7 +51,7 @@ def _row(name: str, found: Mapping[str, Any]) -> list[object]:
 
 
 def estimates(found: Mapping[str, Any]) -> list[str]:
-    """Agreement, alpha and kappa of a group with their intervals, as text."""
+    """Format agreement, alpha and kappa of a group, with their intervals."""
     agreement, alpha, kappa = (
         Estimate(found[key], found[f"{key}_low"], found[f"{key}_high"])
         for key in ("agreement", "alpha", "kappa")

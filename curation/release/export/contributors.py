@@ -1,4 +1,4 @@
-"""Who wrote and accepted the variants of a release, for its cards."""
+"""The parts of a data card on who wrote and accepted the variants of a release."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WRITTEN_BY_RULES = (
 
 
 class Writer(NamedTuple):
-    """A provider and model that wrote variants of a release, and how many of each type."""
+    """A provider and model that wrote variants of a release, with their number by type."""
 
     provider: str
     model: str
@@ -42,18 +42,18 @@ class Writer(NamedTuple):
 
     @property
     def is_language_model(self) -> bool:
-        """Whether it is one, or a corpus that one wrote."""
+        """Whether this is a language model, or a corpus written by one."""
         return self.provider not in (PERSON, IMPORTED, RULES)
 
     @property
     def creator(self) -> str:
-        """What the Hub calls who made the texts."""
+        """The Hub's term for the kind of author."""
         kinds = {PERSON: "expert-generated", IMPORTED: "found"}
         return kinds.get(self.provider, "machine-generated")
 
 
 def writers_of(session: Session, release: Release) -> list[Writer]:
-    """Who wrote the variants of a release, counted in the database; by provider and model."""
+    """Count the variants of a release in the database by provider and model."""
     provenance = col(ReleaseItem.provenance)
     by = (
         provenance["provider"].as_string(),
@@ -68,7 +68,7 @@ def writers_of(session: Session, release: Release) -> list[Writer]:
 
 
 def writers_table(release: Release, writers: Sequence[Writer]) -> str:
-    """Who wrote how many variants of each type, in the taxonomy's order."""
+    """Tabulate the number of variants by writer and type, in the taxonomy's order."""
     there = {type_id for writer in writers for type_id in writer.types}
     types = [type_id for type_id in ordered_types(release) if type_id in there]
     rows = [
@@ -79,18 +79,18 @@ def writers_table(release: Release, writers: Sequence[Writer]) -> str:
 
 
 def weak_spots_of(writers: Sequence[Writer]) -> list[str]:
-    """Limitations of texts by these writers."""
+    """Return the limitations of texts by these writers."""
     spots = [WRITTEN_BY_MODELS] if any(w.is_language_model for w in writers) else []
     return [*spots, WRITTEN_BY_RULES] if any(w.provider == RULES for w in writers) else spots
 
 
 def ordered_types(release: Release) -> list[str]:
-    """The types of a release's taxonomy in its order."""
+    """Return the types in a release's taxonomy, in order."""
     return sorted(release.taxonomy, key=lambda key: (release.taxonomy[key]["ordinal"], key))
 
 
 def review_statement(summary: Mapping[str, Any]) -> str:
-    """Who accepted the variants of the release."""
+    """State who accepted the variants of the release."""
     total, decided = summary["variants"], summary["decided_by"]
     people, models = decided.get("person", 0), decided.get("model", 0)
     ruled = ""

@@ -55,14 +55,14 @@ def card(
     compared: Sequence[OverlapWithTest] = (),
     place: str = PLACE,
 ) -> str:
-    """The card of an export.
+    """Return the card of an export.
 
     Args:
-        rows: table → split → number of rows written; a table or split without rows is left out.
-        writers: of the release's variants.
-        notes: sentences about what was written.
-        compared: the release with tests.
-        place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
+        rows: table → split → number of rows written; tables and splits without rows are left out.
+        writers: the writers of the release's variants.
+        notes: sentences about the files.
+        compared: comparisons of the release with benchmarks.
+        place: the argument for ``load_dataset``: a folder, or a name on the Hub if it is published.
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
     head = yaml.safe_dump(
@@ -87,7 +87,7 @@ def card(
 
 def _identity(release: Release) -> str:
     return markdown_table(
-        ["release", "made on", "content hash (SHA-256)"],
+        ["release", "created on", "content hash (SHA-256)"],
         [[release.number, release.created_at.date().isoformat(), release.content_hash]],
     )
 
@@ -95,7 +95,7 @@ def _identity(release: Release) -> str:
 def _contents(
     release: Release, form: ExportFormat, rows: Rows, notes: Sequence[str], place: str
 ) -> str:
-    summary, told = release.summary, selection_of(release).told()
+    summary, sentences = release.summary, selection_of(release).sentences()
     filled = filled_tables(rows)
     parts = [
         f"{summary['anchors']:,} anchors with {summary['variants']:,} accepted variants, which "
@@ -103,7 +103,7 @@ def _contents(
         f"accepted negative. {summary['anchors_without_triples']:,} anchors have no triples "
         "because they lack a positive or a negative. All variants of an anchor are in the same "
         "split.",
-        *([escape(f"{told} {_left_out(summary)}".strip())] if told else []),
+        *([escape(f"{sentences} {_left_out(summary)}".strip())] if sentences else []),
         *map(escape, map(one_line, notes)),
         *_use(form, filled, place),
     ]
@@ -124,17 +124,17 @@ def _left_out(summary: Mapping[str, Any]) -> str:
 
 
 def _use(form: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
-    """How to open the export: for a table without rows, nothing."""
+    """Say how to open the export; '' for a table without rows."""
     tables = list(filled)
     if form.name == "hf":
         return [hf_use(tables, place)]
     if form.name in QUESTION_USE:
         return [QUESTIONS, QUESTION_USE[form.name], hf_use(tables, place)]
-    said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
-    if said is None:  # a plug-in's files are its own
-        told = f"The format is {form.label or form.name}. {form.purpose}"
-        return [escape(one_line(told))]
-    return [said, whole_use(tables, place)] if tables else [said]
+    usage = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}.get(form.name)
+    if usage is None:  # a plug-in's files have their own format
+        sentences = f"The format is {form.label or form.name}. {form.purpose}"
+        return [escape(one_line(sentences))]
+    return [usage, whole_use(tables, place)] if tables else [usage]
 
 
 def _splits(summary: Mapping[str, Any]) -> list[str]:
@@ -229,14 +229,14 @@ def _acceptance(counts: Mapping[str, int]) -> str:
 
 def _taxonomy(release: Release) -> str:
     parts = [_type_table(release)]
-    for origin, said in _ORIGINS.items():
+    for origin, label in _ORIGINS.items():
         names = [
             f"`{name}`"
             for name in ordered_types(release)
             if release.taxonomy[name].get("origin") == origin
         ]
         if names:
-            parts.append(f"{said}: {', '.join(names)}.")
+            parts.append(f"{label}: {', '.join(names)}.")
     return "\n\n".join(parts)
 
 

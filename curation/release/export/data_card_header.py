@@ -15,7 +15,10 @@ _HUB_LICENCES = frozenset(
     " cc-by-sa-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nd-4.0 cc-by-nc-nd-3.0"
     " cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 mit odbl odc-by pddl".split()
 )
-"""Licence ids of the Hugging Face Hub that corpora have; any other is 'other' with its name."""
+"""Licence ids of the Hugging Face Hub that corpora use.
+
+Any other licence is 'other' plus its name.
+"""
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
@@ -28,7 +31,7 @@ def header(
     rows: Rows,
     writers: Sequence[Writer],
 ) -> dict[str, Any]:
-    """The header of a card, key by key; ``data_card.card`` says what the arguments are."""
+    """Return the header of a card by key; see ``data_card.card`` for the arguments."""
     summary = release.summary
     total = max((sum(splits.values()) for splits in rows.values()), default=0)
     deciders = {
@@ -53,13 +56,13 @@ def header(
         "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
     }
     filled = filled_tables(rows)
-    if filled and format in TABLES_OF:  # an empty list would hide what there is
+    if filled and format in TABLES_OF:  # an empty list would hide the files
         found["configs"] = [
             {
                 "config_name": table,
                 **({"default": True} if number == 0 else {}),
                 "data_files": _data_files(format, table, splits),
-                # Otherwise an empty cell, or a text such as "None", would be read as missing.
+                # Otherwise an empty cell or a text such as "None" would be read as a missing value.
                 **({"keep_default_na": False} if table == "pairs" else {}),
             }
             for number, (table, splits) in enumerate(filled.items())
@@ -68,7 +71,7 @@ def header(
 
 
 def _data_files(format: str, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
-    """Where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
+    """Say where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
     if format == "openai":
         return [{"split": split, "path": f"{split}.jsonl"} for split in splits]
     if format == "hf" or table in QUESTIONS:
@@ -77,7 +80,7 @@ def _data_files(format: str, table: Table, splits: Iterable[str]) -> list[dict[s
 
 
 def filled_tables(rows: Rows) -> dict[Table, dict[str, int]]:
-    """Table → split → number of rows, without what is empty; the splits in their usual order."""
+    """Return table → split → number of rows without empty ones, in the usual order of splits."""
     filled = {
         table: {split.value: splits[split] for split in Split if splits.get(split)}
         for table, splits in rows.items()

@@ -15,12 +15,13 @@ of paraphrase that is the right answer in SemAntoNeg: two reversals that cancel 
 
 JSONL_USE = """\
 `triples.jsonl`, `variants.jsonl` and `families.jsonl`, UTF-8, one JSON object per line, ordered by
-uid. `split` is the split of a row."""
+uid. The column `split` gives the split of each row."""
 
 PAIRS_USE = """\
 `pairs.csv`: accepted variants with their anchors and a label, for a loss over labelled pairs or a
-spreadsheet. UTF-8 with a byte-order mark, ordered by uid. `split` is the split of a row. Variants
-that leave the claim open are left out, because they are neither the same claim nor a contradiction.
+spreadsheet. UTF-8 with a byte-order mark, ordered by uid. The column `split` gives the split of
+each row. Variants that leave the claim open are left out, because they are neither the same claim
+nor a contradiction.
 
 To keep spreadsheets from reading a sentence as a formula, a cell that starts with `=`, `+`, `-`,
 `@`, a full-width form of these, a tab or a line break, also after apostrophes, is prefixed with an
@@ -52,13 +53,14 @@ QUESTION_USE = {
 }
 
 WHOLE = "whole"
-"""What a split is called that is a file of all rows, whatever their own split."""
+"""The name of the split for a file that contains all rows, whatever their own split."""
 
 WEAK_SPOTS = (
     "Some affixal and lexical negations are contraries rather than plain negations: both they and "
     "the anchor can be false.",
     "Some hedges fall on a reason or a degree rather than on the main claim.",
-    "Of a gradable pair, a negated antonym is weaker than its anchor ('not stingy', 'generous').",
+    "For gradable pairs, a negated antonym is weaker than its anchor ('not stingy' "
+    "is weaker than 'generous').",
     "Variants of an anchor differ by few words, and each occurs in several triples. Split the "
     "data by anchor, never by row, and do not put two triples of an anchor into the same batch.",
 )
@@ -70,11 +72,11 @@ CITATION = f"""\
 
 
 PLACE = "PATH OF THIS FOLDER"
-"""Where a card says that an export lies, unless it is published under a name."""
+"""What a card gives as an export's location, unless it is published under a name."""
 
 
 def whole_use(tables: Iterable[str], place: str) -> str:
-    """How to open the tables of an export that has one file a table, and take a split of one."""
+    """Show how to open the tables of an export with one file per table, and select a split."""
     names = list(tables)
     lines = [f'{name} = load_dataset("{place}", "{name}", split="{WHOLE}")' for name in names]
     first = names[0]
@@ -83,7 +85,7 @@ def whole_use(tables: Iterable[str], place: str) -> str:
 
 
 def hf_use(tables: Iterable[str], place: str) -> str:
-    """How to open the configurations that a Hugging Face export has."""
+    """Show how to open the configurations of a Hugging Face export."""
     names = list(tables)
     lines = [f'{name} = load_dataset("{place}", "{name}")' for name in names]
     after = []

@@ -1,4 +1,4 @@
-"""The formats that a release is exported in: ours, and plug-ins."""
+"""The formats for exporting a release: the built-in ones, and plug-ins."""
 
 from __future__ import annotations
 
@@ -34,21 +34,23 @@ from db.errors import HedgerowError
 from db.models import Release, Split
 
 Progress = Callable[[int, int, str], None]
-"""Called with the rows written, all rows, and what is going on; may raise to stop the export."""
+"""Called with (rows written, all rows, message). It may raise an exception to stop the export."""
 
 _REPORT_EVERY = 1_000
 
 
 class ReleaseTables:
-    """The tables of a release, read row by row. Their names: triples, variants, families,
-    pairs; and of its question pairs: messages, completion, openai.
+    """The tables of a release, read row by row.
+
+    Their names are triples, variants, families and pairs; for its question pairs, messages,
+    completion and openai.
 
     Attributes:
-        number, name, content_hash: of the release.
-        counts: table → split → rows; of the tables that were read.
-        done: rows that were read.
-        notes: sentences about what is written, which a format may add; for the data card and for
-            whoever asked for the export.
+        number, name, content_hash: the release's.
+        counts: table → split → number of rows, for tables that have been read.
+        done: number of rows read.
+        notes: sentences about the files, for the data card and for whoever requested the export. A
+            format may add to them.
     """
 
     def __init__(
@@ -69,17 +71,17 @@ class ReleaseTables:
         self.done = 0
 
     def columns(self, table: Table) -> tuple[TableColumn, ...]:
-        """The columns of a table: of each its name, what it means, and its type."""
+        """Return the columns of a table, each with its name, meaning and type."""
         return TABLES[table]
 
     def rows(self, table: Table, split: str | None = None) -> Iterator[dict[str, Any]]:
-        """The rows of a table, or of one of its splits, by column; in the order of their uids."""
+        """Yield the rows of a table, or of one of its splits, as column → value, ordered by uid."""
         names = [column.name for column in self.columns(table)]
         for row in self.records(table, split):
             yield dict(zip(names, row, strict=True))
 
     def splits(self, table: Table) -> dict[str, int]:
-        """Split → rows of the table, for splits that have any."""
+        """Return split → number of rows of the table, for splits that have any."""
         if table not in self.counts:
             if table in QUESTIONS:
                 pairs = self._questions.pairs.items()
@@ -93,16 +95,16 @@ class ReleaseTables:
         return count_questions(self._session, self._release.id, arm=self._arm)
 
     def begin_questions(self) -> None:
-        """Note how many question pairs there are.
+        """Add a note with the number of question pairs.
 
         Raises:
-            HedgerowError: there is none.
+            HedgerowError: there are none.
         """
         require_questions(self._release, self._questions, self._arm)
         self.notes.append(description_of(self._questions, self._arm))
 
     def records(self, table: Table, split: str | None = None) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, the values alone."""
+        """Like `rows`, but yields only the values."""
         of_split = None if split is None else Split(split)
         self.splits(table)
         found = read_table(self._session, self._release.id, table, split=of_split, arm=self._arm)
@@ -113,29 +115,29 @@ class ReleaseTables:
             yield row
 
     def report(self, message: str) -> None:
-        """Say what is going on.
+        """Report progress.
 
         Raises:
-            RunCancelled: somebody asked for the export to stop.
+            RunCancelled: the export has been cancelled.
         """
         if self._progress is not None:
             self._progress(self.done, max(self.total, self.done), message)
 
     @property
     def total(self) -> int:
-        """Rows of the tables that were read."""
+        """The number of rows in the tables that have been read."""
         return sum(sum(splits.values()) for splits in self.counts.values())
 
 
 class ExportFormat(ABC):
     """Writes a release as files.
 
-    Another package can add a format: a subclass that it names as an entry point of the group
-    ``hedgerow.exports``. A format is made for one export, without arguments.
+    Another package can add a format: a subclass that it names as an entry point in the group
+    ``hedgerow.exports``. A format is constructed without arguments, once per export.
 
     Attributes:
-        name: in ``hedgerow export --format``. A plug-in gets that of its entry point.
-        label: on the Release page; '' for its name.
+        name: its name in ``hedgerow export --format``. A plug-in gets its entry point's name.
+        label: its name on the Release page; '' uses ``name``.
         purpose: a sentence below the label, and on the data card.
     """
 
@@ -148,7 +150,7 @@ class ExportFormat(ABC):
         """Write the files. The data card, README.md, and hedgerow.json are added to them.
 
         Args:
-            folder: new and empty. It is moved to its place when it is whole.
+            folder: new and empty. It is moved to its final location when it is complete.
         """
 
 
@@ -240,7 +242,7 @@ class _OpenAI(ExportFormat):
 
 
 def _write_questions(table: Table, release: ReleaseTables, folder: Path) -> None:
-    """Each split as Parquet, where `parquet_path` says, and as JSON lines next to it."""
+    """Write each split as Parquet at `parquet_path`, and as JSON lines next to it."""
     for split in release.splits(table):
         path = folder / parquet_path(table, split)
         path.parent.mkdir(exist_ok=True)
@@ -263,21 +265,22 @@ PLUG_INS = PlugInGroup(
 
 
 def format_names() -> tuple[str, ...]:
-    """All formats, plug-ins too; none of those is imported."""
+    """Return the names of all formats, including plug-ins. No plug-in is imported."""
     return (*BUILT_IN, *PLUG_INS.names())
 
 
 def installed_formats() -> PlugIns[ExportFormat]:
-    """All formats, imported, and what is wrong with the others."""
+    """Import all formats; return them, and what is wrong with those that can't be imported."""
     found = PLUG_INS.load_all()
     return PlugIns(BUILT_IN | found.classes, found.problems)
 
 
 def export_format(name: str) -> ExportFormat:
-    """The format of this name, ready to write.
+    """Return the format with this name, ready to write.
 
     Raises:
-        HedgerowError: there is none, or it is a plug-in that can't be loaded or made.
+        HedgerowError: there is no such format, or it is a plug-in that can't be imported or
+            constructed.
     """
     if built_in := BUILT_IN.get(name):
         return built_in()
@@ -298,13 +301,13 @@ def write_tables(
     progress: Progress | None,
     arm: Arm = "both",
 ) -> ReleaseTables:
-    """Have a format write its files; the tables that it read.
+    """Have a format write its files; return the tables that it read.
 
     Raises:
-        HedgerowError: it is a plug-in and fails, or writes question pairs and there are none.
+        HedgerowError: it is a plug-in that fails, or it writes question pairs and there are none.
     """
     tables = ReleaseTables(session, release, progress, arm=arm)
-    for table in TABLES_OF.get(form.name, ()):  # so that the progress knows how much there is
+    for table in TABLES_OF.get(form.name, ()):  # so that the progress has a total
         tables.splits(table)
     form.write(tables, folder)
     whole = form.name not in BUILT_IN or tables.done == tables.total

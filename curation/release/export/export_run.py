@@ -13,14 +13,14 @@ from db.execution import RunContext
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """What a run of the kind 'export' does.
+    """Carry out a run of the kind 'export'.
 
-    Its parameters: ``release``, a number, the newest without one; ``format``, ``hf`` without one;
-    ``folder``, the run's own folder without one.
+    Its parameters are ``release``, a number (default: the newest); ``format`` (default: ``hf``);
+    and ``folder`` (default: the run's own folder).
 
     Returns:
-        ``release``, ``rows`` (table → split → count) and ``notes`` (sentences), and ``folder`` and
-        ``zip``, relative to the data folder where they lie in it.
+        ``release``, ``rows`` (table → split → count), ``notes`` (sentences), and ``folder`` and
+        ``zip``, relative to the data folder if they are inside it.
     """
     format = export_format(context.parameters.get("format") or "hf").name
     with reading(context.engine) as session:

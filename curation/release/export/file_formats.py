@@ -19,13 +19,13 @@ Record = tuple[Any, ...]
 """The values of one row, in the order of the columns."""
 
 ROW_GROUP = 10_000
-"""Rows of a Parquet row group: what is held in memory at a time."""
+"""Rows in a Parquet row group, which is in memory at once."""
 
 _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 
 
 def features_of(columns: Sequence[TableColumn]) -> Features:
-    """The columns as `datasets` describes them."""
+    """Return the columns as `datasets` describes them."""
     from datasets import Features, List, Value  # noqa: PLC0415
 
     text = Value("string")
@@ -40,7 +40,7 @@ def write_parquet(path: Path, columns: Sequence[TableColumn], rows: Iterator[Rec
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    # The schema of Features carries what load_dataset reads the column types from.
+    # The schema of Features has the column types that load_dataset reads.
     schema = features_of(columns).arrow_schema
     with pq.ParquetWriter(path, schema) as writer:
         while batch := list(islice(rows, ROW_GROUP)):
@@ -55,7 +55,7 @@ def write_jsonl(path: Path, columns: Sequence[TableColumn], rows: Iterator[Recor
 
 
 def jsonl_lines(columns: Sequence[TableColumn], rows: Iterable[Record]) -> Iterator[str]:
-    """The rows as JSON, each on a line of its own."""
+    """Yield the rows as JSON, one per line."""
     names = [column.name for column in columns]
     for row in rows:
         yield json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
@@ -67,13 +67,13 @@ def write_csv(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """A table as a CSV file for a spreadsheet: as `write_csv` writes it, its header neutral too."""
+    """Return a table as a CSV file for a spreadsheet, like `write_csv` with an escaped header."""
     return "".join(csv_lines([_cell(name) for name in header], rows)).encode()
 
 
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The header and each row, as a spreadsheet reads them."""
-    # With a byte-order mark, or spreadsheets take UTF-8 for an older encoding.
+    """Yield the header and each row in CSV for spreadsheets."""
+    # Without a byte-order mark, spreadsheets mistake UTF-8 for an older encoding.
     yield "\N{BYTE ORDER MARK}"
     writer = csv.writer(_Given(), lineterminator="\n")
     yield writer.writerow(header)
@@ -82,17 +82,20 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
 
 
 class _Given:
-    """A file that hands back what it is given, as ``writerow`` then does."""
+    """A file whose ``write`` returns its argument, so that ``writerow`` returns it too."""
 
     def write(self, text: str) -> str:
         return text
 
 
 def original(cell: str) -> str:
-    """The text that a cell was written for."""
+    """Return the text that a cell was written for."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
 def _cell(value: Any) -> Any:
-    """The value, so that no spreadsheet takes it for a formula; the card says how to undo it."""
+    """Escape the value so that no spreadsheet reads it as a formula.
+
+    The card says how to undo it.
+    """
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -1,4 +1,4 @@
-"""What a card says of tests whose text a release has in it."""
+"""The section of a data card on benchmark texts that a release contains."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ compared with."""
 
 
 def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
-    """The comparisons as a table, or that there was none.
+    """Return the comparisons as a table, or a sentence that there were none.
 
     Args:
-        found: as ``curation.release.overlap_results.OverlapWithTest.facts`` gives them.
+        found: from ``curation.release.overlap_results.OverlapWithTest.facts``.
     """
     rows = [_row(facts) for facts in found if not facts.get("problem")]
     if not rows:
@@ -43,7 +43,7 @@ def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _by_field(facts: Mapping[str, Any]) -> list[list[object]]:
-    """A row a field that shares anything with the benchmark."""
+    """Return a row for each field that shares anything with the benchmark."""
     found = {(part["field"], part["side"]): part for part in facts.get("fields") or ()}
     fields = dict.fromkeys(field for field, _ in found)
     rows = [[found[field, side] for side in SIDES] for field in fields]

@@ -1,4 +1,4 @@
-"""Question pairs as files that finetuning programs read, and the check of OpenAI's."""
+"""Question pairs as files for finetuning programs, and a check of OpenAI's format."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from curation.token_estimate import tokens
 from db.errors import HedgerowError
 
 LEAST = 10
-"""Examples that OpenAI's finetuning takes a training file with, at least."""
+"""Minimum number of examples in a training file for OpenAI's finetuning."""
 
 ROLES = frozenset({"system", "user", "assistant"})
 
 
 class FinetuningFile(NamedTuple):
-    """What a file in OpenAI's finetuning format holds.
+    """The contents of a file in OpenAI's finetuning format.
 
     Attributes:
-        tokens: of all messages, about; a training counts them once an epoch.
+        tokens: approximate total of all messages; training is billed for them once per epoch.
     """
 
     examples: int
@@ -32,7 +32,7 @@ class FinetuningFile(NamedTuple):
 def write_both(
     folder: Path, split: str, columns: Sequence[TableColumn], rows: Iterator[Record]
 ) -> None:
-    """Write rows as JSON lines and as Parquet, reading them once."""
+    """Write rows as JSON lines and as Parquet in one pass."""
     with (folder / f"{split}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
 
         def passed_on() -> Iterator[Record]:
@@ -44,13 +44,13 @@ def write_both(
 
 
 def check_finetuning_file(path: Path, *, least: int = 1) -> FinetuningFile:
-    """Read a file in OpenAI's finetuning format, and refuse one that its service would refuse.
+    """Read a file in OpenAI's finetuning format, and refuse it if the service would.
 
     Args:
-        least: examples that it must have.
+        least: minimum number of examples.
 
     Raises:
-        HedgerowError: it has fewer, or a line that is no chat that ends with an answer.
+        HedgerowError: it has too few examples, or a line that is not a chat ending with an answer.
     """
     examples, letters = 0, 0
     with path.open(encoding="utf-8") as file:
@@ -66,7 +66,7 @@ def check_finetuning_file(path: Path, *, least: int = 1) -> FinetuningFile:
 
 
 def _letters(line: str, place: str) -> int:
-    """Of all messages of an example."""
+    """Count the characters in all messages of an example."""
     try:
         example = json.loads(line)
     except ValueError:

@@ -47,25 +47,24 @@ def export_release(
     compared: Sequence[OverlapWithTest] = (),
     progress: Progress | None = None,
 ) -> Path:
-    """Write a release to ``folder``, in place of an earlier export there.
+    """Write a release to ``folder``, replacing an earlier export there.
 
     Args:
-        format: ``hf``: a Hugging Face data set with the configurations ``triples`` and
-            ``variants`` in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of
-            labelled pairs; ``messages``, ``completion``, ``openai``: question pairs for language
-            models; or a plug-in's. Each with a card, ``README.md``.
-        place: what the card says that it is opened from.
+        format: ``hf``: a Hugging Face data set with the configurations ``triples`` and ``variants``
+            in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of labelled pairs;
+            ``messages``, ``completion``, ``openai``: question pairs for language models; or a
+            plug-in's name. Each has a card, ``README.md``.
+        place: where the card says to load the export from.
         arm: which variants question pairs ask about.
-        compared: with tests, for the card.
+        compared: comparisons with benchmarks, for the card.
 
     Returns:
-        The folder, absolute.
+        The folder's absolute path.
 
     Raises:
-        HedgerowError: the format is unknown, or a plug-in that fails; the release gives no question
-            pairs, or too few for the format; the place is a file, or a
-            folder with something else than an export in it; or it cannot be written. The place is
-            left as it was.
+        HedgerowError: the format is unknown, or a plug-in that fails; the release has no question
+            pairs, or too few for the format; the target is a file, or a folder that contains
+            anything but an export; or it cannot be written. The target is then unchanged.
     """
     require(Role.LEAD, session)
     form = export_format(format)
@@ -89,7 +88,7 @@ def export_release(
             )
             (draft / "README.md").write_text(text, encoding="utf-8", newline="\n")
             _write_manifest(release, draft, format=format, written=written)
-            _check_target(target)  # somebody may have used the place meanwhile
+            _check_target(target)  # something else may have taken the target meanwhile
             _move(draft, target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -140,7 +139,7 @@ def _check_target(target: Path) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of an export; empty where there is none."""
+    """Return the manifest of an export; empty if there is none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Stream a release while it is read: one of its tables, or an export as a zip file.
+"""Streams a release as it is read: one of its tables, or an export as a zip file.
 
 A reader may be slow or disconnect at any time. Neither blocks the database or leaves a file behind.
 """
@@ -27,14 +27,14 @@ TABLE_FILES: dict[str, StoredTable] = {
     "variants.jsonl": "variants",
     "pairs.csv": "pairs",
 }
-"""The files that exports hold a table in: name → table."""
+"""Maps the names of the files with an export's tables to the tables."""
 
 CHUNK = 1 << 16
-"""Characters that go out at a time, or a row more."""
+"""About this many characters are sent at a time. Rows are never split."""
 
 
 def table_bytes(name: str, rows: Iterable[Record]) -> Iterator[bytes]:
-    """The contents of one of ``TABLE_FILES``, byte for byte as an export has them."""
+    """Yield the contents of one of ``TABLE_FILES``, byte for byte as in an export."""
     columns = TABLES[TABLE_FILES[name]]
     if name.endswith(".csv"):
         lines = csv_lines([column.name for column in columns], rows)
@@ -59,13 +59,13 @@ def zipped(
     compared: Sequence[OverlapWithTest],
     progress: Progress | None = None,
 ) -> BinaryIO:
-    """An export as an open zip file without a name, which is gone when it is closed.
+    """Return an export as an open, unnamed zip file that is deleted when closed.
 
     Args:
         compared, progress: as for ``export_release``.
 
     Raises:
-        HedgerowError: there is no room for it.
+        HedgerowError: there is not enough disk space.
     """
     with (
         explained(Path(tempfile.gettempdir())),

@@ -1,4 +1,4 @@
-"""The tables of an export: their columns, and their rows as a release has them."""
+"""The tables of an export: their columns, and their rows from a release."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ from db.models import Polarity, Release, ReleaseItem, Split
 from hedgerow.losses.rows import VARIANTS
 
 StoredTable = Literal["triples", "variants", "families", "pairs"]
-"""A table whose rows are the same for every reader."""
+"""A table that is the same for every reader."""
 
 QuestionTable = Literal["messages", "completion", "openai"]
-"""A table of question pairs, those of an arm."""
+"""A table of question pairs, which depends on the arm."""
 
 Table = StoredTable | QuestionTable
 
@@ -34,21 +34,21 @@ TABLES_OF: dict[str, tuple[Table, ...]] = {
     "completion": ("completion",),
     "openai": ("openai",),
 }
-"""The tables that each format of ours holds."""
+"""The tables that each built-in format contains."""
 
 TEXTS = "texts"
-"""The ``dtype`` of a column of lists of texts."""
+"""The ``dtype`` of columns with lists of texts."""
 
 MESSAGES = "messages"
-"""The ``dtype`` of a column of chats: lists of messages with a role and content."""
+"""The ``dtype`` of columns with chats: lists of messages with a role and content."""
 
 
 PIECE = 1_000
-"""Variants of a piece of a release, or a family more."""
+"""About this many variants are read at a time. Families are never split."""
 
 
 class TableColumn(NamedTuple):
-    """A column of an exported table; ``dtype`` as in ``datasets.Value``, or `TEXTS`."""
+    """A column of an exported table. ``dtype`` is as in ``datasets.Value``, or `TEXTS`."""
 
     name: str
     meaning: str
@@ -140,7 +140,7 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
     ),
     "openai": (_CHAT,),
 }
-"""Table → its columns, in the order of the exported rows."""
+"""Maps each table to its columns, in the order of the exported rows."""
 
 
 QUESTIONS: Mapping[str, Callable[[QuestionPair], tuple[Any, ...]]] = MappingProxyType(
@@ -150,7 +150,7 @@ QUESTIONS: Mapping[str, Callable[[QuestionPair], tuple[Any, ...]]] = MappingProx
         "openai": lambda pair: (_chat(pair),),
     }
 )
-"""How each table of question pairs has one."""
+"""How each table of question pairs formats one."""
 
 
 Rows = Mapping[Table, Mapping[str, int]]
@@ -158,7 +158,7 @@ Rows = Mapping[Table, Mapping[str, int]]
 
 
 def parquet_path(table: Table, split: str) -> str:
-    """Where the Hugging Face format keeps a split of a table, relative to the export's folder."""
+    """Return the path of a table's split in the Hugging Face format, relative to the export."""
     return f"{table}/{split}.parquet"
 
 
@@ -170,12 +170,12 @@ def read_table(
     split: Split | None = None,
     arm: Arm = "both",
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table for a release, or for one of its splits, by content uid.
+    """Yield the rows of a table for a release, or for one of its splits, by content uid.
 
-    Their values stand in the order of ``TABLES[table]``.
+    Values are in the order of ``TABLES[table]``.
 
     Args:
-        arm: of a table of question pairs.
+        arm: for a table of question pairs.
     """
     if table in QUESTIONS:
         return map(QUESTIONS[table], question_pairs(session, release_id, split=split, arm=arm))
@@ -187,10 +187,10 @@ def read_table(
 
 
 def cut(session: Session, release_id: int) -> "list[array[int]]":
-    """The ids of a release's items in pieces of whole families, by content uid.
+    """Split the ids of a release's items into pieces of whole families, by content uid.
 
-    A release never changes, so its pieces can be read one by one, each in a session of its own.
-    The ids take 8 bytes each.
+    A release never changes, so its pieces can be read one at a time, each in its own session. An id
+    takes 8 bytes.
     """
     query = (
         select(col(ReleaseItem.anchor_uid), col(ReleaseItem.id))
@@ -209,7 +209,10 @@ def cut(session: Session, release_id: int) -> "list[array[int]]":
 def read_piece(
     session: Session, release_id: int, table: StoredTable, ids: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """As ``read_table``, for one piece of ``cut``; the session may be closed before it is used."""
+    """Like ``read_table``, for one piece from ``cut``.
+
+    The session may be closed before it is used.
+    """
     if table in ("triples", "families"):
         read = list(families(session, release_id, ids=list(ids)))
         if table == "families":
@@ -219,7 +222,10 @@ def read_piece(
 
 
 def count_rows(session: Session, release: Release, table: Table) -> dict[str, int]:
-    """Split → rows of the table, for splits that have any; not of question pairs."""
+    """Return split → number of rows of the table, for splits that have any.
+
+    Not for question pairs.
+    """
     if table == "pairs":
         query = (
             select(col(ReleaseItem.split), func.count())
@@ -279,7 +285,7 @@ def _variant(item: _Item) -> tuple[Any, ...]:
         *(item.genre, item.language, item.source, item.licence),
         *(item.anchor_uid, item.variant_uid, origin["parent_uid"], origin["anchor_revision"]),
         *(origin["provider"], origin["model"], origin["prompt"]),
-        # The editor's name stays in the database: a published table needs no names of people.
+        # The editor's name stays in the database: a published table should not name people.
         *(origin["author_kind"] if origin["parent_uid"] else None, origin["decided_by"]),
         *(origin["persons"], origin["models"]),
         origin["adjudicated"],

@@ -1,4 +1,4 @@
-"""A release folder as one zip file, of equal bytes for equal folders."""
+"""Packs a release folder into a zip file. Equal folders give equal bytes."""
 
 import shutil
 import zipfile
@@ -18,8 +18,8 @@ def zip_export(folder: Path) -> Path:
     The same export gives the same bytes: names are sorted, and times and permissions are fixed.
 
     Raises:
-        HedgerowError: the folder is not an export, a file that is not the zip of one is in the
-            way, or the place cannot be written.
+        HedgerowError: the folder is not an export; a file that is not the zip of an export is in
+            the way; or the zip cannot be written.
     """
     folder = resolved(folder)
     target = _zip_of(folder)
@@ -41,7 +41,7 @@ def zip_export(folder: Path) -> Path:
 
 
 def check_zip_place(folder: Path) -> None:
-    """Whether `zip_export` could put the zip of this folder in its place.
+    """Check whether `zip_export` could write the zip of this folder.
 
     Raises:
         HedgerowError: a file that is not the zip of an export is in the way.

@@ -1,1 +1,1 @@
-"""The data section of a paper about a release, in LaTeX or Markdown: nothing in it is typed in."""
+"""The data section of a paper about a release, in LaTeX or Markdown, generated from the release."""

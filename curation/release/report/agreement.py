@@ -1,4 +1,4 @@
-"""The agreement of a release's reviewers, for a report."""
+"""The part of a report on the agreement of the release's reviewers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,32 +10,35 @@ from curation.release.report.parts import Block, Table
 
 
 def agreement_blocks(summary: Mapping[str, Any], types: Sequence[str]) -> Iterator[Block]:
-    """What the release keeps about it.
+    """Return the paragraphs and tables on agreement.
 
     Args:
-        types: of the taxonomy, in order.
+        types: the taxonomy's types, in order.
     """
     found = summary.get("agreement")
     if found is None:
-        yield "The release is older than the figures of agreement; make a new one to have them."
+        yield (
+            "This release was created before Hedgerow stored agreement figures. Create a "
+            "new release to get them."
+        )
         return
     if not found["variants"]:
         yield (
-            "No two people decided on the same variant independently of each other, so it is not "
-            "known how far they would agree."
+            "No two people decided on the same variant independently, so their agreement "
+            "is unknown."
         )
         return
     yield (
-        f"Several people decided on {counted(found['variants'], 'variant')}, each before they knew "
-        f"anybody else's verdict. {' '.join(found['meaning'])}"
+        f"Several people decided on {counted(found['variants'], 'variant')}, each "
+        f"without knowing the other verdicts. {' '.join(found['meaning'])}"
     )
     rows = [(key, found["types"][key]) for key in types if key in found["types"]]
     yield Table(
         "agreement",
-        "Agreement of people on the variants that several of them decided on independently, "
-        "released or not: the share of pairs of verdicts that agree, Krippendorff's alpha, and "
-        "Cohen's kappa where there are two people. An edit counts like a rejection. In brackets: "
-        "95% bootstrap intervals over variants.",
+        "Agreement on the variants that several people decided on independently, "
+        "released or not: the share of pairs of verdicts that agree, Krippendorff's "
+        "alpha, and Cohen's kappa for two people. An edit counts as a rejection. "
+        "Brackets show 95% bootstrap intervals over variants.",
         ["type", "variants", "agreement", "alpha", "kappa", "accepted"],
         [_row(key, its) for key, its in (*rows, ("all", found))],
     )

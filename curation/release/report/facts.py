@@ -24,11 +24,12 @@ class Written(NamedTuple):
     """The variants written by one model with one prompt version, and their cost.
 
     Attributes:
-        prompt: with its version; '' for what no prompt asked for.
-        variants: released ones.
-        calls: made in this project with the prompt and the model, whatever came out.
-        cost: US dollars, of all of these calls; None where nothing is recorded.
-        is_estimate: some of the cost was counted here, since a server reported no tokens.
+        prompt: the prompt with its version; '' for variants without a prompt.
+        variants: number of released variants.
+        calls: number of all calls with this prompt and model in this project, whatever their
+            outcome.
+        cost: cost of all these calls in US dollars; None if nothing is recorded.
+        is_estimate: some of the cost is estimated, because a server reported no tokens.
     """
 
     provider: str
@@ -48,7 +49,7 @@ class Settled(NamedTuple):
 
 
 def written(session: Session, release: Release) -> list[Written]:
-    """Who wrote the variants of a release, by provider, model and prompt version."""
+    """Return who wrote the variants of a release, by provider, model and prompt version."""
     provenance = col(ReleaseItem.provenance)
     by = (
         provenance["provider"].as_string(),
@@ -75,7 +76,10 @@ def written(session: Session, release: Release) -> list[Written]:
 
 
 def people(session: Session, release: Release) -> list[Counter[Verdict]]:
-    """Each person's verdicts, most first. Their names stay out: a paper is public."""
+    """Count each person's verdicts, highest count first.
+
+    Names are left out because papers are public.
+    """
     query = (
         _decisions(release, whose(), col(Decision.verdict), func.count())
         .where(is_vote())
@@ -88,7 +92,7 @@ def people(session: Session, release: Release) -> list[Counter[Verdict]]:
 
 
 def settled(session: Session, release: Release) -> Settled:
-    """The conflicts that people settled before the release."""
+    """Count the conflicts that people settled before the release."""
     numbers = (
         func.count(col(Decision.variant_id).distinct()),
         func.count(whose().distinct()),
@@ -100,8 +104,10 @@ def settled(session: Session, release: Release) -> Settled:
 
 
 def rules(session: Session, release: Release) -> list[tuple[str, str, int]]:
-    """Rule, verdict and number of variants of what people decided by a rule over measures; the
-    rule in its own words, with the note that was given with it."""
+    """Return rule, verdict and number of variants for each rule that people applied.
+
+    The rule is as it was typed, with the note that was given with it.
+    """
     query = (
         _decisions(release, col(Decision.note), col(Decision.verdict), func.count())
         .where(func.substr(col(Decision.note), 1, len(RULE)) == RULE, _counts())

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 Cell: TypeAlias = str | int
-"""Of a table. A number is aligned to the right, and its thousands are grouped."""
+"""A table's cell. Numbers are right-aligned, with grouped thousands."""
 
 
 class Table(NamedTuple):
     """A table with a caption.
 
     Attributes:
-        name: what its label ends with: ``tab:NAME``.
-        wide: columns of running text, which share the width of the page: their titles.
+        name: the end of its label: ``tab:NAME``.
+        wide: titles of columns with running text, which share the page's width.
     """
 
     name: str
@@ -23,17 +23,17 @@ class Table(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Lines that are printed as they are; each is ours, or escaped already."""
+    """Lines that are printed verbatim. Each is our own text or already escaped."""
 
     text: str
 
 
 Block: TypeAlias = str | Table | Code
-"""A paragraph of plain text, or something that stands by itself."""
+"""A paragraph of plain text, a table or code."""
 
 
 class Section(NamedTuple):
-    """A heading and what is below it."""
+    """A heading and its contents."""
 
     title: str
     blocks: Sequence[Block]
@@ -47,7 +47,7 @@ class Report(NamedTuple):
     sections: Sequence[Section]
 
     def facts(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """Return the facts for JSON."""
         return {
             "release": self.release,
             "hash": self.content_hash,

@@ -1,4 +1,4 @@
-"""The sections of a report: what the release keeps of itself, and what the database adds."""
+"""The sections of a report, from the release's own data and the database."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _DECIDERS = {
 
 
 def report(session: Session, release: Release) -> Report:
-    """The data section about a release. Decisions that are newer than the release are left out."""
+    """Return the data section about a release. Decisions after the release are left out."""
     sections = {
         "Size": _size(release),
         "Taxonomy": _taxonomy(release),
@@ -53,10 +53,11 @@ def _size(release: Release) -> Iterator[Block]:
     yield " ".join(METHOD.replace("*not*", "‘not’").replace("*", "").replace("`", "").split())
     yield (
         f"The release has {counted(summary['anchors'], 'anchor')} with "
-        f"{counted(summary['variants'], 'accepted variant')}, which give "
-        f"{counted(summary['triples'], 'triple')}: every accepted positive of an anchor with every "
-        f"accepted negative. {counted(summary['anchors_without_triples'], 'anchor')} gave none, "
-        "for want of a positive or a negative. All variants of an anchor are in the same split."
+        f"{counted(summary['variants'], 'accepted variant')}, which form "
+        f"{counted(summary['triples'], 'triple')}: each accepted positive of an anchor "
+        f"with each accepted negative. {counted(summary['anchors_without_triples'], 'anchor')} "
+        "have no triples because they lack a positive or a negative. All variants of "
+        "an anchor are in the same split."
     )
     parts = ("anchors", "variants", "triples")
     yield Table(
@@ -91,7 +92,7 @@ def _taxonomy(release: Release) -> Iterator[Block]:
     entries = [(type_id, release.taxonomy[type_id]) for type_id in there]
     yield Table(
         "taxonomy",
-        "The types of variants in the release, with the definitions that reviewers worked by.",
+        "The types of variants in the release, with the definitions that reviewers used.",
         ["type", "polarity", "definition", "anchor", "example"],
         [
             [
@@ -109,8 +110,9 @@ def _writing(found: Sequence[Written], release: Release) -> Iterator[Block]:
     yield WRITERS.replace("`", "")
     yield Table(
         "writers",
-        "Who wrote the released variants. Calls and cost are all those made with the prompt and "
-        "the model, whatever came out; ≈ marks a cost that was estimated from the texts.",
+        "Who wrote the released variants. Calls and cost include all calls with the "
+        "prompt and the model, whatever their outcome; ≈ marks a cost that was "
+        "estimated from the texts.",
         ["provider", "model", "prompt", "variants", "calls", "cost (USD)"],
         [
             [row.provider, row.model or "–", row.prompt or "–", row.variants, row.calls, _cost(row)]
@@ -119,7 +121,7 @@ def _writing(found: Sequence[Written], release: Release) -> Iterator[Block]:
     )
     if any(row.cost is not None for row in found):
         total = sum(row.cost or 0.0 for row in found)
-        yield f"Writing the variants cost {_dollars(total)} US dollars in all."
+        yield f"Writing the variants cost {_dollars(total)} US dollars in total."
     edited = release.summary["edited_by"]
     yield (
         f"Of the released texts, {edited.get('person', 0):,} were edited by a person and "
@@ -138,8 +140,8 @@ def _dollars(cost: float) -> str:
 
 
 def _filters(release: Release, rules: Sequence[tuple[str, str, int]]) -> Iterator[Block]:
-    told = selection_of(release).told()
-    yield told or "The release takes everything that was accepted."
+    selected = selection_of(release).sentences()
+    yield selected or "The release includes all accepted variants."
     if (left_out := release.summary.get("left_out")) is not None:
         yield f"Left out: {counted(left_out, 'accepted variant')}."
     if not rules:
@@ -171,8 +173,8 @@ def _review(release: Release) -> Iterator[Block]:
     review = summary["review"]
     yield Table(
         "review",
-        "What became of all variants as they were written, by type. Acceptance is the share "
-        "accepted as written among those decided without a conflict.",
+        "Review outcomes of all variants as they were written, by type. Acceptance is "
+        "the share accepted as written among those decided without a conflict.",
         ["type", *(outcome.replace("_", " ") for outcome in OUTCOMES), "acceptance"],
         [
             [type_id, *(review[type_id][o] for o in OUTCOMES), _acceptance(review[type_id])]
@@ -195,8 +197,8 @@ def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> Block:
         return "No variant was rejected or edited."
     return Table(
         "reasons",
-        "Why variants were rejected or edited. A variant that two people rejected for two reasons "
-        "counts under both.",
+        "Reasons for rejecting or editing variants. A variant that two people rejected "
+        "for different reasons counts under both.",
         ["reason", *kinds],
         [
             [reason.replace("_", " ") or "none given", *(reasons[k].get(reason, 0) for k in kinds)]
@@ -210,8 +212,8 @@ def _reviewers(session: Session, release: Release) -> Iterator[Block]:
     if people:
         yield Table(
             "reviewers",
-            "The verdicts of each person on what others wrote, without those that were taken "
-            "back, those of rules, and those that settled a conflict.",
+            "The verdicts of each person on texts written by others, without retracted "
+            "verdicts, verdicts by rule, and verdicts that settled a conflict.",
             ["reviewer", "accepted", "rejected", "edited", "all"],
             [
                 [
@@ -232,7 +234,7 @@ def _reviewers(session: Session, release: Release) -> Iterator[Block]:
 
 def _conflicts(settled: Settled, left: int, released: int) -> str:
     if not settled.variants + left:
-        return "Reviewers disagreed about none of the variants."
+        return "There were no disagreements between reviewers."
     disagreed = f"Reviewers disagreed about {counted(settled.variants + left, 'variant')}"
     if not settled.variants:
         return f"{disagreed}; none of these conflicts has been settled."
@@ -247,7 +249,7 @@ def _sources(summary: Mapping[str, Any]) -> Iterator[Block]:
     notes = summary["source_notes"]
     yield Table(
         "sources",
-        "Where the anchors come from, and under which licences.",
+        "The anchors' sources and their licences.",
         ["source", "licence", "variants", "address", "note"],
         [
             [
@@ -269,7 +271,7 @@ def _citation(release: Release) -> Iterator[Block]:
         "(SHA-256) identifies its texts, types, cues and splits:"
     )
     yield Code(release.content_hash)
-    yield "Cite the paper of the method, and the release by its number and content hash:"
+    yield "Cite the paper on the method, and the release by its number and content hash:"
     title = escaped(one_line(release.name) or f"Hedgerow release {release.number}")
     entry = [
         f"@misc{{hedgerow-release-{release.number},",

@@ -1,4 +1,4 @@
-"""A report as LaTeX or Markdown. Every text in it is hostile until it is escaped here."""
+"""Formats a report as LaTeX or Markdown. All text is untrusted until it is escaped here."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -14,26 +14,26 @@ from curation.release.report.sections import report
 
 
 class Form(StrEnum):
-    """What a report is written as."""
+    """The format of a report."""
 
     LATEX = "latex"
     MARKDOWN = "markdown"
 
 
 ENDINGS = {Form.LATEX: "tex", Form.MARKDOWN: "md"}
-"""Of the names of files."""
+"""File name extensions."""
 
 
 def text(found: Report, form: Form) -> str:
-    """The whole report, with a line feed at its end."""
+    """Return the whole report, ending with a line feed."""
     return _WRITERS[form](found)
 
 
 def report_text(session: Session, number: int, form: Form) -> str:
-    """The report on the release with this number, whole.
+    """Return the complete report on the release with this number.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there is no such release.
     """
     return text(report(session, get_release(session, number)), form)
 
@@ -54,7 +54,7 @@ def _latex_block(block: Block) -> str:
     if isinstance(block, Table):
         return "\n".join(_latex_table(block))
     if isinstance(block, Code):
-        # A line of verbatim is never broken; a hash is longer than the column of a paper.
+        # LaTeX never breaks a verbatim line, and a hash is longer than a paper's column.
         lines = re.sub(
             r"[0-9a-f]{64}", lambda found: f"{found[0][:32]}\n{found[0][32:]}", block.text
         )
@@ -90,7 +90,7 @@ def _latex_row(cells: Sequence[Cell]) -> str:
 
 
 def _tex(value: str) -> str:
-    """A text, with those signs of ours spelled out that pdfLaTeX does not know."""
+    """Escape a text, and spell out those of our own characters that pdfLaTeX does not know."""
     said = escaped(value)
     for sign, spelled in _SIGNS.items():
         said = said.replace(sign, spelled)

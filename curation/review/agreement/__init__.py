@@ -1,1 +1,1 @@
-"""How far people agree on the variants that several of them have decided on."""
+"""Agreement: how far people agree on variants with verdicts of several people."""

@@ -1,7 +1,7 @@
-"""How sure a figure of agreement is: bootstrap intervals over variants.
+"""Bootstrap intervals over variants for the figures of agreement.
 
-Variants with the same verdicts are drawn together, so that an interval takes as long for 350,000 of
-them as for 350. It is kept for the counts that it was made of.
+Variants with the same verdicts are resampled together, so that an interval takes no longer for
+350,000 variants than for 350. Results are cached by their counts.
 """
 
 from collections.abc import Callable
@@ -19,21 +19,21 @@ from curation.review.agreement.coefficients import (
 )
 
 SEED = 0
-"""Of the bootstrap, so that an interval is the same each time."""
+"""The bootstrap's seed, so that intervals are reproducible."""
 
 RESAMPLES = 2_000
 
 CONFIDENCE = 0.95
 
 TOO_FEW = 0.05
-"""Share of the resamples that may leave a figure undefined; with more, there is no interval."""
+"""Maximum share of resamples in which a figure is undefined; above it, there is no interval."""
 
 Counts = tuple[tuple[tuple[int, ...], int], ...]
-"""Sorted: the same numbers of each variant, and how many variants have them."""
+"""Sorted pairs: the counts of a variant, and how many variants have these counts."""
 
 
 class Estimate(NamedTuple):
-    """A figure with its 95% interval; None where it is not defined, or too little is known."""
+    """A figure with its 95% interval; None if undefined, or if there is too little data."""
 
     value: float | None = None
     low: float | None = None
@@ -41,12 +41,12 @@ class Estimate(NamedTuple):
 
 
 class Estimates(NamedTuple):
-    """How far people agree.
+    """The figures of agreement.
 
     Attributes:
-        agreement: the share of the verdicts' pairs that agree, each verdict counting once.
+        agreement: the share of pairs of verdicts that agree; each verdict counts once.
         beyond_chance: kappa or alpha.
-        by_chance: the share that chance alone would give; None where there is nothing.
+        by_chance: the agreement expected by chance; None without verdicts.
     """
 
     agreement: Estimate = Estimate()
@@ -56,10 +56,10 @@ class Estimates(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def with_alpha(counts: Counts) -> Estimates:
-    """Of any number of people, with Krippendorff's alpha.
+    """The figures for any number of people, with Krippendorff's alpha.
 
     Args:
-        counts: how many verdicts of each category a variant has, at least two in all.
+        counts: how many verdicts of each category a variant has; at least two verdicts.
     """
     values, numbers = _arrays(counts)
     return _estimates(coincidences(values), numbers, by_chance)
@@ -67,10 +67,10 @@ def with_alpha(counts: Counts) -> Estimates:
 
 @lru_cache(maxsize=4_096)
 def with_kappa(counts: Counts) -> Estimates:
-    """Of two people, with Cohen's kappa.
+    """The figures for two people, with Cohen's kappa.
 
     Args:
-        counts: the number of the category that the one gave a variant, and of the other's; 0 or 1.
+        counts: the categories that the two people gave a variant, each 0 or 1.
     """
     given, numbers = _arrays(counts)
     one, other = (np.eye(2)[given[:, who]] for who in (0, 1))
@@ -84,11 +84,11 @@ def _arrays(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
 def _estimates(
     matrices: np.ndarray, numbers: np.ndarray, chance: Callable[[np.ndarray], np.ndarray]
 ) -> Estimates:
-    """Of so many variants (`numbers`) with each of these matrices of counts, shape (…, k, k)."""
+    """The figures for matrices of counts, shape (n, k, k), each with its number of variants."""
     units = int(numbers.sum())
     total = np.tensordot(numbers, matrices, axes=1)
     share, expected = observed(total), chance(total)
-    if share in (0, 1):  # all resamples would be the same: Clopper and Pearson's limits
+    if share in (0, 1):  # all resamples would be equal: use Clopper and Pearson's limits
         edge = ((1 - CONFIDENCE) / 2) ** (1 / units)
         shares = np.array([edge, 1]) if share else np.array([0, 1 - edge])
         values, limits = beyond(shares, expected.repeat(2)), (0.0, 1.0)

@@ -1,7 +1,4 @@
-"""The figures of agreement: over all variants, and by what they have in common.
-
-Each verdict either takes a variant as it stands or does not: an edit counts like a rejection.
-"""
+"""The figures of agreement, over all variants and by group. An edit counts as a rejection."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +12,7 @@ from db.models import Verdict
 
 
 class By(StrEnum):
-    """What variants are grouped by; ``pair``: any two people who have decided on the same one."""
+    """How variants are grouped; ``pair``: any two people who decided on the same variant."""
 
     TYPE = "type"
     PAIR = "pair"
@@ -28,17 +25,17 @@ Group: TypeAlias = Any
 
 
 class Figures(NamedTuple):
-    """How far people agree on some variants.
+    """The figures for some variants.
 
     Attributes:
-        variants: on which at least two people have decided.
-        verdicts: those people's.
-        accepted: the share of the verdicts that take the variant as it stands; None without any.
-        agreement: the share of the pairs of verdicts on a variant that agree; where there are more
-            than two, each verdict counts once.
-        alpha: Krippendorff's.
-        kappa: Cohen's; undefined where more than two people have decided.
-        by_chance: the agreement that alpha takes chance alone to give.
+        variants: the number of variants with verdicts of at least two people.
+        verdicts: the number of these verdicts.
+        accepted: the share of verdicts that accept; None without verdicts.
+        agreement: the share of pairs of verdicts on a variant that agree. With more than two
+            verdicts on a variant, each verdict counts once.
+        alpha: Krippendorff's alpha.
+        kappa: Cohen's kappa; undefined for more than two people.
+        by_chance: the agreement expected by chance, as in alpha.
     """
 
     variants: int = 0
@@ -50,7 +47,7 @@ class Figures(NamedTuple):
     by_chance: float | None = None
 
     def facts(self) -> dict[str, Any]:
-        """The same as JSON has it, but for what chance gives; each interval is two values."""
+        """The figures for JSON without ``by_chance``; each interval is two values."""
         found: dict[str, Any] = {
             "variants": self.variants,
             "verdicts": self.verdicts,
@@ -63,7 +60,7 @@ class Figures(NamedTuple):
 
 
 def figures(found: Overlap) -> Figures:
-    """Over all the variants."""
+    """The figures for all variants."""
     votes: Counter[Votes] = Counter()
     for pattern in found.patterns:
         votes[pattern.votes] += pattern.variants
@@ -71,7 +68,7 @@ def figures(found: Overlap) -> Figures:
 
 
 def figures_by(found: Overlap, by: By) -> dict[Group, Figures]:
-    """Of each group, the one with most variants first; a variant without a cue is in none."""
+    """The figures by group, the largest first. Variants without a cue are in no cue group."""
     groups: defaultdict[Group, Counter[Votes]] = defaultdict(Counter)
     for pattern in found.patterns:
         for group, votes in _groups(pattern, by):
@@ -81,7 +78,7 @@ def figures_by(found: Overlap, by: By) -> dict[Group, Figures]:
 
 
 def in_group(found: Overlap, by: By, group: Group) -> Overlap:
-    """The variants that a group's figures are of."""
+    """The variants of a group."""
     return Overlap(
         tuple(
             pattern._replace(votes=votes)
@@ -102,14 +99,14 @@ def _groups(pattern: Pattern, by: By) -> Iterable[tuple[Group, Votes]]:
 
 def differing(found: Overlap) -> Overlap:
     """The variants on which people disagree."""
-    return _those(found, lambda votes: len({vote.accepts for vote in votes}) > 1)
+    return _filtered(found, lambda votes: len({vote.accepts for vote in votes}) > 1)
 
 
 def confusion(found: Overlap) -> Mapping[tuple[Verdict, Verdict], int]:
-    """How often the one of two people gave which verdict and the other which.
+    """How often each combination of two people's verdicts occurs.
 
     Args:
-        found: narrowed to a pair; the one is whose id is smaller.
+        found: variants of a pair. The person with the smaller id comes first.
     """
     cells: Counter[tuple[Verdict, Verdict]] = Counter()
     for pattern in found.patterns:
@@ -119,11 +116,11 @@ def confusion(found: Overlap) -> Mapping[tuple[Verdict, Verdict], int]:
 
 
 def in_cell(found: Overlap, cell: tuple[Verdict, Verdict]) -> Overlap:
-    """The variants of a cell of `confusion`."""
-    return _those(found, lambda votes: tuple(vote.verdict for vote in votes) == cell)
+    """The variants in a cell of `confusion`."""
+    return _filtered(found, lambda votes: tuple(vote.verdict for vote in votes) == cell)
 
 
-def _those(found: Overlap, wanted: Callable[[Votes], bool]) -> Overlap:
+def _filtered(found: Overlap, wanted: Callable[[Votes], bool]) -> Overlap:
     return Overlap(tuple(pattern for pattern in found.patterns if wanted(pattern.votes)))
 
 
@@ -134,9 +131,9 @@ def _figures(votes: Mapping[Votes, int]) -> Figures:
     accepting = sum(
         sum(vote.accepts for vote in each) * variants for each, variants in votes.items()
     )
-    found = with_alpha(_counted(votes, _taken_or_not))
+    found = with_alpha(_counted(votes, _accepted_or_not))
     people = {vote.person for each in votes for vote in each}
-    two = with_kappa(_counted(votes, _one_and_other)) if len(people) == 2 else None
+    two = with_kappa(_counted(votes, _by_person)) if len(people) == 2 else None
     return Figures(
         variants=sum(votes.values()),
         verdicts=verdicts,
@@ -155,10 +152,10 @@ def _counted(votes: Mapping[Votes, int], key: Callable[[Votes], tuple[int, ...]]
     return tuple(sorted(counts.items()))
 
 
-def _taken_or_not(votes: Votes) -> tuple[int, ...]:
-    taken = sum(vote.accepts for vote in votes)
-    return taken, len(votes) - taken
+def _accepted_or_not(votes: Votes) -> tuple[int, ...]:
+    accepted = sum(vote.accepts for vote in votes)
+    return accepted, len(votes) - accepted
 
 
-def _one_and_other(votes: Votes) -> tuple[int, ...]:
+def _by_person(votes: Votes) -> tuple[int, ...]:
     return tuple(int(vote.accepts) for vote in votes)

@@ -1,4 +1,4 @@
-"""What figures of agreement mean, in sentences."""
+"""The interpretation of figures of agreement, in sentences."""
 
 from curation.markdown import percent
 from curation.review.agreement.estimates import Estimate
@@ -14,30 +14,28 @@ LANDIS_KOCH = {
     0.2: "fair",
     0.0: "slight",
 }
-"""Above which kappa agreement is called what (Landis and Koch, 1977)."""
+"""Names for kappa above these values (Landis and Koch, 1977)."""
 
 EXTREME = 0.9
-"""A share of verdicts, accepting or not, from which on alpha and kappa are unstable."""
+"""If this share of verdicts is the same, alpha and kappa are unstable."""
 
 
 def sentences(found: Figures) -> list[str]:
-    """What the figures mean, with the share of verdicts that accept; empty without figures."""
+    """The interpretation, with the share of verdicts that accept; empty without figures."""
     if found.accepted is None:
         return []
-    said = []
+    lines = []
     if found.alpha.value is None:
-        said.append(
-            "Everybody has given the same verdict every time, so alpha and kappa are not defined."
-        )
+        lines.append("All verdicts are the same, so alpha and kappa are not defined.")
     else:
-        said.append(_alpha(found.alpha.value, found.alpha))
+        lines.append(_alpha(found.alpha.value, found.alpha))
     if found.kappa.value is not None:
         scale = next(
             (name for above, name in LANDIS_KOCH.items() if found.kappa.value > above), "poor"
         )
-        said.append(f"Landis and Koch call a kappa of {number(found.kappa.value)} {scale}.")
-    said.append(_base_rate(found.accepted, found.by_chance))
-    return said
+        lines.append(f"Landis and Koch call a kappa of {number(found.kappa.value)} {scale}.")
+    lines.append(_base_rate(found.accepted, found.by_chance))
+    return lines
 
 
 def _alpha(value: float, estimate: Estimate) -> str:
@@ -45,13 +43,12 @@ def _alpha(value: float, estimate: Estimate) -> str:
         meaning = f"is at least {RELIABLE:.3f}, which Krippendorff calls reliable"
     elif value >= TENTATIVE:
         meaning = (
-            f"is between {TENTATIVE:.3f} and {RELIABLE:.3f}: enough for tentative conclusions only "
-            "(Krippendorff)"
+            f"is between {TENTATIVE:.3f} and {RELIABLE:.3f}, which is enough for tentative "
+            "conclusions only (Krippendorff)"
         )
     else:
         meaning = (
-            f"is below {TENTATIVE:.3f}, the least that Krippendorff accepts even for tentative "
-            "conclusions"
+            f"is below {TENTATIVE:.3f}, which Krippendorff requires even for tentative conclusions"
         )
     crossed = [
         limit
@@ -63,24 +60,24 @@ def _alpha(value: float, estimate: Estimate) -> str:
     unsure = ""
     if crossed:
         unsure = (
-            f" The interval includes {' and '.join(f'{limit:.3f}' for limit in crossed)}: more "
-            "variants decided on by several people would narrow this down."
+            f" The interval includes {' and '.join(f'{limit:.3f}' for limit in crossed)}. More "
+            "variants with verdicts of several people would narrow it."
         )
     return f"An alpha of {number(value)} {meaning}.{unsure}"
 
 
 def _base_rate(accepted: float, by_chance: float | None) -> str:
-    said = f"{percent(accepted)} of the verdicts accept"
+    share = f"{percent(accepted)} of the verdicts accept"
     if EXTREME > accepted > 1 - EXTREME or by_chance is None:
-        return f"{said}."
+        return f"{share}."
     return (
-        f"{said}: chance alone would give {percent(by_chance)} agreement, and a few disagreements "
-        "move alpha and kappa far. Read them together with the raw agreement."
+        f"{share}, so chance alone gives {percent(by_chance)} agreement, and a few disagreements "
+        "change alpha and kappa a lot. Read them together with the raw agreement."
     )
 
 
 def as_text(estimate: Estimate, *, as_percent: bool = False) -> str:
-    """The figure with its interval: '0.54 (0.51 to 0.57)'; '–' where it is not defined."""
+    """The figure with its interval, such as '0.54 (0.51 to 0.57)'; '–' if it is undefined."""
     if estimate.value is None:
         return "–"
     value = number(estimate.value, as_percent=as_percent)
@@ -89,7 +86,7 @@ def as_text(estimate: Estimate, *, as_percent: bool = False) -> str:
 
 
 def interval_text(estimate: Estimate, *, as_percent: bool = False) -> str:
-    """Its 95% interval: '0.51 to 0.57'; '' where there is none."""
+    """The 95% interval, such as '0.51 to 0.57'; '' if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     low, high = (number(limit, as_percent=as_percent) for limit in (estimate.low, estimate.high))
@@ -97,5 +94,5 @@ def interval_text(estimate: Estimate, *, as_percent: bool = False) -> str:
 
 
 def number(value: float, *, as_percent: bool = False) -> str:
-    """A figure with two places, or as a percentage."""
+    """A figure with two decimal places, or as a percentage."""
     return percent(value) if as_percent else f"{value:.2f}".replace("-", "−")

@@ -1,19 +1,19 @@
-"""What several people have decided on the same variants, aggregated in the database.
+"""Verdicts of several people on the same variants, aggregated in the database.
 
-A vote is a person's latest verdict that stands on a variant as it is worded now. These are none:
+A vote is a person's latest current verdict on a variant with its current text. These are not votes:
 
-- a settlement, which somebody makes because they know that others disagree;
-- what a rule over measures decided, since nobody read the variant;
-- a verdict on a wording of one's own, as an edit leaves it;
-- a verdict on a variant that more people are to decide on by the assignment: shown before, it would
-  tell them what others said;
-- a verdict on a gold item: somebody chose it, and everybody gets it, so that a few gold items would
-  outweigh all other variants. What people had said before it became one counts.
+- a settlement, because the person who settles knows that others disagree;
+- a decision by rule, because nobody read the variant;
+- a verdict on one's own variant, such as the acceptance that comes with an edit;
+- a verdict on a variant that still needs verdicts of more people by the assignment, because the
+  figures would reveal it to them;
+- a verdict on a gold item, because everybody gets these selected cards, and a few of them would
+  outweigh all other variants. Verdicts from before it became a gold item count.
 
-A verdict is *independent* unless the person may have known somebody's: their card was not blind and
-somebody else had decided already, or they had looked at a model's opinion. Imports and the command
-line show no verdicts. Who changes their mind after seeing others' keeps what they had said before
-as their independent verdict: otherwise the disagreements that were talked over would be missing.
+A verdict is *independent* unless the person may have known another one: their card was not blind
+and somebody else had already decided, or they had looked at a model's opinion. Imports and the
+command line show no verdicts. If people change their mind after seeing other verdicts, their first
+verdict is the independent one. Otherwise, disagreements that were discussed would be missing.
 """
 
 from collections import Counter
@@ -48,21 +48,20 @@ from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdi
 _Number = TypeVar("_Number", int, ColumnElement[int])
 
 VERDICTS = (Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT)
-"""What a vote can be."""
+"""The possible verdicts of a vote."""
 
 _CARD, _OPINION, _VERSION = 4, 8, 16
-"""Bits of a vote's code: its card showed what others had decided; an opinion was looked at."""
+"""Bits of a vote's code: its card showed other verdicts; the person had seen an opinion."""
 _ID = 1 << 24
-"""A decision is packed into one number, its id first: the greatest one is the latest."""
+"""A decision is packed into one number that starts with its id, so the maximum is the latest."""
 
 
 class Vote(NamedTuple):
     """A person's verdict on a variant.
 
     Attributes:
-        person: id of the reviewer; of a merged one, whom they were merged into.
-        independent: what they had said before they knew anybody's verdict; None if they knew one
-            from the start.
+        person: the reviewer's id; for a merged person, the id of the one they were merged into.
+        independent: their verdict before they knew anybody else's; None if they always knew one.
     """
 
     person: int
@@ -71,19 +70,20 @@ class Vote(NamedTuple):
 
     @property
     def accepts(self) -> bool:
-        """Whether it takes the variant as it stands; an edit does not."""
+        """Whether the verdict accepts. An edit does not."""
         return self.verdict is Verdict.ACCEPT
 
 
 Votes = tuple[Vote, ...]
-"""The votes on one variant, in the order of the people's ids."""
+"""The votes on one variant, sorted by the people's ids."""
 
 
 class Pattern(NamedTuple):
-    """Variants of one type, source and cue that got the same votes.
+    """Variants of one type, source and cue with the same votes.
 
     Attributes:
-        ids: of the variants, joined by commas.
+        variants: the number of variants.
+        ids: the ids of the variants, joined by commas.
     """
 
     type_id: str
@@ -100,18 +100,18 @@ class Pattern(NamedTuple):
 
 @dataclass(frozen=True)
 class Overlap:
-    """The variants that at least two people have decided on."""
+    """Variants with verdicts of at least two people."""
 
     patterns: tuple[Pattern, ...] = ()
 
     @cached_property
     def people(self) -> tuple[int, ...]:
-        """The ids of the people with a vote, in order."""
+        """The ids of the people with a vote, sorted."""
         return tuple(sorted({vote.person for votes in self._distinct for vote in votes}))
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Any two people who have decided on the same variant, those with most variants first."""
+        """Pairs of people who decided on the same variant, the pair with most variants first."""
         found: Counter[tuple[int, int]] = Counter()
         for votes, variants in self._distinct.items():
             for number, one in enumerate(votes):
@@ -121,7 +121,7 @@ class Overlap:
 
     @cached_property
     def variants(self) -> int:
-        """How many variants there are."""
+        """The number of variants."""
         return sum(self._distinct.values())
 
     @cached_property
@@ -138,12 +138,12 @@ class Overlap:
         pair: tuple[int, int] | None = None,
         source_id: int | None = None,
     ) -> "Overlap":
-        """The variants that keep at least two votes.
+        """The variants with at least two votes that match.
 
         Args:
-            independent: what people had said before they knew anybody's verdict.
-            pair: only the votes of these two people.
-            source_id: only variants of this source.
+            independent: use independent verdicts only.
+            pair: use the votes of these two people only.
+            source_id: use variants of this source only.
         """
         kept = {votes: _kept(votes, independent, pair) for votes in self._distinct}
         return Overlap(
@@ -156,10 +156,10 @@ class Overlap:
 
 
 def overlap(session: Session | Connection, sources: Collection[str] = ()) -> Overlap:
-    """The variants in use that at least two people have decided on, with their votes.
+    """The variants in use with verdicts of at least two people, and their votes.
 
     Args:
-        sources: names of the sources to look at; none means all.
+        sources: the names of the sources to include; empty for all.
     """
     known: dict[str, Votes] = {}
     found: Counter[tuple[str, int, str | None, Votes]] = Counter()
@@ -174,7 +174,7 @@ def overlap(session: Session | Connection, sources: Collection[str] = ()) -> Ove
 
 
 def is_vote() -> ColumnElement[bool]:
-    """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a verdict that counts here."""
+    """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a verdict that is a vote."""
     author = aliased(Reviewer)
     writer = select(func.coalesce(author.merged_into_id, author.id)).where(
         col(author.id) == col(Variant.author_id)
@@ -193,7 +193,7 @@ def is_vote() -> ColumnElement[bool]:
 
 
 def on_gold() -> ColumnElement[bool]:
-    """SQL, over ``Decision``: its variant was a gold item by then."""
+    """SQL, over ``Decision``: its variant was already a gold item."""
     return (
         select(col(GoldItem.decision_id))
         .where(
@@ -205,7 +205,7 @@ def on_gold() -> ColumnElement[bool]:
 
 
 def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
-    """Type, source, cue and votes, with how many variants they have in common, and which."""
+    """Type, source, cue and votes, with the number and ids of the variants that share them."""
     several = (
         select(col(Decision.variant_id))
         .where(col(Decision.reviewer_id).in_(_people()))
@@ -247,8 +247,7 @@ def _people() -> Select[int]:
 
 
 def packed() -> ColumnElement[int]:
-    """SQL, over ``Decision``: its id and what else is to be known of it, in one number, so that the
-    greatest of several is the latest decision's."""
+    """SQL, over ``Decision``: one number with its id and code; the maximum is the latest one."""
     verdict = case(
         *((col(Decision.verdict) == verdict, code) for code, verdict in enumerate(VERDICTS))
     )
@@ -263,7 +262,7 @@ def packed() -> ColumnElement[int]:
 
 
 def unpacked(number: _Number) -> _Number:
-    """All of a `packed` number but the id: the code of a decision."""
+    """The code of a decision: a `packed` number without the id."""
     return number % _ID
 
 
@@ -282,7 +281,7 @@ def _kept(votes: Votes, independent: bool, pair: tuple[int, int] | None) -> Vote
 
 
 def _votes(text: str) -> Votes:
-    """The votes that ``_patterns`` wrote into a string, in whatever order."""
+    """The votes in a string from ``_patterns``, which is in any order."""
     people = {
         int(person): (int(first), int(latest))
         for person, first, latest in (part.split(":") for part in text.split(","))
@@ -291,7 +290,7 @@ def _votes(text: str) -> Votes:
 
 
 def _vote(person: int, people: Mapping[int, tuple[int, int]]) -> Vote:
-    """One of several people's, who each have a first and a latest decision."""
+    """A person's vote, from the first and latest decisions of all people."""
     first, latest = people[person]
     others = [other for key, (other, _) in people.items() if key != person]
     unaware = [code for code in (latest, first) if not knew(code, others)]
@@ -300,12 +299,12 @@ def _vote(person: int, people: Mapping[int, tuple[int, int]]) -> Vote:
 
 
 def knew(code: int, others: Iterable[int]) -> bool:
-    """Whether a decision was made in the knowledge of another verdict.
+    """Whether the person may have known another verdict when they decided.
 
     Args:
-        code: the decision's, see `unpacked`.
-        others: of the first decision of everybody else. Each decision makes a new version of the
-            variant, so that a card of a later version shows it.
+        code: the code of the decision, see `unpacked`.
+        others: the codes of everybody else's first decision. Each decision makes a new version of
+            the variant, so that a card with a later version shows it.
     """
     version = code // _VERSION
     saw = bool(code & _CARD) and any(other // _VERSION < version for other in others)

@@ -1,4 +1,4 @@
-"""The variants behind a figure: their texts, and who said what of them."""
+"""The variants behind a figure of agreement: their texts and verdicts."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ class GivenVerdict(NamedTuple):
     """One person's verdict on a variant.
 
     Attributes:
-        independent: given without knowing anybody else's, see `curation.review.agreement.overlap`.
+        independent: see `curation.review.agreement.overlap`.
     """
 
     reviewer: str
@@ -32,7 +32,7 @@ class GivenVerdict(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A variant beside its anchor's current wording, with all verdicts that stand, in order."""
+    """A variant, the current text of its anchor, and all current verdicts in order."""
 
     uid: str
     type_id: str
@@ -58,11 +58,11 @@ COLUMNS = (
     "decided_at",
     "independent",
 )
-"""Of `table`."""
+"""The columns of `table`."""
 
 
 def ids_of(found: Overlap) -> list[int]:
-    """The ids of the variants, in order."""
+    """The ids of the variants, sorted."""
     return sorted(number for pattern in found.patterns for number in pattern.variant_ids())
 
 
@@ -72,7 +72,7 @@ def records(session: Session, variant_ids: Sequence[int]) -> list[Record]:
 
 
 def table(found: Sequence[Record]) -> Iterator[tuple[str | bool | None, ...]]:
-    """A row for every verdict, with the columns `COLUMNS`."""
+    """One row per verdict, with the columns `COLUMNS`."""
     for record in found:
         variant = (record.uid, record.type_id, record.cue, record.source, record.anchor)
         for given in record.verdicts:

@@ -1,1 +1,1 @@
-"""Who decides on what: variants that several people decide on, and how much each person does."""
+"""Assignment: variants for several people, and a quota for each person."""

@@ -1,9 +1,8 @@
-"""The variants that some people have decided on and others are to decide on.
+"""Begun variants: some people have decided on them, and the assignment needs others to decide.
 
-Each keeps who has decided on it (``Variant.verdicts_by``). There are as many different values of
-that as there are groups of people who have begun the same variants: few, also where there are many
-variants. So what is left for a person is found by index, group by group, whatever they have decided
-on themselves.
+Each stores who has decided on it (``Variant.verdicts_by``). This column has few different values,
+one for each group of people who have decided on the same variants. So an index finds the variants
+left for a person group by group, however many they have decided on.
 """
 
 from collections.abc import Iterable
@@ -30,31 +29,31 @@ from db.models import Reviewer, Status, Variant
 
 
 def is_begun() -> ColumnElement[bool]:
-    """SQL: people have decided on the variant, and the assignment wants verdicts of more.
+    """SQL: people have decided on the variant, and the assignment needs verdicts of more people.
 
-    Written out as the indexes are: a partial index serves only a query that is seen to ask for its
-    rows.
+    The condition is written as in the indexes, so that the database recognises that a partial index
+    applies.
     """
     return and_(unfinished(), col(Variant.retired).is_(False))
 
 
 def unfinished() -> ColumnElement[bool]:
-    """SQL: the same, whether or not the variant is in use."""
+    """SQL: the same, including retired variants."""
     return col(Variant.verdicts_by) != literal_column("''")
 
 
 def lacks(
     people: SQLColumnExpression[str], reviewer_id: int | BindParameter[int]
 ) -> ColumnElement[bool]:
-    """SQL: this person is not among those people, given as ',3,7,'."""
+    """SQL: this person is not in the list of people, which is written ',3,7,'."""
     person = select(whose()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
     return ~people.contains("," + cast(person, String) + ",")
 
 
 def groups(reviewer_id: BindParameter[int]) -> CTE:
-    """SQL: the column ``people``, each value of ``verdicts_by`` that lacks this person.
+    """SQL: the column ``people`` with each value of ``verdicts_by`` that lacks this person.
 
-    The database goes from one value to the next by index.
+    The database jumps from one value to the next with an index.
     """
     begun = is_begun()
     first = select(func.min(Variant.verdicts_by).label("people")).where(begun)
@@ -81,20 +80,20 @@ _ANY = select(col(Variant.id)).where(is_begun()).limit(1)
 
 
 def any_begun(session: Session) -> bool:
-    """Whether there is such a variant for anybody; without an assignment there is none."""
+    """Whether there is a begun variant. There is none without an assignment."""
     return session.connection().execute(_ANY).first() is not None
 
 
 def is_asked(session: Session, variant: Variant, reviewer_id: int) -> bool:
-    """Whether others have begun this variant, and this person is to decide on it, too."""
+    """Whether other people have begun this variant and this person must still decide on it."""
     people = variant.verdicts_by
     return bool(people) and f",{person_now(session, reviewer_id).id}," not in people
 
 
 def seen_blind(session: Session, variants: Iterable[Variant]) -> set[int]:
-    """The ids of those that several people are to decide on and nobody has decided on yet.
+    """The ids of the variants that are assigned to several people and that nobody has begun.
 
-    They are seen blind from the start, so that all of these people see the same.
+    Their cards are blind from the start, so that all of these people see the same.
     """
     plan = current_plan(session)
     return {
@@ -107,7 +106,7 @@ def seen_blind(session: Session, variants: Iterable[Variant]) -> set[int]:
 
 
 class Left(NamedTuple):
-    """Variants of a type and a source that a person has not decided on and others have."""
+    """The number of begun variants of a type and a source that are left for a person."""
 
     type_id: str
     source_id: int
@@ -115,7 +114,7 @@ class Left(NamedTuple):
 
 
 def count_begun(session: Session, reviewer_id: int) -> list[Left]:
-    """The variants that others have begun and this person is to decide on."""
+    """The begun variants that are left for this person, by type and source."""
     by = (col(Variant.type_id), col(Variant.source_id))
     query = (
         select(*by, func.count())

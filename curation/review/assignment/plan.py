@@ -1,8 +1,8 @@
-"""How many people decide on each variant.
+"""The plan: how many people decide on each variant.
 
-A share of the variants is decided by several people who don't see each other's verdicts. Which ones
-depends on their uids alone, so that a larger share only adds variants. Variants that a person wrote
-are never among them.
+Several people decide on a share of the variants without seeing each other's verdicts. The share is
+chosen by hash of the uids, so that a larger share contains every smaller one. Variants that a
+person wrote are never assigned.
 """
 
 from typing import Any, NamedTuple
@@ -17,47 +17,47 @@ from db.errors import HedgerowError
 from db.models import Setting
 
 MAX_REVIEWERS = 5
-"""People who decide on one variant."""
+"""Maximum number of people per variant."""
 
 
 class Plan(NamedTuple):
     """The assignment of a project.
 
     Attributes:
-        reviewers: how many people decide on each variant of the share; 1 without an assignment.
-        share: of the variants, in [0, 1].
+        reviewers: people per assigned variant; 1 without an assignment.
+        share: the share of variants to assign, in [0, 1].
     """
 
     reviewers: int = 1
     share: float = 0.0
 
     def __bool__(self) -> bool:
-        """Whether any variant is for more than one person."""
+        """Whether any variant is assigned to several people."""
         return self.reviewers > 1 and self.share > 0
 
     def wanted(self, uid: str) -> int:
-        """How many people are to decide on the variant with this uid."""
+        """How many people must decide on the variant with this uid."""
         return self.reviewers if self and bucket(uid, salt=OVERLAP_SALT) < self.share else 1
 
     def in_words(self) -> str:
-        """Who decides on what, in a sentence."""
+        """The plan as a sentence."""
         if not self:
             return "One person decides on each variant."
         if self.share == 1:
             return f"{self.reviewers} people decide on each variant."
         percent = f"{100 * self.share:.4g}%"
-        return f"{self.reviewers} people decide on {percent} of the variants, one on the others."
+        return f"{self.reviewers} people decide on {percent} of the variants, one on the rest."
 
 
 def checked_plan(*, reviewers: int, share: float) -> Plan:
-    """The plan; a share of 0 ends the assignment.
+    """A valid plan. A share of 0 ends the assignment.
 
     Raises:
-        HedgerowError: one of the two is out of range.
+        HedgerowError: an argument is out of range.
     """
     if not 2 <= reviewers <= MAX_REVIEWERS:
         raise HedgerowError(
-            f"Expected 2 to {MAX_REVIEWERS} reviewers for a variant, found {reviewers}."
+            f"Expected 2 to {MAX_REVIEWERS} reviewers per variant, found {reviewers}."
         )
     if not 0 <= share <= 1:
         raise HedgerowError(
@@ -71,6 +71,6 @@ _PLAN = select(col(Setting.value)).where(col(Setting.key) == ASSIGNMENT)
 
 
 def current_plan(session: Session) -> Plan:
-    """The project's plan, as it is stored now."""
+    """The project's current plan."""
     kept: dict[str, Any] | None = session.connection().execute(_PLAN).scalar()
     return Plan(**kept) if kept else Plan()

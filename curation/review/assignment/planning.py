@@ -1,4 +1,4 @@
-"""Changing the assignment, and keeping on the variants what follows from it."""
+"""Change the assignment, and update the derived columns of variants."""
 
 from collections.abc import Iterator
 
@@ -13,33 +13,33 @@ from db.models import Decision, Reviewer, ReviewerKind, Variant
 
 
 def assign(session: Session, *, reviewers: int, share: float) -> Plan:
-    """Have several people decide on a share of the variants; no decision is touched.
+    """Have several people decide on a share of the variants.
 
-    Whoever has decided before counts, so that a change can be taken back by another one.
+    Decisions are kept, and earlier ones count, so another change can undo this one.
 
     Args:
-        reviewers: how many people decide on each variant of the share.
-        share: of the variants, in [0, 1]; 0 ends the assignment.
+        reviewers: people per assigned variant.
+        share: the share of variants to assign, in [0, 1]; 0 ends the assignment.
 
     Raises:
-        HedgerowError: one of the two is out of range.
+        HedgerowError: an argument is out of range.
     """
     plan = checked_plan(reviewers=reviewers, share=share)
     before = current_plan(session)
     if plan == before:
         return plan
     if session.get_bind().dialect.name == "postgresql":
-        # Whoever decides meanwhile goes by the plan of before or of afterwards, and waits for it.
+        # Concurrent decisions wait, so that each sees either the old plan or the new one.
         session.connection().execute(text("LOCK TABLE variant IN EXCLUSIVE MODE"))
     put_setting(session, ASSIGNMENT, plan._asdict() if plan else None)
     session.flush()
-    for ids in chunks(_concerned(session, before, plan)):
+    for ids in chunks(_affected(session, before, plan)):
         refresh_kept(session, ids)
     return plan
 
 
-def _concerned(session: Session, *plans: Plan) -> Iterator[int]:
-    """The variants that people have decided on and of which a plan wants more."""
+def _affected(session: Session, *plans: Plan) -> Iterator[int]:
+    """The variants with decisions of people that one of the plans assigns to several people."""
     people = select(col(Reviewer.id)).where(col(Reviewer.kind) == ReviewerKind.PERSON)
     decided = select(col(Decision.variant_id)).where(col(Decision.reviewer_id).in_(people))
     query = select(col(Variant.id), col(Variant.uid)).where(

@@ -1,4 +1,4 @@
-"""How far the people have come with the variants that several of them decide on."""
+"""The progress of the assignment: how many verdicts its variants have."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,15 +19,16 @@ from db.models import Decision, Reviewer, ReviewerKind, Status, TypeRow, Variant
 
 @dataclass(frozen=True)
 class Progress:
-    """The variants of the plan that are in use: those pending, and those with people's verdicts.
+    """The assigned variants in use: pending ones, and those with verdicts of people.
 
-    What models or a rule have decided is left out: people are not asked for it.
+    Variants that only models or a rule have decided are left out, because people are not asked for
+    them.
 
     Attributes:
-        by_type: type → how many variants have 0, 1, … verdicts, up to ``plan.reviewers``; a variant
-            that was settled before counts as finished. Types in the taxonomy's order.
-        people: how many people have decided on anything.
-        accepted_unfinished: variants that are accepted so far and want more verdicts.
+        by_type: type → how many variants have 0, 1, … verdicts, up to ``plan.reviewers``, in
+            taxonomy order. A settled variant counts as finished.
+        people: how many people have decided on any variant.
+        accepted_unfinished: accepted variants that still need verdicts.
     """
 
     plan: Plan
@@ -37,43 +38,43 @@ class Progress:
 
     @property
     def total(self) -> tuple[int, ...]:
-        """Variants with 0, 1, … verdicts, of all types."""
+        """How many variants of all types have 0, 1, … verdicts."""
         return tuple(map(sum, zip(*self.by_type.values(), strict=True)))
 
     def in_words(self) -> list[str]:
-        """What is still to come, in sentences; none without a plan."""
+        """The progress in sentences; none without a plan."""
         if not self.plan:
             return []
         if not self.by_type:
-            return ["No variant is among them yet."]
+            return ["No variants are assigned yet."]
         *unfinished, finished = self.total
-        chosen = counted(sum(self.total), "variant")
-        said = [
-            f"{chosen} for {self.plan.reviewers} people each: {finished:,} finished or settled, "
-            f"{counted(self.verdicts_left, 'verdict')} still to come."
+        lines = [
+            f"{counted(sum(self.total), 'variant')} for {self.plan.reviewers} people each: "
+            f"{finished:,} finished or settled, {counted(self.verdicts_left, 'verdict')} to go. "
+            "Variants that only models or a rule have decided are not counted."
         ]
         if sum(unfinished) and self.people < self.plan.reviewers:
-            said.append(
-                f"It takes {self.plan.reviewers} people, and so far "
-                f"{'1 person has' if self.people == 1 else f'{self.people} people have'} decided "
-                "on anything here."
+            have = {0: "nobody has", 1: "1 person has"}
+            lines.append(
+                f"This needs {self.plan.reviewers} reviewers. So far, "
+                f"{have.get(self.people, f'{self.people} people have')} reviewed."
             )
         if number := self.accepted_unfinished:
-            said.append(
-                f"{number:,} of the unfinished ones {'is' if number == 1 else 'are'} accepted so "
-                "far; a release takes what is accepted."
+            lines.append(
+                f"{number:,} of the unfinished variants {'is' if number == 1 else 'are'} already "
+                "accepted. A release includes accepted variants."
             )
-        return said
+        return lines
 
     @property
     def verdicts_left(self) -> int:
-        """How many verdicts are still to come."""
+        """How many verdicts are still needed."""
         most = self.plan.reviewers
         return sum(number * (most - have) for have, number in enumerate(self.total))
 
 
 def progress(session: Session, plan: Plan) -> Progress:
-    """How many verdicts the variants of the plan have. Takes some seconds for 350,000 variants."""
+    """Count the verdicts on assigned variants. Takes some seconds for 350,000 variants."""
     found: Counter[tuple[str, int]] = Counter()
     if plan:
         found.update(_found(session, plan))
@@ -85,8 +86,8 @@ def progress(session: Session, plan: Plan) -> Progress:
 
 
 def _found(session: Session, plan: Plan) -> Iterator[tuple[str, int]]:
-    """The type and the number of verdicts of each variant of the plan."""
-    said = _verdicts(session)
+    """The type and the number of verdicts of each assigned variant."""
+    by_variant = _verdicts(session)
     query = (
         select(col(Variant.id), col(Variant.uid), col(Variant.type_id), col(Variant.status))
         .join(TypeRow, col(TypeRow.id) == col(Variant.type_id))
@@ -94,15 +95,15 @@ def _found(session: Session, plan: Plan) -> Iterator[tuple[str, int]]:
         .order_by(col(TypeRow.ordinal), col(TypeRow.id))
     )
     for variant_id, uid, type_id, status in session.execute(query):
-        verdicts = said.get(variant_id, _NONE)
-        is_theirs = verdicts.people or status is Status.PENDING
-        if is_theirs and not verdicts.by_rule and plan.wanted(uid) > 1:
+        verdicts = by_variant.get(variant_id, _NONE)
+        is_for_people = verdicts.people or status is Status.PENDING
+        if is_for_people and not verdicts.by_rule and plan.wanted(uid) > 1:
             most = plan.reviewers
             yield type_id, most if verdicts.settled else min(verdicts.people, most)
 
 
 class _Verdicts(NamedTuple):
-    """What people say of a variant: how many did, and whether a rule or a settlement did."""
+    """How many people decided on a variant, and whether a rule or a settlement did."""
 
     people: int
     by_rule: bool
@@ -113,7 +114,7 @@ _NONE = _Verdicts(0, False, False)
 
 
 def _verdicts(session: Session) -> dict[int, _Verdicts]:
-    """By variant, the verdicts of people that stand."""
+    """By variant, people's current verdicts."""
     query = (
         select(
             col(Decision.variant_id),
@@ -141,7 +142,7 @@ def _people(session: Session) -> int:
 
 
 def count_accepted_unfinished(session: Session) -> int:
-    """Variants that are accepted so far, and that more people are to decide on."""
+    """The number of accepted variants that still need verdicts of more people."""
     query = select(func.count()).where(
         col(Variant.verdicts_by) != "",
         col(Variant.retired).is_(False),

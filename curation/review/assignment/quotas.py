@@ -1,7 +1,7 @@
-"""How many variants each person is to decide on, and how many they have.
+"""Quotas: how many variants each person should decide on, and how many they have decided on.
 
-Counted are the variants that a person has read and decided on: not what a rule of theirs decided,
-not what they settled, not their own wordings. A verdict that was taken back does not count.
+A variant counts if the person has read it and decided on it. Decisions by rule, settlements, own
+variants and undone verdicts do not count.
 """
 
 from collections import Counter
@@ -22,13 +22,13 @@ from db.errors import HedgerowError
 from db.models import Decision, Quota, Reviewer, ReviewerKind, Variant
 
 ALL_TYPES = ""
-"""The type of a quota for all types together."""
+"""The type of a quota for all types."""
 
 MAX_QUOTA = 10_000_000
 
 
 class Share(NamedTuple):
-    """What a person is to decide on of one type, or of ``ALL_TYPES``, and how far they are."""
+    """A person's quota for one type or for ``ALL_TYPES``, and how many variants are done."""
 
     type_id: str
     quota: int
@@ -36,18 +36,18 @@ class Share(NamedTuple):
 
     @property
     def is_reached(self) -> bool:
-        """Whether they have done all of it; late decisions may make it more."""
+        """Whether the quota is reached or exceeded."""
         return self.done >= self.quota
 
 
 @dataclass
 class Workload:
-    """One person's quotas, and which variants they have decided on, kept in step by a window.
+    """One person's quotas and progress. A review window keeps it up to date.
 
     Attributes:
-        quotas: by type or ``ALL_TYPES``.
-        done: the type of each variant that counts, by its id.
-        numbers: how many these are, by type.
+        quotas: the quotas by type or ``ALL_TYPES``.
+        done: the type of each variant that counts, by id.
+        numbers: the number of these variants by type.
     """
 
     reviewer_id: int
@@ -56,23 +56,23 @@ class Workload:
     numbers: Counter[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Count what is done."""
+        """Count the variants by type."""
         self.numbers = Counter(self.done.values())
 
     def shares(self) -> list[Share]:
-        """The quotas and what is done of each, that of all types first."""
+        """The quotas with their progress, the one for all types first."""
         return [
             Share(type_id, quota, self.numbers[type_id] if type_id else len(self.done))
             for type_id, quota in sorted(self.quotas.items())
         ]
 
     def reached(self, type_ids: Iterable[str]) -> set[str]:
-        """Those of these types of which this person is to decide no more."""
+        """Those of these types whose quota is reached."""
         full = {share.type_id for share in self.shares() if share.is_reached}
         return set(type_ids) if ALL_TYPES in full else full.intersection(type_ids)
 
     def refresh(self, session: Session, variant_ids: Iterable[int]) -> None:
-        """Something was decided on these variants, or taken back."""
+        """Count these variants again, after a decision or an undo."""
         for ids in chunks(variant_ids):
             query = _work_of(session, self.reviewer_id).where(col(Variant.id).in_(ids))
             now: dict[int, str] = dict(session.execute(query).all())
@@ -83,7 +83,7 @@ class Workload:
 
 
 def workload(session: Session, reviewer_id: int) -> Workload | None:
-    """A person's quotas and what they have done; None where they have no quota."""
+    """A person's quotas and progress; None without a quota."""
     person = person_now(session, reviewer_id).id
     rows = session.execute(
         select(col(Quota.type_id), col(Quota.variants)).where(col(Quota.reviewer_id) == person)
@@ -95,7 +95,7 @@ def workload(session: Session, reviewer_id: int) -> Workload | None:
 
 
 def _is_work() -> ColumnElement[bool]:
-    """SQL, over ``Decision``, ``Reviewer`` and ``Variant``: a decision that counts here."""
+    """SQL, over ``Decision``, ``Reviewer`` and ``Variant``: a decision that counts for quotas."""
     author = aliased(Reviewer)
     writer = select(func.coalesce(author.merged_into_id, author.id)).where(
         col(author.id) == col(Variant.author_id)
@@ -126,14 +126,14 @@ def _work_of(session: Session, person: int) -> Select[Any]:
 
 
 def work_done(session: Session) -> dict[tuple[int, str], int]:
-    """The number of variants that each person has decided on, by person and type."""
+    """The number of variants that each person has decided on, by (person, type)."""
     of_type = (whose(), col(Variant.type_id))
     query = _of_people(*of_type, func.count(col(Variant.id).distinct())).group_by(*of_type)
     return {(person, type_id): number for person, type_id, number in session.execute(query)}
 
 
 class PersonQuota(NamedTuple):
-    """A quota of one of the people."""
+    """A person's quota."""
 
     reviewer_id: int
     reviewer: str
@@ -142,7 +142,7 @@ class PersonQuota(NamedTuple):
 
 
 def all_quotas(session: Session) -> list[PersonQuota]:
-    """The quotas of all people, those of one person together; not those of merged ones."""
+    """The quotas of all people except merged ones, grouped by person."""
     query = (
         select(col(Reviewer.id), col(Reviewer.name), col(Quota.type_id), col(Quota.variants))
         .join(Quota, col(Quota.reviewer_id) == col(Reviewer.id))
@@ -155,26 +155,26 @@ def all_quotas(session: Session) -> list[PersonQuota]:
 def set_quota(
     session: Session, reviewer_id: int, variants: int | None, *, type_id: str = ALL_TYPES
 ) -> None:
-    """Give a person a quota, another one, or none.
+    """Set, change or remove a person's quota.
 
     Args:
-        variants: how many variants they are to decide on; None to remove the quota.
-        type_id: of this type, or of ``ALL_TYPES`` together.
+        variants: the number of variants; None removes the quota.
+        type_id: the variant type, or ``ALL_TYPES``.
 
     Raises:
-        HedgerowError: the reviewer is no person, the type is unknown, the number is out of range,
-            or there is no quota to remove.
+        HedgerowError: the reviewer is a model, the type is unknown, the number is out of range, or
+            there is no quota to remove.
     """
     person = person_now(session, reviewer_id)
     if person.kind is not ReviewerKind.PERSON:
-        raise HedgerowError(f"'{person.name}' is a model; only people have quotas.")
+        raise HedgerowError(f"'{person.name}' is a model; only people can have quotas.")
     if type_id:
         known_type(list(all_types(session).values()), type_id)
     kept = session.get(Quota, (person.id, type_id))
     if variants is None:
         if kept is None:
-            what = f"for '{type_id}'" if type_id else "for all types together"
-            raise HedgerowError(f"'{person.name}' has no quota {what}; there is none to remove.")
+            what = f"for '{type_id}'" if type_id else "for all types"
+            raise HedgerowError(f"'{person.name}' has no quota {what}.")
         session.delete(kept)
     elif not 0 <= variants <= MAX_QUOTA:
         raise HedgerowError(f"Expected a quota of 0 to {MAX_QUOTA:,} variants, found {variants:,}.")
@@ -186,7 +186,7 @@ def set_quota(
 def shares_of(
     quotas: Sequence[PersonQuota], done: Mapping[tuple[int, str], int]
 ) -> list[tuple[PersonQuota, Share]]:
-    """Each quota with how much of it is done."""
+    """Each quota with its progress."""
     totals: Counter[int] = Counter()
     for (person, _), number in done.items():
         totals[person] += number

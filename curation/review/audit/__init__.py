@@ -1,1 +1,1 @@
-"""Who did what in a project, and when."""
+"""The audit trail: who did what in a project, and when."""

@@ -1,4 +1,4 @@
-"""What somebody did, and what to look for among all that was done."""
+"""Entries of the audit trail, and filters for them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Kind(StrEnum):
-    """What somebody did."""
+    """The kind of action."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -21,11 +21,12 @@ class Kind(StrEnum):
 
 
 class Filters(NamedTuple):
-    """What to keep to; None and '' keep everything.
+    """Filters. None and '' keep everything.
 
     Attributes:
-        since, until: the moments from which and before which it happened.
-        text: a part of the variant's text, or its uid; of a correction, of the anchor's new text.
+        since, until: the start (inclusive) and the end (exclusive) of the period.
+        text: a part of the variant's text, or its uid; for corrections, a part of the anchor's new
+            text.
     """
 
     reviewer_id: int | None = None
@@ -38,14 +39,14 @@ class Filters(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Something that somebody did.
+    """An action.
 
     Attributes:
-        who: '' where nobody is on record.
-        detail: the verdict, reason and note; the note; what a mark does, and its remark; the old
-            text; the name of the release.
+        who: a name; '' if unknown.
+        detail: depending on the kind: verdict, reason and note; the undone verdict; the note; the
+            kind of mark and its remark; the anchor's old text; or number and name of the release.
         uid: the variant's; '' for corrections and releases.
-        text: the variant's, or the anchor's new one.
+        text: the variant's, or the anchor's new text.
     """
 
     at: datetime
@@ -58,11 +59,11 @@ class Entry(NamedTuple):
     text: str = ""
 
     def facts(self) -> dict[str, str]:
-        """The same as JSON has it."""
+        """The entry as JSON data."""
         return dict(zip(COLUMNS, self.row(), strict=True))
 
     def row(self) -> tuple[str, ...]:
-        """Its values in the order of `COLUMNS`."""
+        """The values in the order of `COLUMNS`."""
         return (self.at.isoformat(), *self[1:2], self.kind.value, *self[3:])
 
 

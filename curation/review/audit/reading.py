@@ -1,7 +1,7 @@
-"""Who did what and when: decisions, notes, marks, corrections of anchors, releases, newest first.
+"""Read the audit trail: decisions, notes, marks, anchor corrections and releases, newest first.
 
-Nothing is counted. A page of decisions is read backwards by their ids, which grow with time, so
-that it takes no longer in a large project. Settings keep no record of who changed them.
+Nothing is counted. A page of decisions is read backwards by id, which grows with time, so it takes
+no longer in a large project. Changes of settings are not recorded.
 """
 
 import heapq
@@ -33,26 +33,26 @@ from db.models import (
 )
 
 BATCH = 2000
-"""Entries read at a time when all are read."""
+"""Number of entries read at once when all are read."""
 
 Place = Mapping[str, int]
-"""How far each table has been read: the last id of the decisions, and numbers of other rows."""
+"""How far each table has been read: the last id for decisions, the number of rows for others."""
 START: Place = MappingProxyType({})
 
 
 class Page(NamedTuple):
-    """Some entries, and where the older ones begin; None where there are none."""
+    """Some entries, and the place of the older ones; None if there are none."""
 
     entries: list[Entry]
     older: Place | None
 
 
 _Found = list[tuple[int, Entry]]
-"""Entries, each with how far its table has been read with it."""
+"""Entries, each with how far its table has been read up to it."""
 
 
 def page(session: Session, wanted: Filters, *, start: Place = START, limit: int) -> Page:
-    """The newest entries, or those from a place on, at most ``limit``."""
+    """At most ``limit`` of the newest entries, or of those from a place on."""
     tables = [
         [(found, name, key) for key, found in read(session, wanted, start.get(name), limit + 1)]
         for name, read in _TABLES.items()
@@ -64,7 +64,7 @@ def page(session: Session, wanted: Filters, *, start: Place = START, limit: int)
 
 
 def entries(session: Session, wanted: Filters) -> Iterator[Entry]:
-    """All of them, newest first, read in batches."""
+    """All entries, newest first, read in batches."""
     place: Place | None = START
     while place is not None:
         found, place = page(session, wanted, start=place, limit=BATCH)
@@ -72,7 +72,7 @@ def entries(session: Session, wanted: Filters) -> Iterator[Entry]:
 
 
 def all_rows(session: Session, wanted: Filters) -> list[tuple[str, ...]]:
-    """The values of all of them, for a file."""
+    """The values of all entries, for a file."""
     return [entry.row() for entry in entries(session, wanted)]
 
 
@@ -84,7 +84,7 @@ def _decisions(session: Session, wanted: Filters, before: int | None, limit: int
         conditions.append(is_by(session, Decision.reviewer_id, wanted.reviewer_id))
     if before is not None:
         conditions.append(col(Decision.id) < before)
-    # Without an index of times: ids grow with them.
+    # Times have no index, but ids grow with them.
     if wanted.since is not None:
         conditions.append(col(Decision.id) > last_before(session, wanted.since))
     if wanted.until is not None:
@@ -92,12 +92,12 @@ def _decisions(session: Session, wanted: Filters, before: int | None, limit: int
     ids = select(col(Decision.id)).where(*conditions).order_by(col(Decision.id).desc())
     if wanted.type_id is not None or wanted.source_id is not None:
         ids = ids.join(Variant, col(Variant.id) == col(Decision.variant_id))
-    undone = aliased(Decision)
+    retracted = aliased(Decision)
     query = (
         select(
             Decision,
             shown_name(),
-            col(undone.verdict),
+            col(retracted.verdict),
             col(Variant.uid),
             col(Variant.type_id),
             col(Source.name),
@@ -106,13 +106,13 @@ def _decisions(session: Session, wanted: Filters, before: int | None, limit: int
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
         .join(Source, col(Source.id) == col(Variant.source_id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .outerjoin(undone, col(undone.id) == col(Decision.retracts_id))
+        .outerjoin(retracted, col(retracted.id) == col(Decision.retracts_id))
         .where(col(Decision.id).in_(list(session.execute(ids.limit(limit)).scalars())))
         .order_by(col(Decision.id).desc())
     )
     return [
-        (row.id, Entry(row.decided_at, who, _kind(row), _said(row, taken_back), *variant))
-        for row, who, taken_back, *variant in session.execute(query)
+        (row.id, Entry(row.decided_at, who, _kind(row), _detail(row, undone), *variant))
+        for row, who, undone, *variant in session.execute(query)
     ]
 
 
@@ -125,11 +125,11 @@ def _kind(decision: Decision) -> Kind:
 
 
 def _of_kind(kind: Kind | None) -> list[ColumnElement[bool]]:
-    """SQL: what `_kind` says."""
+    """SQL: the conditions of `_kind`."""
     if kind is None:
         return []
     if kind is Kind.UNDO:
-        return [col(Decision.retracts_id).is_not(None)]  # which has an index
+        return [col(Decision.retracts_id).is_not(None)]  # has an index
     by_rule = func.substr(col(Decision.note), 1, len(RULE)) == RULE
     if kind is Kind.RULE:
         return [by_rule, col(Decision.verdict) != Verdict.RETRACT]
@@ -142,12 +142,12 @@ def _of_kind(kind: Kind | None) -> list[ColumnElement[bool]]:
     return [~by_rule, ~col(Decision.adjudicates), col(Decision.verdict) == Verdict(kind.value)]
 
 
-def _said(decision: Decision, taken_back: Verdict | None) -> str:
-    if taken_back is not None:
-        return f"took back: {taken_back.value}"
-    is_named = _kind(decision) in (Kind.SETTLE, Kind.RULE)
-    named = decision.verdict.value if is_named else ""
-    parts = (named, decision.reason.replace("_", " "), decision.note)
+def _detail(decision: Decision, undone: Verdict | None) -> str:
+    if undone is not None:
+        return undone.value  # as in 'undo: accept'
+    needs_verdict = _kind(decision) in (Kind.SETTLE, Kind.RULE)
+    verdict = decision.verdict.value if needs_verdict else ""
+    parts = (verdict, decision.reason.replace("_", " "), decision.note)
     return "; ".join(part for part in parts if part)
 
 
@@ -157,7 +157,7 @@ def _notes(session: Session, wanted: Filters, start: int | None, limit: int) -> 
     query = _remarks(session, wanted, Note, col(Note.text), col(NoteRetraction.retracted_at))
     query = query.outerjoin(NoteRetraction, col(NoteRetraction.note_id) == col(Note.id))
     return [
-        (key, Entry(at, who, Kind.NOTE, note if gone is None else f"{note} (taken back)", *variant))
+        (key, Entry(at, who, Kind.NOTE, note if gone is None else f"{note} (removed)", *variant))
         for key, (at, who, note, gone, *variant) in _counted(session, query, start, limit)
     ]
 
@@ -172,13 +172,13 @@ def _marks(session: Session, wanted: Filters, start: int | None, limit: int) -> 
     ]
 
 
-def _remarks(session: Session, wanted: Filters, table: Any, *said: Any) -> Any:
-    """SQL: the rows of a table of what people say of variants: when, who, what, which variant."""
+def _remarks(session: Session, wanted: Filters, table: Any, *columns: Any) -> Any:
+    """SQL: the rows of a table of remarks on variants: when, who, ``columns``, and the variant."""
     return (
         select(
             col(table.created_at),
             shown_name(),
-            *said,
+            *columns,
             col(Variant.uid),
             col(Variant.type_id),
             col(Source.name),
@@ -262,7 +262,7 @@ def _releases(session: Session, wanted: Filters, start: int | None, limit: int) 
 
 
 def _of_variant(session: Session, wanted: Filters, column: Any) -> list[ColumnElement[bool]]:
-    """SQL: the variant is of the type and source, and has the text."""
+    """SQL: the variant matches the filters for type, source and text."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.type_id is not None:
         conditions.append(col(Variant.type_id) == wanted.type_id)
@@ -285,7 +285,7 @@ def _of_period(wanted: Filters, at: Any) -> list[ColumnElement[bool]]:
 
 
 def _counted(session: Session, query: Any, start: int | None, limit: int) -> Iterator[Any]:
-    """The rows from ``start`` on, each with the number of rows read with it."""
+    """The rows from ``start`` on, each with the number of rows read up to it."""
     first = start or 0
     return enumerate(session.execute(query.offset(first).limit(limit)), start=first + 1)
 

@@ -1,1 +1,1 @@
-"""What one window of the Review page knows: its place in the queue, its card, its keys."""
+"""The state of one window of the Review page: its position in the queue, its card and its keys."""

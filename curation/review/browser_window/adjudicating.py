@@ -1,7 +1,7 @@
-"""Settling conflicts one after the other: the place and the keys of the Adjudicate page.
+"""Settle conflicts one after the other: the position and the keys of the Adjudicate page.
 
-No widgets here. The keys are those of the review page, which settle a card in conflict; E takes a
-wording that somebody put in the variant's place.
+There are no widgets here. The keys are those of the Review page, which settle a card in conflict. E
+accepts the replacement that somebody's edit made.
 """
 
 from collections import Counter
@@ -27,16 +27,16 @@ from curation.review.queue import Order, Queue, among, count_left
 from db.engine import reading
 
 _AT_ONCE = 20
-"""Ids asked about when the next card is looked for: what others settled meanwhile is rare."""
+"""Number of ids checked at once for the next card: others rarely settle some in the meantime."""
 
 
 @dataclass
 class AdjudicationState(ReviewState):
-    """Where somebody who settles conflicts is.
+    """The position of somebody who settles conflicts.
 
     Attributes:
-        conflict_order: which conflict comes first.
-        ranking: in the order of dispute, what was in conflict when it was made; None before.
+        conflict_order: the order of the conflicts.
+        ranking: the conflicts, most disputed first, at the time of ranking; None before.
     """
 
     queue: Queue = Queue.CONFLICT
@@ -44,7 +44,7 @@ class AdjudicationState(ReviewState):
     ranking: list[int] | None = field(default=None)
 
     def choose(self, *, type_id: str | None, source_id: int | None, order: ConflictOrder) -> None:
-        """Take these conflicts in this order; where that is new, begin at the first one."""
+        """Show these conflicts in this order. After a change, start with the first one."""
         if order is not self.conflict_order:
             self.conflict_order = order
             self.restart()
@@ -57,18 +57,18 @@ class AdjudicationState(ReviewState):
         )
 
     def restart(self) -> None:
-        """Begin at the first conflict, by a ranking of what is in conflict now."""
+        """Start with the first conflict, by a new ranking."""
         super().restart()
         self.ranking = None
 
     def _read_counts(self, session: Session) -> None:
-        """Of what is in conflict alone, which is quick in a large project, too."""
+        """Count only the conflicts, which is fast in a large project, too."""
         self.left = {queue: Counter() for queue in Queue}
         self.left[Queue.CONFLICT].update(count_left(session, Queue.CONFLICT))
         self.ranking = None
 
     def _keep_position(self, session: Session, variant_id: int | None) -> None:
-        """Nothing: a place here is none that the Review page could go on from."""
+        """Store nothing: the Review page cannot continue from a position on this page."""
 
     def _next(self, session: Session, passed: Collection[int]) -> int | None:
         if self.conflict_order is ConflictOrder.OLDEST:
@@ -84,14 +84,14 @@ class AdjudicationState(ReviewState):
         return None
 
     def verdicts(self, variant_id: int) -> list[GivenVerdict]:
-        """What each person said about a variant, in the order of their first verdicts."""
+        """Each person's verdict on a variant, in the order of their first verdicts."""
         with reading(self.engine) as session:
             return latest_of_each(verdicts_on(session, [variant_id]).get(variant_id, ()))
 
-    # -- taking an edited wording --------------------------------------------------------
+    # -- accepting an edit ---------------------------------------------------------------
 
     def choose_wording(self, shown: ShownCard) -> None:
-        """E: take the edited wording; where there are several, a digit says which."""
+        """E: accept the edited wording. If there are several, a digit chooses one."""
         if self.typing or (self.choosing and self.panel is not Panel.WORDING):
             return
         offered = wordings(self.verdicts(shown.variant_id))
@@ -100,10 +100,12 @@ class AdjudicationState(ReviewState):
         elif offered:
             self.toggle(Panel.WORDING)
         else:
-            self.say("Nobody has edited this variant. Its card on the Review page can be edited.")
+            self.say(
+                "Nobody has edited this variant. To edit it, open its card on the Review page."
+            )
 
     def take_wording(self, shown: ShownCard, wording: Wording) -> None:
-        """Settle it: the edited wording takes the variant's place."""
+        """Settle the conflict: the edited wording replaces the variant."""
 
         def do(session: Session) -> ActionOutcome:
             return actions.edit(
@@ -115,4 +117,4 @@ class AdjudicationState(ReviewState):
                 cue=wording.cue,
             )
 
-        self._act(shown, "You settled it: the edited wording is accepted.", do)
+        self._act(shown, "Settled: the edited wording is accepted.", do)

@@ -1,4 +1,4 @@
-"""The cards on this window's screen, as other windows learn of them through the database."""
+"""The cards on this window's screen, announced to other windows through the database."""
 
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -11,17 +11,17 @@ from curation.review import leases
 from db.engine import writing
 
 RENEW_SECONDS = 60.0
-"""A lease older than this is renewed when the page is drawn again; it lasts for five minutes."""
+"""Age after which a lease, which lasts five minutes, is renewed when the page is redrawn."""
 
 
 @dataclass
 class Screen:
-    """What one window has leased. Two windows of one reviewer are two screens.
+    """The leases of one window. Two windows of one reviewer are two screens.
 
     Attributes:
-        held: ids of the variants on the screen, whether or not another window has them, too.
-        since: when they were leased (monotonic seconds).
-        others: what was on other windows' screens then.
+        held: ids of the variants on the screen, even if another window has them leased.
+        since: time of the lease (monotonic seconds).
+        others: the variants on other windows' screens at that time.
     """
 
     reviewer_id: int
@@ -31,11 +31,11 @@ class Screen:
     others: dict[int, leases.Holder] = field(default_factory=dict)
 
     def has(self, variant_id: int) -> bool:
-        """Whether this variant was put on the screen a short while ago."""
+        """Whether this variant is on the screen and its lease is recent."""
         return variant_id in self.held and time.monotonic() - self.since < RENEW_SECONDS
 
     def put(self, session: Session, variant_ids: Iterable[int]) -> bool:
-        """Lease these variants in place of what was there; False where others have some of them."""
+        """Lease these variants instead of the current ones. False if others have some of them."""
         self._hold(variant_ids)
         self.others = leases.on_other_screens(session, self.window)
         taken = leases.take(session, self.held, window=self.window, reviewer_id=self.reviewer_id)
@@ -49,7 +49,7 @@ class Screen:
         *,
         by_family: bool,
     ) -> int | None:
-        """Lease the next variant, with its family if asked for (see ``leases.take_next``)."""
+        """Lease the next variant, optionally with its family (see ``leases.take_next``)."""
         found, self.others = leases.take_next(
             session,
             find,
@@ -65,7 +65,7 @@ class Screen:
         self.held, self.since = frozenset(variant_ids), time.monotonic()
 
     def clear(self, engine: Engine) -> None:
-        """Give back what is leased."""
+        """Release the leases."""
         if self.held:
             self.held = frozenset()
             with writing(engine) as session:

@@ -9,22 +9,24 @@ from curation.review.browser_window.shown_now import Viewer
 from curation.review.cards import Card
 from curation.review.discussing import MarkEvent, mark_events
 from curation.review.gold import mixing
-from curation.review.history import PastDecision, history
+from curation.review.history import PastDecision, decided_by, history
 from curation.review.notes import WrittenNote, notes, removed_notes
 from curation.review.opinions.stored import counting_judges
 from db.models import Variant
 
 
 class Details(NamedTuple):
-    """All that is known of a card.
+    """The details of a card.
 
     Attributes:
-        origin: where the anchor and the variant come from, a line each.
-        removed: notes that were taken back.
-        marks: that it was marked “discuss”, and lifts of marks.
-        models: names of the models whose verdicts count, and which have judged the variant.
-        siblings: the other variants of the anchor that are in use.
-        veiled: ids of the siblings whose diagnostics and verdicts are not to be seen.
+        origin: lines about the source of the anchor and of the variant.
+        past: the decisions.
+        written: the notes.
+        removed: the removed notes.
+        marks: the marks “discuss” and their removals.
+        models: names of the models that have judged the variant and whose verdicts count.
+        siblings: the anchor's other variants that are in use.
+        veiled: ids of the siblings whose status is hidden.
     """
 
     origin: list[str]
@@ -37,7 +39,7 @@ class Details(NamedTuple):
     veiled: frozenset[int]
 
     def own_part(self, name: str) -> "Details":
-        """What a reviewer of this name knows of a gold item: nothing that others said or did."""
+        """The details of a gold item that a reviewer of this name may see: only their own."""
         return self._replace(
             past=[one for one in self.past if one.reviewer == name and not one.settles],
             written=[one for one in self.written if one.reviewer == name],
@@ -51,10 +53,11 @@ def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -
     """The details of a card.
 
     Args:
-        hidden: leave out who wrote the variant, which could sway a blind reader.
+        hidden: leave out what could influence a blind reviewer: who wrote the variant, and the
+            status of siblings on which they have not decided.
     """
     key, me = focus.variant.id, viewer.reviewer_id
-    siblings = viewer.beside(session, focus)
+    siblings = viewer.siblings(session, focus)
     gold = mixing.undecided(session, me, [key, *(item.variant.id for item in siblings)])
     known = Details(
         origin=_origin(session, focus, hidden=hidden),
@@ -67,22 +70,32 @@ def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -
             mixing.as_pending(session, item, me) if item.variant.id in gold else item
             for item in siblings
         ],
-        veiled=viewer.veiled(session, [item.variant for item in siblings]),
+        veiled=_veiled_siblings(session, viewer, siblings, hidden=hidden),
     )
     return known.own_part(viewer.reviewer_name) if key in gold else known
 
 
+def _veiled_siblings(
+    session: Session, viewer: Viewer, siblings: list[Card], *, hidden: bool
+) -> frozenset[int]:
+    veiled = viewer.veiled(session, [item.variant for item in siblings])
+    if hidden:
+        ids = [item.variant.id for item in siblings]
+        veiled |= frozenset(ids) - decided_by(session, viewer.reviewer_id, ids)
+    return veiled
+
+
 def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
-    """Where the anchor and the variant come from; who wrote it could sway a blind reader."""
+    """Where the anchor and the variant come from. ``hidden`` leaves out who wrote the variant."""
     variant = focus.variant
     if hidden:
         return [focus.source]
     parts = [focus.source, variant.provider, variant.model]
-    said = [" · ".join(part for part in dict.fromkeys(parts) if part)]
+    lines = [" · ".join(part for part in dict.fromkeys(parts) if part)]
     if prompt := written_by(session, variant):
-        said.append(prompt)
+        lines.append(prompt)
     if variant.parent_id is not None:
-        said.append(f"Made by an edit of {session.get_one(Variant, variant.parent_id).uid}.")
+        lines.append(f"An edit of {session.get_one(Variant, variant.parent_id).uid}.")
     if focus.made_for != focus.anchor:
-        said.append(f"Made for an earlier wording of the anchor: {focus.made_for}")
-    return said
+        lines.append(f"Made for an earlier text of the anchor: {focus.made_for}")
+    return lines

@@ -1,4 +1,4 @@
-"""What is typed in the editors of one window, kept in the database. No widgets here."""
+"""The drafts in the editors of one window, stored in the database. There are no widgets here."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -21,14 +21,15 @@ from db.errors import HedgerowError
 
 @dataclass
 class Drafting(QueuePosition):
-    """A reviewer's place, and what is typed there.
+    """A reviewer's position and drafts.
 
     Attributes:
-        reason: the reject reason chosen for a rejection with a note.
-        form_id: a new one whenever a panel opens, so that what the panel saves is saved once.
-        drafted: variants with a draft of this reviewer; so deciding on others forgets nothing.
-        begun: what the open editor began with; of which form, card and editor that is.
-        stored: what the database has of the open editor.
+        reason: the chosen reason for a rejection with a note.
+        form_id: a new id whenever a panel opens, so that each panel saves only once.
+        drafted: ids of the variants with a draft of this reviewer; a decision on any other needs no
+            look for drafts.
+        begun: form, card and editor of the open editor, and its initial contents.
+        stored: the stored contents of the open editor.
     """
 
     reason: str = "other"
@@ -38,12 +39,12 @@ class Drafting(QueuePosition):
     stored: dict[str, str] = field(default_factory=dict)
 
     def know_drafts(self) -> None:
-        """Read which variants have drafts; from then on they are known."""
+        """Read which variants have drafts. After that, ``drafted`` is kept up to date."""
         with reading(self.engine) as session:
             self.drafted = drafted_variants(session, reviewer_id=self.reviewer_id)
 
     def draft(self, variant_id: int, kind: DraftKind) -> dict[str, str]:
-        """What the open editor begins with: what was typed in it before, empty for nothing."""
+        """The draft that the open editor starts with; empty if there is none."""
         form = (self.form_id, variant_id, kind)
         if self.begun[0] != form:
             with reading(self.engine) as session:
@@ -52,9 +53,9 @@ class Drafting(QueuePosition):
         return self.begun[1]
 
     def keep(self, variant_id: int, kind: DraftKind, fields: Fields, *, untouched: Fields) -> None:
-        """Store what the open editor holds; nothing where it holds what it does untouched.
+        """Store the contents of the open editor as a draft, unless they equal ``untouched``.
 
-        Where the database can't take it, that is said; the browser has it still.
+        If that fails, the window says so. The browser still has the text.
         """
         wanted = {} if fields == untouched else dict(fields)
         if wanted == self.stored:
@@ -73,14 +74,14 @@ class Drafting(QueuePosition):
             self.drafted.add(variant_id)
 
     def forget(self, variant_id: int, kinds: Collection[DraftKind]) -> None:
-        """Forget what was typed in these editors."""
+        """Delete the drafts in these editors."""
         if variant_id in self.drafted:
             with writing(self.engine) as session:
                 self._forget(session, variant_id, kinds)
         self.begun, self.stored = (None, {}), {}
 
     def _decided(self, session: Session, variant_id: int) -> None:
-        """A card was decided on: what would have decided it otherwise is forgotten."""
+        """After a decision on a card, delete drafts of other decisions on it."""
         if variant_id in self.drafted:
             self._forget(session, variant_id, DECIDING)
 

@@ -1,4 +1,4 @@
-"""Gold items on a reviewer's screen: shown, and counted, as the pending variants they look like."""
+"""Gold items on a reviewer's screen, shown and counted as pending variants."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +14,13 @@ from curation.review.queue import Queue
 
 @dataclass
 class GoldCards(QueuePosition):
-    """A place where one card in so many is a gold item.
+    """A position in a queue with gold items mixed in.
 
     Attributes:
-        gold: ids of the gold items on the screen that are to look pending.
+        gold: ids of the gold items on the screen that are disguised as pending.
         known_gold: ids of all gold items on the screen.
-        gold_done: ids of those decided on here, for which the counts have one pending variant less.
+        gold_done: ids of gold items decided on here, each of which lowered the pending count by
+            one.
     """
 
     gold: frozenset[int] = frozenset()
@@ -27,7 +28,7 @@ class GoldCards(QueuePosition):
     gold_done: set[int] = field(default_factory=set)
 
     def _mix(self, session: Session, passed: Collection[int]) -> int | None:
-        """The gold item that is due in place of the next card of this queue, if any."""
+        """The gold item that is due instead of the next card of this queue, if any."""
         if self.queue is not Queue.PENDING or not self.in_queue:
             return None
         return mixing.due(
@@ -39,7 +40,7 @@ class GoldCards(QueuePosition):
         )
 
     def _disguise(self, session: Session, cards: Sequence[Card]) -> tuple[Card, ...]:
-        """The cards as this reviewer is to see them: gold items like pending variants."""
+        """The cards as this reviewer sees them: gold items look like pending variants."""
         variants = [item.variant for item in cards]
         self.known_gold = mixing.known_gold(session, variants)
         self.gold = mixing.undecided(session, self.reviewer_id, self.known_gold)
@@ -51,10 +52,10 @@ class GoldCards(QueuePosition):
         )
 
     def _count(self, changes: tuple[StatusChange, ...]) -> None:
-        """Keep the counts in step; one that was decided on as a gold item is pending no longer.
+        """Update the counts. A decided gold item no longer counts as pending.
 
-        What is pending really is counted again now and then. Until then nobody sees that a decision
-        left nothing less to do.
+        The next full count corrects this. Until then, nobody can see that the decision did not
+        reduce the work.
         """
         super()._count(changes)
         pending = self.left[Queue.PENDING]
@@ -62,7 +63,7 @@ class GoldCards(QueuePosition):
             key = (change.type_id, change.source_id)
             showing = self.showings.get(change.variant_id)
             if showing is not None and showing.gold:
-                if pending[key] > 1:  # the card that comes next is really pending
+                if pending[key] > 1:  # the next card really is pending
                     pending[key] -= 1
                     self.gold_done.add(change.variant_id)
             elif showing is None and change.variant_id in self.gold_done:  # an undo

@@ -1,4 +1,4 @@
-"""What each key of the review page does. No widgets here: the page draws, and calls this."""
+"""The actions of the keys on the Review page. There are no widgets here; the page calls this."""
 
 import time
 import uuid
@@ -23,7 +23,7 @@ from curation.review.opinions.stored import GivenOpinion
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
-from curation.variants.before_saving import CUE, Look, look_at_edit
+from curation.variants.before_saving import CUE, SavePreview, preview_edit
 from curation.variants.own import write_variant
 from db.columns import now
 from db.engine import reading, writing
@@ -31,22 +31,26 @@ from db.errors import HedgerowError
 from db.models import Status, Variant
 
 MIN_SHOWN_SECONDS = 0.2
-"""A key counts only if its card has been there this long: nobody has read it before.
+"""Minimum time for which a card must be shown before keys count: nobody can read it faster.
 
-Since it was drawn here; keys.js holds to the same for the time since it appeared in the browser.
+Measured from drawing the card on the server. keys.js checks the same from its appearance in the
+browser.
 """
+
+
+UNDO = "Press Z to undo."
 
 
 @dataclass
 class ReviewState(Undoing, Resuming, Viewer):
-    """A reviewer's place, and what the keys do there.
+    """A reviewer's position, and the actions of the keys there.
 
     Attributes:
-        retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
+        retype_page: the page of types that T offers, modulo the number of pages.
         asked: the kinds of concern that saving has asked about since the editor opened.
-        proposed: a cue for the editor's field to be given when it is drawn next.
-        given_cue: what the editor itself last gave its field for the cue.
-        retyping_to: the type that the editor begins with, where T needs a cue; '' for the card's.
+        proposed: a cue to put into the editor's field when it is drawn next.
+        given_cue: the cue that the editor itself last put into its field.
+        retyping_to: the editor's initial type if T needs a cue; '' for the card's type.
     """
 
     retype_page: int = 0
@@ -57,23 +61,23 @@ class ReviewState(Undoing, Resuming, Viewer):
 
     @property
     def choosing(self) -> bool:
-        """Whether T, X or E waits for a digit: one pressed before its row came means that."""
+        """Whether T, X or E waits for a digit, even if the row of choices has not appeared yet."""
         return self.panel in (Panel.RETYPE, Panel.REASON, Panel.WORDING)
 
     def _is_on_screen(self, shown: ShownCard) -> bool:
-        """Whether a key can be meant for this card: it is there, and long enough to be read."""
+        """Whether a key can be for this card: it has been on the screen long enough to read."""
         at = self.drawn.get(shown.action_id)
         return at is not None and time.monotonic() - at >= MIN_SHOWN_SECONDS
 
-    def pass_over(self) -> None:
-        """Say quietly that a key came too early; what the key before it did stays said."""
+    def ignore_key(self) -> None:
+        """Say that a key was pressed too early, after the message about the key before it."""
         if self.showings and messages.TOO_EARLY not in self.message:
             self.say(f"{self.message} {messages.TOO_EARLY}".strip(), warn=self.warn)
 
-    def _act(self, shown: ShownCard, said: str, do: Callable[[Session], ActionOutcome]) -> bool:
-        """Do it, unless the key came too early or too late; whether something was stored."""
+    def _act(self, shown: ShownCard, message: str, do: Callable[[Session], ActionOutcome]) -> bool:
+        """Run an action, unless the key was too early or too late. Return whether it was stored."""
         if not self._is_on_screen(shown):
-            self.pass_over()
+            self.ignore_key()
             return False
         try:
             with writing(self.engine) as session:
@@ -82,11 +86,11 @@ class ReviewState(Undoing, Resuming, Viewer):
                 if outcome.recorded:
                     self._decided(session, shown.variant_id)
                     self._worked(session, outcome.changes)
-                    if self.queue is Queue.CONFLICT and not shown.settles:  # it stays there
+                    if self.queue is Queue.CONFLICT and not shown.settles:  # stays in the queue
                         self.skipped.add(shown.variant_id)
                     following = self._following(session, shown)
         except HedgerowError as error:
-            self.screen.held = frozenset()  # what was leased along with it is not
+            self.screen.held = frozenset()  # leases of the same transaction were rolled back
             self.say(str(error), warn=True)
             return False
         if not outcome.recorded:
@@ -97,49 +101,49 @@ class ReviewState(Undoing, Resuming, Viewer):
         if self.selection is not None:
             self.selection.decided(change.variant_id for change in outcome.changes)
         self._move_to(following)
-        self._tell(shown, said, outcome)
+        self._report(shown, message, outcome)
         self._also_there(shown.variant_id)
         return True
 
-    def _tell(self, shown: ShownCard, said: str, outcome: ActionOutcome) -> None:
-        """Say what was stored; what others did is told now, when it can no longer sway."""
-        said = f"{said} {outcome.remark}".strip()
-        goes_on = any(c.by_after for c in outcome.changes if c.variant_id == shown.variant_id)
+    def _report(self, shown: ShownCard, message: str, outcome: ActionOutcome) -> None:
+        """Say what was stored, and what others did, which can no longer influence the reviewer."""
+        message = f"{message} {outcome.remark}".strip()
+        waits = any(c.by_after for c in outcome.changes if c.variant_id == shown.variant_id)
         if outcome.outdated:
-            self.say(f"{said} {messages.OUTDATED}", warn=True)
+            self.say(f"{message} {messages.OUTDATED}", warn=True)
         elif shown.blind or (outcome.overtaken and not shown.gold):
             with reading(self.engine) as session:
                 past = [] if shown.gold else history(session, shown.variant_id)
-                parts = [said]
-                if not goes_on:  # others are to decide yet, and nobody is told until they have
+                parts = [message]
+                if not waits:  # otherwise the verdicts stay hidden until everybody has decided
                     parts.append(messages.verdicts(past, me=self.reviewer_id, action=shown))
                 if shown.blind:
                     judged = outcome.child_id or shown.variant_id
                     parts.append(messages.flags_of(session, judged))
-            told = " ".join(filter(None, parts))
-            self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken) and not shown.gold)
+            message = " ".join(filter(None, parts))
+            self.say(f"{message} {UNDO}", warn=bool(outcome.overtaken) and not shown.gold)
         else:
-            self.say(f"{said} Z takes it back.")
+            self.say(f"{message} {UNDO}")
 
     # -- deciding ----------------------------------------------------------------------
 
     def accept(self, shown: ShownCard) -> None:
-        """A: the variant is good as it stands."""
+        """A: accept the variant as it is."""
         if self.typing:
             return
         self._act(
             shown,
-            "You settled it: accepted." if shown.settles else "Accepted.",
+            "Settled: accepted." if shown.settles else "Accepted.",
             lambda session: actions.accept(session, shown, reviewer_id=self.reviewer_id),
         )
 
     def reject_at_once(self, shown: ShownCard, reason: str) -> None:
-        """A digit: the variant is bad for this reason."""
+        """A digit: reject the variant for this reason."""
         if not (self.typing or self.choosing):
             self.reject(shown, reason)
 
     def choose_reason(self, entry: VariantType, reason: str) -> None:
-        """X and a digit: write a note to a rejection of this type for this reason."""
+        """X and a digit: open the note for a rejection for this reason."""
         if self.typing:
             return
         try:
@@ -150,18 +154,18 @@ class ReviewState(Undoing, Resuming, Viewer):
             self.panel, self.form_id = Panel.REJECT, str(uuid.uuid4())
 
     def reject(self, shown: ShownCard, reason: str, note: str = "") -> None:
-        """The variant is bad for this reason."""
+        """Reject the variant for this reason."""
         why = reject_reason(reason).label.lower()
         self._act(
             shown,
-            f"You settled it: rejected ({why})." if shown.settles else f"Rejected: {why}.",
+            f"Settled: rejected ({why})." if shown.settles else f"Rejected: {why}.",
             lambda session: actions.reject(
                 session, shown, reviewer_id=self.reviewer_id, reason=reason, note=note
             ),
         )
 
     def reject_family(self, shown: ShownCard) -> None:
-        """F: the anchor is unsuitable, and so is all that was made from it."""
+        """F: reject all variants of the anchor, because the anchor is unsuitable."""
         if self.typing or self.choosing:
             return
         self._act(
@@ -180,7 +184,7 @@ class ReviewState(Undoing, Resuming, Viewer):
         reason: str = "",
         note: str = "",
     ) -> None:
-        """E or T: replace the text, the type, the cue, or several of them."""
+        """E or T: replace the text, type or cue, or several of them."""
 
         def do(session: Session) -> ActionOutcome:
             return actions.edit(
@@ -198,9 +202,9 @@ class ReviewState(Undoing, Resuming, Viewer):
             self.edited += 1
 
     def retype(self, shown: ShownCard, type_id: str) -> None:
-        """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
+        """T and a digit: give the variant this type. If that needs a cue, the editor opens."""
         with reading(self.engine) as session:
-            seen = look_at_edit(session, shown.variant_id, type_id=type_id)
+            seen = preview_edit(session, shown.variant_id, type_id=type_id)
         if seen.proposed is None or not self._is_on_screen(shown):
             self.edit(shown, type_id=type_id)
             return
@@ -208,8 +212,8 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.asks(seen)
         self.retyping_to = type_id
 
-    def asks(self, seen: Look) -> bool:
-        """Whether there is something to ask before the text is saved: each kind of concern once."""
+    def asks(self, seen: SavePreview) -> bool:
+        """Whether to ask before saving the text. Each kind of concern is asked about once."""
         new = seen.kinds - self.asked
         self.asked |= new
         if CUE in new:
@@ -220,23 +224,23 @@ class ReviewState(Undoing, Resuming, Viewer):
         return bool(new)
 
     def skip(self, shown: ShownCard) -> None:
-        """S: leave it undecided and go on; it comes back in the next session."""
+        """S: go on without deciding. The card comes back in the next session."""
         if self.typing:
             return
         if not self._is_on_screen(shown):
-            self.pass_over()
+            self.ignore_key()
             return
         self.skipped.add(shown.variant_id)
         self.skips.append(SkippedCard(shown.variant_id, now()))
         with writing(self.engine) as session:
             following = self._following(session, shown)
         self._move_to(following)
-        self.say("Skipped; it stays as it was. Z takes it back.")
+        self.say(f"Skipped. Nothing was decided. {UNDO}")
 
     # -- writing -----------------------------------------------------------------------
 
     def note(self, shown: ShownCard, text: str) -> None:
-        """N: add a note to the variant without deciding on it."""
+        """N: add a note without deciding on the variant."""
         try:
             with writing(self.engine) as session:
                 add_note(session, shown.variant_id, reviewer_id=self.reviewer_id, text=text)
@@ -245,23 +249,23 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         self.panel = Panel.NONE
         self.forget(shown.variant_id, [DraftKind.NOTE])
-        self.say("Note added. It decides nothing. Z takes it back.")
+        self.say(f"Note added. {UNDO}")
 
     def discuss(self, shown: ShownCard) -> None:
-        """D: mark the variant “discuss”, with a remark; where it is marked, lift the mark."""
+        """D: mark the variant “discuss”, with a remark; if it is marked, remove the mark."""
         if self.typing or self.choosing:
             return
-        if self.focus_id != shown.variant_id:  # a key before it has brought another card
-            self.pass_over()
+        if self.focus_id != shown.variant_id:  # the key before it has changed the card
+            self.ignore_key()
             return
         with reading(self.engine) as session:
-            is_to_lift = is_marked(session, shown.variant_id)
-        if not is_to_lift:
+            has_mark = is_marked(session, shown.variant_id)
+        if not has_mark:
             self.toggle(Panel.DISCUSS)
             return
         with writing(self.engine) as session:
             lift(session, shown.variant_id, reviewer_id=self.reviewer_id)
-        self.say("No longer marked “discuss”. Z takes that back.")
+        self.say(f"No longer marked “discuss”. {UNDO}")
 
     def mark(self, shown: ShownCard, remark: str) -> None:
         """Mark the variant “discuss”."""
@@ -273,10 +277,10 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         self.panel = Panel.NONE
         self.forget(shown.variant_id, [DraftKind.DISCUSS])
-        self.say("Marked “discuss”: it is on the Adjudicate page. Z takes it back.")
+        self.say(f"Marked “discuss”. The Adjudicate page lists it. {UNDO}")
 
     def write(self, shown: ShownCard, *, type_id: str, text: str, cue: str | None) -> None:
-        """W: add a variant of one's own to the card's anchor."""
+        """W: add the reviewer's own variant to the card's anchor."""
         try:
             with writing(self.engine) as session:
                 anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
@@ -301,13 +305,13 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.forget(shown.variant_id, [DraftKind.WRITE])
         self.pace.did(self.form_id)
         self._count((change,))
-        said = f"Added your variant to this anchor, accepted. {written.remark}".strip()
-        self.say(f"{said} Z takes that back.")
+        message = f"Your variant was added and accepted. {written.remark}".strip()
+        self.say(f"{message} {UNDO}")
 
-    # -- what is open ------------------------------------------------------------------
+    # -- panels ------------------------------------------------------------------------
 
     def step(self, shown: ShownCard, by: int) -> None:
-        """Up and down in the family view."""
+        """Up and down: move to another card in the family view."""
         ids = list(self.showings)
         if shown.variant_id in ids:
             self.focus(ids[(ids.index(shown.variant_id) + by) % len(ids)])
@@ -322,30 +326,30 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.message = ""
 
     def discard(self, shown: ShownCard) -> None:
-        """Close the editor and forget what it holds; editor.js forgets what the browser has."""
+        """Close the editor and delete its draft. editor.js deletes the browser's copy."""
         self.forget(shown.variant_id, [self.draft_kind])
         self.toggle(self.panel)
 
     @property
     def draft_kind(self) -> DraftKind:
-        """Which editor is open, as drafts are kept by it."""
+        """The kind of draft in the open editor."""
         return DraftKind.SUGGESTION if self.suggested else DraftKind(self.panel.value)
 
     def next_types(self) -> None:
-        """T and 0: offer the types beyond those that have a digit now."""
+        """T and 0: offer the next page of types."""
         self.retype_page += 1
 
     def edit_from(self, opinion: GivenOpinion) -> None:
-        """Open the editor with what an opinion suggests."""
+        """Open the editor with the text that an opinion suggests."""
         self.toggle(Panel.EDIT)
         self.suggested = opinion
 
     def toggle_details(self) -> None:
-        """G: show or hide siblings, origin, notes and history."""
+        """G: show or hide the details."""
         self.details = not self.details
 
     def toggle_guide(self) -> None:
-        """I: show or hide the guideline beside the card."""
+        """I: show or hide the guideline next to the card."""
         if not self.typing:
             self.guide = not self.guide
             self.redraw = True
@@ -356,4 +360,4 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         self.blind = not self.blind
         self.redraw = True
-        self.say(messages.BLIND if self.blind else "Diagnostics and verdicts are shown.")
+        self.say(messages.BLIND if self.blind else messages.NOT_BLIND)

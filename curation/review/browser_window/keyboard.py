@@ -1,4 +1,4 @@
-"""Which keys mean something on the review page now, and what they do. No widgets here."""
+"""The active keys on the Review page and their actions. There are no widgets here."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -7,24 +7,24 @@ from typing import Any, NamedTuple
 
 
 class Shows(NamedTuple):
-    """What is shown when a key is pressed: a variant's uid and its version."""
+    """The card on the screen when a key is pressed: a variant's uid and version."""
 
     variant: str
     version: int
 
 
 NOTHING = Shows("", 0)
-"""No card is there."""
+"""There is no card."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a key does.
+    """The action of a key.
 
     Attributes:
         act: called for each press.
-        of_card: it acts on the card it was pressed on, and on no other.
-        writes: it opens something to write in, so letters typed after it are text.
+        of_card: it acts only on the card that was shown when it was pressed.
+        writes: it opens a text field, so letters typed after it are text.
     """
 
     act: Callable[[], object]
@@ -33,7 +33,7 @@ class Key:
 
     @property
     def kind(self) -> str:
-        """What the browser has to know about it."""
+        """The kind of key, for the browser."""
         return "card" if self.of_card else "writes" if self.writes else "plain"
 
 
@@ -42,7 +42,7 @@ class Keyboard:
     """The keys of one window.
 
     Attributes:
-        shows: the card that is drawn now.
+        shows: the card that is drawn.
         keys: by the key's name, such as 'a', '1', 'up' or 'shift+u'.
         answered: the number of the last press that was acted on or ignored.
     """
@@ -52,7 +52,7 @@ class Keyboard:
     answered: int = 0
 
     def show(self, shows: Shows) -> None:
-        """Begin to draw this card: no key means anything until it is bound."""
+        """Start to draw this card. All keys are unbound."""
         self.shows = shows
         self.keys = {}
 
@@ -64,7 +64,7 @@ class Keyboard:
         of_card: bool = False,
         writes: bool = False,
     ) -> None:
-        """Let a key call ``act`` with ``args``."""
+        """Bind a key to ``act`` with ``args``."""
         self.keys[name] = Key(partial(act, *args), of_card=of_card, writes=writes)
 
     def press(self, presses: Iterable[dict[str, Any]]) -> Iterator[Key | None]:
@@ -85,6 +85,6 @@ class Keyboard:
                 yield key
             elif self.shows == Shows(press["variant"], press["version"]):
                 yield key
-                self.shows = NOTHING  # until it is drawn again, or another card
+                self.shows = NOTHING  # until a card is drawn again
             else:
                 yield None

@@ -1,4 +1,4 @@
-"""What the review page says about others' decisions, in plain text."""
+"""Messages of the Review page about other people's decisions, in plain text."""
 
 from collections.abc import Iterable
 
@@ -14,8 +14,9 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant, Verdict
 
 TOO_EARLY = "Key ignored: the card had only just appeared. Press it again."
-OUTDATED = "The anchor was corrected meanwhile, so the variant comes back for a second look."
+OUTDATED = "The anchor has been corrected since then, so the variant comes back for a second look."
 BLIND = "Blind: diagnostics, notes and other verdicts are hidden until you have decided."
+NOT_BLIND = "Not blind: diagnostics, notes and other verdicts are shown."
 
 _REASONS = {reason.id: reason.label.lower() for reason in REJECT_REASONS}
 
@@ -23,7 +24,7 @@ _DID = {Verdict.ACCEPT: "accepted", Verdict.REJECT: "rejected", Verdict.EDIT: "e
 
 
 def reason(reason_id: str) -> str:
-    """A reject reason's label in lower case."""
+    """The label of a reject reason, in lower case."""
     return _REASONS.get(reason_id, reason_id)
 
 
@@ -35,14 +36,14 @@ def did(decision: PastDecision | LateDecision | GivenVerdict) -> str:
 
 
 def verdicts(past: Iterable[PastDecision], *, me: int, action: ShownCard) -> str:
-    """What stands besides the decision just made, in sentences; empty where nothing does.
+    """Other decisions that count besides the one just made, in sentences; empty if there are none.
 
-    What came while the card was on the screen is told in any case, one's own from another window
-    too; what others had decided before it only after a blind decision.
+    This includes decisions made while the card was on the screen, also the reviewer's own in
+    another window. Earlier decisions are included only after a blind decision.
 
     Args:
-        me: the id of the reviewer who is told.
-        action: the showing just decided on.
+        me: the id of the reviewer who reads the message.
+        action: the showing that was just decided.
     """
     rest = [decision for decision in past if decision.action_id != action.action_id]
     others = [decision for decision in latest_of_each(rest) if decision.reviewer_id != me]
@@ -50,69 +51,71 @@ def verdicts(past: Iterable[PastDecision], *, me: int, action: ShownCard) -> str
     own = [d for d in rest if d.reviewer_id == me and d.stands and d.version >= action.version]
     meanwhile += [f"you had {did(d)} in another window" for d in own[-1:]]
     earlier = [f"{d.reviewer} {did(d)}" for d in others if d.version < action.version]
-    told = []
+    sentences = []
     if action.blind and earlier:
-        told.append(f"Others before: {'; '.join(earlier)}.")
+        sentences.append(f"Before you, {'; '.join(earlier)}.")
     if meanwhile:
-        told.append(f"Meanwhile {'; '.join(meanwhile)}; both decisions are kept.")
-    return " ".join(told)
+        sentences.append(f"Meanwhile, {'; '.join(meanwhile)}. Both decisions are stored.")
+    return " ".join(sentences)
 
 
 def before(past: Iterable[PastDecision]) -> str:
-    """What each reviewer had decided on an anchor's earlier wording; empty where nobody had."""
+    """What each reviewer had decided for an anchor's earlier text; empty if nobody had."""
     old = [decision for decision in past if not decision.counts and not decision.retracted]
     latest = {decision.reviewer_id: decision for decision in old}
     return "; ".join(f"{decision.reviewer} {did(decision)}" for decision in latest.values())
 
 
 def late(decision: LateDecision, *, me: int) -> str:
-    """That somebody decided on a card which one had just decided on oneself."""
-    who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
+    """The message that somebody decided on a card just after the current reviewer."""
     text = decision.text if len(decision.text) <= 80 else decision.text[:79] + "…"
-    now = " It is in conflict now." if decision.status is Status.CONFLICT else ""
-    return f"{who} had “{text}” on screen, too, and {did(decision)} after you.{now}"
+    now = " It is now in conflict." if decision.status is Status.CONFLICT else ""
+    who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
+    return f"{who} also had “{text}” on screen and {did(decision)} after you.{now}"
 
 
 def meanwhile(past: Iterable[PastDecision], seen: ShownCard, *, me: int, hidden: bool) -> str:
-    """What others decided on the card since it was drawn; empty where nobody did.
+    """What others have decided on the card since it was drawn; empty if nobody has.
 
     Args:
         seen: the card as it was drawn.
-        hidden: say who, not what.
+        hidden: say who has decided, but not what.
     """
     others = [d for d in past if d.stands and d.version >= seen.version and d.reviewer_id != me]
     if not others:
         return ""
     if hidden:
         names = ", ".join(dict.fromkeys(d.reviewer for d in others))
-        return f"Decided on meanwhile by {names}."
-    return f"Meanwhile {'; '.join(f'{d.reviewer} {did(d)}' for d in others)}."
+        return f"Meanwhile, {names} decided on this variant."
+    return f"Meanwhile, {'; '.join(f'{d.reviewer} {did(d)}' for d in others)}."
 
 
 def also_there(holder: Holder, *, me: int) -> str:
-    """That another window shows the card, too."""
+    """The message that another window also shows the card."""
     if holder.reviewer_id == me:
-        return "This card is on screen in another of your windows, too."
-    return f"{holder.name} has this card on screen, too."
+        return "This card is also on screen in another of your windows."
+    return f"{holder.name} also has this card on screen."
 
 
 def disagreement(past: Iterable[PastDecision], status: Status) -> str:
-    """Who said what about a variant on which reviewers disagree, or who has settled that.
+    """The verdicts on a variant that is in conflict or settled.
 
     Args:
-        past: everything that was decided on it.
-        status: that of the variant.
+        past: all decisions on it.
+        status: the variant's.
     """
-    latest = latest_of_each(past)
-    said = "; ".join(f"{d.reviewer} {did(d)}" + (f": “{d.note}”" if d.note else "") for d in latest)
+    verdicts = "; ".join(
+        f"{d.reviewer} {did(d)}" + (f": “{d.note}”" if d.note else "") for d in latest_of_each(past)
+    )
+    end = "" if verdicts.endswith((".”", "?”", "!”")) else "."
     if status != Status.CONFLICT:
-        return f"Reviewers disagreed. {said}. Your decision settles it again."
-    if not said:
-        return "In conflict: models that count disagree. Your decision settles it."
-    return f"In conflict: {said}. Your decision settles it."
+        return f"Settled: {verdicts}{end} Your decision settles it again."
+    if not verdicts:
+        return "In conflict: the models whose verdicts count disagree. Your decision settles it."
+    return f"In conflict: {verdicts}{end} Your decision settles it."
 
 
 def flags_of(session: Session, variant_id: int) -> str:
-    """What the diagnostics flag, in words; empty where nothing is flagged."""
+    """The flags of a variant, in words; empty if there are none."""
     flags = stored_flags(session, session.get_one(Variant, variant_id))
     return f"Flagged: {flags.label}." if flags else ""

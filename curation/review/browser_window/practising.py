@@ -1,6 +1,6 @@
-"""A practice round in one window: the item on the screen, its answer, and what the keys do.
+"""A practice round in one window: the item on the screen, its answer, and the actions of the keys.
 
-No widgets here: the Team page draws it.
+There are no widgets here; the Team page draws them.
 """
 
 from dataclasses import dataclass, field
@@ -19,13 +19,12 @@ from db.models import Verdict
 
 @dataclass(frozen=True)
 class PracticeView:
-    """What is to be drawn now.
+    """What to draw now.
 
     Attributes:
-        item: the item on the screen; None before the first round where there is none, and after the
-            last one.
-        card: its card, like that of a pending variant.
-        answer: what was answered on it; None until then.
+        item: the item on the screen; None if there are no items, and after the last one.
+        card: its card, which looks like that of a pending variant.
+        answer: the reviewer's answer; None until there is one.
     """
 
     round: PracticeRound
@@ -35,20 +34,20 @@ class PracticeView:
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer is right; there must be one."""
+        """Whether the answer is right. There must be one."""
         assert self.item is not None
         return self.round.is_right(self.item)
 
 
 @dataclass
 class PracticeState:
-    """Where a reviewer is in a practice round.
+    """A reviewer's position in a practice round.
 
     Attributes:
-        again: another round was asked for, and nothing is answered in it yet.
-        on_screen: the id of the item that was answered last, until the next one is asked for.
+        again: another round was requested and has no answers yet.
+        on_screen: the id of the item answered last, until the reviewer goes on.
         skipped: ids of items that come back at the end of the round.
-        screen: gives the window its name; nothing is leased.
+        screen: gives the window its name. Nothing is leased.
     """
 
     engine: Engine
@@ -60,19 +59,19 @@ class PracticeState:
     screen: Screen = field(init=False)
 
     def __post_init__(self) -> None:
-        """Every place is a window of its own."""
+        """Give each position its own window."""
         self.screen = Screen(self.reviewer_id)
 
     @property
     def typing(self) -> bool:
-        """Never: nothing is written here."""
+        """Always False: there are no text fields here."""
         return False
 
-    def pass_over(self) -> None:
-        """Say nothing of a key that came too early: the card is still there."""
+    def ignore_key(self) -> None:
+        """Do nothing after a key that was pressed too early: the card is still there."""
 
     def view(self) -> PracticeView:
-        """Read what is to be seen now."""
+        """Read what to draw now."""
         with reading(self.engine) as session:
             take = practice.next_round if self.again else practice.current_round
             found = take(session, self.reviewer_id)
@@ -86,7 +85,7 @@ class PracticeState:
         return PracticeView(found, item, shown, answer)
 
     def _item(self, found: PracticeRound) -> Gold | None:
-        """The one that was just answered, else the next one; those skipped come last."""
+        """The item that was just answered, or else the next one; skipped items come last."""
         for item in found.answered:
             if item.id == self.on_screen:
                 return item
@@ -97,7 +96,7 @@ class PracticeState:
         return left[0] if left else None
 
     def answer(self, found: PracticeRound, item: Gold, verdict: Verdict, reason: str = "") -> None:
-        """A, X, E or a digit: answer, and stay to see what is right."""
+        """A, X, E or a digit: answer, and stay on the item to show the right answer."""
         with writing(self.engine) as session:
             practice.answer(
                 session,
@@ -110,7 +109,7 @@ class PracticeState:
         self.again, self.on_screen = False, item.id
 
     def skip(self, item: Gold) -> None:
-        """S: go on; the item comes back at the end."""
+        """S: go on. The item comes back at the end."""
         if item.id in self.skipped:
             self.skipped.remove(item.id)
         self.skipped.append(item.id)
@@ -120,5 +119,5 @@ class PracticeState:
         self.on_screen = None
 
     def once_more(self) -> None:
-        """N on the score: begin another round."""
+        """N on the score: start another round."""
         self.again, self.on_screen, self.skipped = True, None, []

@@ -1,6 +1,6 @@
-"""A reviewer's place in the queue, in one window, and what is left there.
+"""A reviewer's position in a queue, in one window, and what is left there.
 
-No widgets here: the Review page draws it, and ``key_actions`` has what the keys do.
+There are no widgets here. The Review page draws them, and ``key_actions`` has the keys' actions.
 """
 
 from collections import Counter, deque
@@ -38,11 +38,11 @@ from db.errors import HedgerowError
 from db.models import Reviewer, Status
 
 BLIND_ORDERS = (Order.OLDEST, Order.RANDOM)
-"""The others would give away what the diagnostics say."""
+"""The orders available in blind mode. The others would reveal the diagnostics or opinions."""
 
 
 class Panel(StrEnum):
-    """What is open below the card."""
+    """The panel that is open below the card."""
 
     NONE = ""
     EDIT = "edit"
@@ -60,36 +60,36 @@ class Panel(StrEnum):
 
 @dataclass
 class QueuePosition:
-    """Where a reviewer is, between two key presses.
+    """A reviewer's position between two key presses.
 
     Attributes:
-        queue: what is gone through.
-        type_id: the type that it is narrowed to; None for all.
-        source_id: the source that it is narrowed to; None for all.
-        sources: the names of the sources there are, by id, one's own first.
-        counts: of the source, by type and status.
-        left: what each queue has for this reviewer, by type and source.
+        queue: the queue under review.
+        type_id: the type under review; None for all.
+        source_id: the source under review; None for all.
+        sources: the names of all sources by id, the user's own first.
+        counts: number of variants of the source, by type and status.
+        left: number of variants left for this reviewer in each queue, by type and source.
         person_id: the reviewer's id, or that of the person they were merged into.
-        workload: how many variants the reviewer is to decide on; None without a quota.
-        selection: go through these instead of a queue.
-        blind: hide diagnostics and other people's verdicts until one has decided oneself.
-        guide: show the guideline beside the card.
-        pinned: a variant to show whatever its status: after an undo, or by its permalink.
-        focus_id: the variant that the keys mean; None to take the next of the queue.
-        showings: by variant id, what is on the screen now.
-        drawn: by action id, when its card was first drawn (monotonic seconds).
-        redraw: the page around the card has to be drawn anew, too.
+        workload: the reviewer's quotas and progress; None without a quota.
+        selection: variants to review instead of a queue.
+        blind: hide diagnostics and other people's verdicts until the reviewer has decided.
+        guide: show the guideline next to the card.
+        pinned: a variant to show whatever its status, after an undo or by its permalink.
+        focus_id: the variant that the keys act on; None to take the next one from the queue.
+        showings: the cards on the screen, by variant id.
+        drawn: the time when each card was first drawn (monotonic seconds), by action id.
+        redraw: the page around the card needs to be redrawn, too.
         has_opinions: models have given second opinions in this project.
-        opinions: those that are open below the card.
-        opinions_on: id of the showing that they were asked for on.
-        suggested: the opinion whose suggestion the editor begins with.
-        screen: what is leased to this window.
-        elsewhere: how many variants of an empty queue are on other screens.
-        recent: ids of the last actions here; what others decide on these cards late is said.
-        heard: ids of the late decisions that were said.
-        keyboard: what the keys do now.
-        choices: by the letter that goes through them, the rows of choices that are drawn: the key
-            of each and its entries.
+        opinions: the opinions shown below the card.
+        opinions_on: id of the showing for which they were requested.
+        suggested: the opinion whose suggestion the editor starts with.
+        screen: the leases of this window.
+        elsewhere: number of variants of an empty queue that are on other screens.
+        recent: ids of the latest actions here, to report others' late decisions on their cards.
+        heard: ids of the late decisions already reported.
+        keyboard: the active keys.
+        choices: the menus that are drawn, by the letter that steps through them: the key of each
+            and its entries.
     """
 
     engine: Engine
@@ -134,11 +134,11 @@ class QueuePosition:
     choices: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Every place is a window of its own."""
+        """Give each position its own window."""
         self.screen = Screen(self.reviewer_id)
 
     def recount(self) -> None:
-        """Read the counts from the database; between two key presses they are kept in step."""
+        """Read the counts from the database. Key presses then keep them up to date."""
         with reading(self.engine) as session:
             self.sources = sources_in_use(session)
             if self.source_id not in self.sources:
@@ -156,15 +156,15 @@ class QueuePosition:
         }
 
     def pending(self, type_id: str) -> int:
-        """Pending variants of a type."""
+        """The number of pending variants of a type."""
         return self.left_in(Queue.PENDING, type_id)
 
     def left_in(self, queue: Queue, type_id: str | None = None) -> int:
-        """Variants of the source in a queue, of one type or of all that are in use."""
+        """The number of the source's variants in a queue, of one type or of all types in use."""
         return self.left_of(self.source_id, queue, type_id)
 
     def left_of(self, source_id: int | None, queue: Queue, type_id: str | None = None) -> int:
-        """As ``left_in``, of this source or of all."""
+        """Like ``left_in``, for this source or all sources."""
         types = {type_id} if type_id else {entry.id for entry in self.types}
         types -= self.reached(queue)
         return sum(
@@ -175,43 +175,43 @@ class QueuePosition:
 
     @property
     def place(self) -> Place:
-        """What is gone through, apart from a selection."""
+        """What is under review, apart from a selection."""
         return Place(self.queue, self.type_id, self.source_id, self.order, self.by_family)
 
     @property
     def in_queue(self) -> bool:
-        """Whether what comes next follows the order of a queue."""
+        """Whether the cards come from a queue rather than a selection."""
         return self.selection is None
 
     @property
     def type_ids(self) -> list[str]:
-        """The types under review, but those of which the reviewer is to decide no more."""
+        """The types under review, without those whose quota the reviewer has reached."""
         under_review = [self.type_id] if self.type_id else [entry.id for entry in self.types]
         reached = self.reached(self.queue)
         return [type_id for type_id in under_review if type_id not in reached]
 
     def reached(self, queue: Queue) -> set[str]:
-        """The types of which the reviewer's quota is reached; settling conflicts has no quota."""
+        """The types whose quota the reviewer has reached. Settling conflicts has no quota."""
         if self.workload is None or queue is Queue.CONFLICT:
             return set()
         return self.workload.reached(entry.id for entry in self.types)
 
     def count_skipped(self) -> int:
-        """How many of the skipped variants are what is left here."""
+        """The number of skipped variants that are left here."""
         with reading(self.engine) as session:
             return len(self._among(session, self.skipped))
 
     def first_type(self, queue: Queue) -> str | None:
-        """The first type, in the taxonomy's order, with something in this queue."""
+        """The first type, in the taxonomy's order, with variants in this queue."""
         return next((e.id for e in self.types if self.left_in(queue, e.id)), None)
 
     def _among(
         self, session: Session, variant_ids: Collection[int], *, of_any_type: bool = False
     ) -> set[int]:
-        """Which of these variants are what is gone through here.
+        """Which of these variants are under review here.
 
         Args:
-            of_any_type: whatever type and source the queue is narrowed to, as in the family view.
+            of_any_type: ignore the chosen type and source, as in the family view.
         """
         if self.selection is not None and not of_any_type:
             return self.selection.undecided(session, variant_ids)
@@ -225,7 +225,7 @@ class QueuePosition:
             reviewer_id=self.reviewer_id,
         )
 
-    # -- going somewhere ---------------------------------------------------------------
+    # -- changing the position ---------------------------------------------------------
 
     def go_to(
         self,
@@ -236,30 +236,30 @@ class QueuePosition:
         order: Order,
         family: bool,
     ) -> None:
-        """Take this queue; where it is another one than before, begin at its head."""
+        """Review this queue. After a change, start at its head."""
         wanted = (queue, type_id, source_id, order, family)
         before = (self.queue, self.type_id, self.source_id, self.order, self.by_family)
         if wanted != before:
             self.queue, self.type_id, self.source_id, self.order, self.by_family = wanted
             if source_id != before[2]:
                 self.recount()
-            if self.focus_id is not None:  # else nothing was shown yet, and what is said stays
+            if self.focus_id is not None:  # otherwise keep the message: nothing was shown yet
                 self.restart()
 
     def _keep_position(self, session: Session, variant_id: int | None) -> None:
-        """Store where this window is, for one that comes after it."""
+        """Store the position of this window, for a later window to continue from."""
         if self.in_queue:
             position = StoredPosition(self.screen.window, self.place, variant_id)
             keep_position(session, position, reviewer_id=self.reviewer_id)
 
     def restart(self) -> None:
-        """Begin at the head of the queue."""
+        """Start at the head of the queue."""
         self.pinned = self.focus_id = None
         self.panel = Panel.NONE
         self.message = ""
 
     def take(self, selection: VariantSelection | None) -> None:
-        """Go through a selection, or leave it for the queue."""
+        """Review a selection; with None, return to the queue."""
         self.selection = selection
         if selection is not None:
             selection.reviewer_id = self.reviewer_id
@@ -269,17 +269,17 @@ class QueuePosition:
         self.restart()
 
     def open_link(self, uid: str) -> None:
-        """Show the variant that a permalink names, or say in the message why not."""
+        """Show the variant of a permalink, or say why that is not possible."""
         try:
             with reading(self.engine) as session:
                 self.pinned = actions.find_variant(session, uid[:64]).id
         except HedgerowError as error:
-            self.say(f"{error} Here is the queue instead.", warn=True)
+            self.say(f"{error} The queue is shown instead.", warn=True)
         else:
             self.panel, self.message = Panel.NONE, ""
 
     def focus(self, variant_id: int) -> None:
-        """Let the keys mean another card of the family."""
+        """Make another card of the family the active one."""
         self.pinned = None
         self.focus_id = variant_id
         self.panel = Panel.NONE
@@ -290,17 +290,17 @@ class QueuePosition:
         self.panel, self.message = Panel.NONE, ""
 
     def _move_to(self, variant_id: int | None) -> None:
-        """Show this card; None to look for the next one when the page is drawn."""
+        """Show this card; with None, the next one when the page is drawn."""
         self.focus_id, self.pinned = variant_id, None
         self.panel = Panel.NONE
 
     def leave(self) -> None:
-        """Give back the card on the screen; coming back begins at the head of the queue."""
+        """Release the card on the screen. The next visit starts at the head of the queue."""
         self.focus_id = None
         self.screen.clear(self.engine)
 
     def _count(self, changes: tuple[StatusChange, ...]) -> None:
-        """Keep the counts in step."""
+        """Update the counts."""
         for change in changes:
             key = (change.type_id, change.source_id)
             self.left[Queue.SECOND_LOOK][key] += change.second_look
@@ -317,15 +317,15 @@ class QueuePosition:
             numbers[change.after] = numbers.get(change.after, 0) + 1
 
     def _worked(self, session: Session, changes: Iterable[StatusChange]) -> None:
-        """Something was decided, or taken back: count what the quotas ask for."""
+        """Update the progress with the quotas after a decision or an undo."""
         if self.workload is not None:
             self.workload.refresh(session, (change.variant_id for change in changes))
 
     def _waits_in(self, status: Status | None, people: str) -> Queue | None:
-        """The queue in which a variant waits for this reviewer.
+        """The queue in which a variant waits for this reviewer, if any.
 
         Args:
-            people: who has decided on it, while more people are to.
+            people: who has decided on it, while others still have to (``Standing.verdicts_by``).
         """
         is_asked = people and f",{self.person_id}," not in people
         if status is Status.PENDING or is_asked:
@@ -333,10 +333,10 @@ class QueuePosition:
         return Queue.CONFLICT if status is Status.CONFLICT and not people else None
 
     def say(self, message: str, *, warn: bool = False) -> None:
-        """Have this said below the card."""
+        """Show this message below the card."""
         self.message, self.warn = message, warn
 
     def _add(self, message: str) -> None:
-        """Say this, too, if it is not said yet."""
+        """Append this message, unless it is shown already."""
         if message and message not in self.message:
             self.say(f"{self.message} {message}".strip(), warn=True)

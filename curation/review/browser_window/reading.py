@@ -1,4 +1,4 @@
-"""The review page of a viewer: cards to read. Nothing is stored, and no card is leased."""
+"""The Review page for viewers: cards to read. Nothing is stored, and no card is leased."""
 
 import time
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from db.engine import reading
 
 @dataclass
 class ReadingState(ReviewState):
-    """A viewer's place. Other windows know nothing of it."""
+    """A viewer's position, of which other windows know nothing."""
 
     def view(self) -> CardView:
-        """Read what is to be seen now."""
+        """Read what to draw now."""
         variant_id = self.pinned or self.focus_id
         if variant_id is None:
             with reading(self.engine) as session:
@@ -21,16 +21,16 @@ class ReadingState(ReviewState):
         if variant_id is None:
             self.showings = {}
             return CardView((), None)
-        # What is on the screen already is not leased again.
+        # Pretend that the card is leased already, so that it is not leased.
         self.screen.held, self.screen.since = frozenset({variant_id}), time.monotonic()
         return super().view()
 
     def go_on(self) -> None:
-        """Show the next card of the queue; those that were passed come again in another visit."""
+        """Show the next card of the queue. Earlier ones come again at the next visit."""
         shown = self.pinned or self.focus_id
         if shown is not None:
             self.skipped.add(shown)
         self._move_to(None)
 
     def leave(self) -> None:
-        """Another page is shown: there is no card to give back."""
+        """Do nothing: there is no lease to release."""

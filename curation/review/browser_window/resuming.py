@@ -1,4 +1,4 @@
-"""Going on where a window of the same reviewer was lost. No widgets here."""
+"""Continue where a window of the same reviewer was lost. There are no widgets here."""
 
 import uuid
 from collections.abc import Callable
@@ -17,25 +17,25 @@ _PANELS = {
     DraftKind.WRITE: Panel.WRITE,
     DraftKind.DISCUSS: Panel.DISCUSS,
 }
-"""The panel that is opened again for a draft. That of a suggestion waits for J, which shows it."""
+"""The panel to reopen for a draft. The draft of a suggestion waits for J, which shows opinions."""
 
 
 @dataclass
 class Resuming(Drafting):
-    """A reviewer's place, and where lost windows of theirs were.
+    """A reviewer's position, and the positions of their lost windows.
 
     Attributes:
-        left_at: the newest first; empty once ``resume`` has looked at them.
+        left_at: positions of lost windows, newest first; empty after ``resume``.
     """
 
     left_at: list[StoredPosition] = field(default_factory=list)
 
     def find_left(self, is_open: Callable[[str], bool], *, go_there: bool) -> None:
-        """Find where lost windows were; ``resume`` goes on from one of them.
+        """Find the positions of lost windows, from which ``resume`` continues.
 
         Args:
             is_open: whether a window that this process serves is open.
-            go_there: take the queue of the newest one; False where another one is asked for.
+            go_there: switch to the queue of the newest one; False if the user chose another queue.
         """
         with reading(self.engine) as session:
             self.left_at = left_positions(session, reviewer_id=self.reviewer_id, is_open=is_open)
@@ -53,9 +53,9 @@ class Resuming(Drafting):
             )
 
     def resume(self) -> None:
-        """Show the card that the newest lost window of this place had, with its open editor.
+        """Show the card and the open editor of the newest lost window with the same place.
 
-        It is shown if it is still to be reviewed, or if this reviewer has a draft on it.
+        The card is shown if it still needs a decision, or if this reviewer has a draft on it.
         """
         lost = [position for position in self.left_at if position.place == self.place]
         self.left_at = []

@@ -1,4 +1,4 @@
-"""Variants picked elsewhere, to be reviewed one after the other."""
+"""Variants picked on another page, for review one after the other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,29 +11,29 @@ from curation.review.gold.mixing import undecided
 from curation.review.queue import awaiting_a_person
 
 _AT_ONCE = 20
-"""Ids asked about when the next card is looked for: what others decided meanwhile is rare."""
+"""Number of ids checked at once for the next card: others rarely decide on some in the meantime."""
 
 
 @dataclass
 class VariantSelection:
-    """Variants in the order they are to be seen; those that a person decided are passed over.
+    """Variants in the order of review. Those that a person has decided on are skipped.
 
     Attributes:
-        told: where they come from, in words; possibly somebody's text.
-        open: ids still to be seen; None before ``refresh``.
-        decided_alone_by: the id of a person who decides on each by themselves, whatever others
-            decide (the sample of a calibration); None where one decision will do.
-        reviewer_id: who goes through it. Gold items among it are open until they decide on them.
+        description: where they come from, in words; possibly untrusted text.
+        open: ids that still need a decision; None before ``refresh``.
+        decided_alone_by: the id of a person who decides on each variant independently of others (in
+            the sample of a calibration); None if one decision is enough.
+        reviewer_id: the reviewer. Gold items in the selection stay open until they decide on them.
     """
 
     ids: tuple[int, ...]
-    told: str
+    description: str
     open: set[int] | None = field(default=None)
     decided_alone_by: int | None = None
     reviewer_id: int | None = None
 
     def undecided(self, session: Session, ids: Iterable[int]) -> set[int]:
-        """Which of these, if they are among the selection, are still to be decided."""
+        """Which of these variants, if in the selection, still need a decision."""
         mine = set(ids).intersection(self.ids)
         if self.decided_alone_by is not None:
             return left_for(session, mine, self.decided_alone_by)
@@ -43,11 +43,11 @@ class VariantSelection:
         return found
 
     def refresh(self, session: Session) -> None:
-        """Ask the database once which of them are still to be decided."""
+        """Read from the database which variants still need a decision."""
         self.open = self.undecided(session, self.ids)
 
     def next(self, session: Session, skipped: Iterable[int]) -> int | None:
-        """The first one still to be decided, or None. Costs one small query."""
+        """The first variant that still needs a decision, or None. Takes one small query."""
         if self.open is None:
             self.refresh(session)
         assert self.open is not None
@@ -61,7 +61,7 @@ class VariantSelection:
         return None
 
     def _first_open(self, passed: set[int]) -> list[int]:
-        """The next few ids believed to be open."""
+        """The next few ids that were open at the last check."""
         found: list[int] = []
         for variant_id in self.ids:
             if variant_id in (self.open or ()) and variant_id not in passed:
@@ -71,18 +71,18 @@ class VariantSelection:
         return found
 
     def decided(self, variant_ids: Iterable[int]) -> None:
-        """Somebody here has decided on these."""
+        """Remove variants that were decided on in this window."""
         if self.open is not None:
             self.open.difference_update(variant_ids)
 
     def reopened(self, session: Session, changes: Iterable[StatusChange]) -> None:
-        """Decisions on these were taken back: ask which are to be seen again."""
+        """After an undo, add the variants that need a decision again."""
         if self.open is not None:
             self.open |= self.undecided(session, (change.variant_id for change in changes))
 
 
 def sample_selection(session: Session, name: str, reviewer_id: int) -> VariantSelection | None:
-    """The sample of a calibration that an address names, for this person; None for no sample."""
+    """The sample of a calibration that a URL names, for this person; None if there is none."""
     sample = sample_at(session, name)
     if sample is None:
         return None

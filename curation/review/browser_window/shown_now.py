@@ -1,6 +1,6 @@
-"""What a window of the review page shows now, and what comes next.
+"""What a window of the Review page shows now, and what comes next.
 
-No widgets here: the desk draws what ``Viewer.view`` gives.
+There are no widgets here. The desk draws what ``Viewer.view`` returns.
 """
 
 import time
@@ -33,10 +33,10 @@ from db.models import Status, Variant
 
 @dataclass(frozen=True)
 class CardView:
-    """The cards to draw and the one that the keys mean; none when the queue is empty.
+    """The cards to draw and the active one; without cards if the queue is empty.
 
     Attributes:
-        hidden: ids of the cards whose diagnostics and verdicts are not to be seen.
+        hidden: ids of the cards whose diagnostics and verdicts are hidden.
     """
 
     cards: tuple[Card, ...]
@@ -45,10 +45,10 @@ class CardView:
 
 
 class Viewer(GoldCards):
-    """A place, and what is to be seen there."""
+    """A position, and what to show there."""
 
     def view(self) -> CardView:
-        """Read what is to be seen now."""
+        """Read what to draw now."""
         variant_id = self.pinned or self.focus_id
         if variant_id is None or not self.screen.has(variant_id):
             with writing(self.engine) as session:
@@ -66,7 +66,7 @@ class Viewer(GoldCards):
             cards = self._disguise(session, cards)
             focus = next(item for item in cards if item.variant.id == variant_id)
             settled = contested(session, variants) - hidden - self.known_gold
-            if acting_role(session) is not Role.LEAD:  # their verdict is one among the others
+            if acting_role(session) is not Role.LEAD:  # other roles cannot settle
                 settled = frozenset()
             if variant_id not in self.gold:
                 self._compare(session, focus.variant, hidden=variant_id in hidden)
@@ -75,7 +75,7 @@ class Viewer(GoldCards):
         return CardView(cards, focus, hidden)
 
     def _put_on_screen(self, session: Session, variant_id: int | None) -> int | None:
-        """Lease this variant, or the next one that no other window has; its id."""
+        """Lease this variant, or the next one that no other window has. Return its id."""
         if variant_id is None:
             return self._take_next(session)
         if not self._lease(session, variant_id):
@@ -83,12 +83,12 @@ class Viewer(GoldCards):
         return variant_id
 
     def _also_there(self, variant_id: int) -> None:
-        """Say who else has a card on the screen, if anybody has."""
+        """Say who else has a card on the screen, if anybody."""
         if (holder := self.screen.others.get(variant_id)) is not None:
             self._add(messages.also_there(holder, me=self.reviewer_id))
 
     def _take_next(self, session: Session) -> int | None:
-        """Lease the first variant that no other window has; None where there is none."""
+        """Lease the first variant that no other window has. Return its id, or None."""
         found = self.screen.put_next(
             session,
             lambda others: self._next(session, self.skipped.union(others)),
@@ -108,33 +108,33 @@ class Viewer(GoldCards):
         return self.screen.put(session, ids)
 
     def _hear(self, session: Session) -> None:
-        """Say what others decided late on cards that were decided on here."""
+        """Report others' late decisions on cards decided on here."""
         for decision in late_decisions(session, self.recent):
             if decision.id not in self.heard:
                 self.heard.add(decision.id)
                 self._add(messages.late(decision, me=self.reviewer_id))
 
     def _compare(self, session: Session, variant: Variant, *, hidden: bool) -> None:
-        """Say what others decided on the card in focus while it was on the screen."""
+        """Report others' decisions on the active card while it was on the screen."""
         seen = self.showings.get(variant.id)
         if seen is not None and seen.version != variant.version:
             past = history(session, seen.variant_id)
             self._add(messages.meanwhile(past, seen, me=self.reviewer_id, hidden=hidden))
 
     def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
-        """The family's cards; a replaced wording or one out of use only if it is in focus."""
-        beside = {item.variant.id for item in self.beside(session, focus)}
+        """The family's cards. Superseded and retired ones are included only if active."""
+        siblings = {item.variant.id for item in self.siblings(session, focus)}
         return tuple(
             item
             for item in family(session, focus.variant.anchor_id)
-            if item.variant.id == focus.variant.id or item.variant.id in beside
+            if item.variant.id == focus.variant.id or item.variant.id in siblings
         )
 
-    def beside(self, session: Session, focus: Card) -> list[Card]:
+    def siblings(self, session: Session, focus: Card) -> list[Card]:
         """The other cards of a card's family that can be shown with it.
 
-        Not what somebody else's edit has put in the place of a variant that others are to decide
-        on, too: it would tell them.
+        The result of somebody else's edit is left out while other assigned people still have to
+        decide on the original, because it would reveal the edit.
         """
         cards = family(session, focus.variant.anchor_id)
         unfinished = {item.variant.id for item in cards if item.variant.verdicts_by}
@@ -149,11 +149,12 @@ class Viewer(GoldCards):
         ]
 
     def veiled(self, session: Session, variants: Sequence[Variant]) -> frozenset[int]:
-        """In blind mode, those of these variants that one has not decided on oneself.
+        """The ids of the variants that this reviewer must see blind.
 
-        Who goes through the conflicts to settle them sees the verdicts. The variants of a
-        calibration's sample are always seen blind, and so are those that several people are to
-        decide on: also by who has decided, until all have.
+        In blind mode these are the variants on which the reviewer has not decided. The same applies
+        without blind mode to the variants of a calibration's sample and to those assigned to
+        several people, which stay blind, even for those who have decided, until all have. In the
+        queue of conflicts the verdicts are shown, because they are needed for settling.
         """
         unfinished = frozenset(variant.id for variant in variants if variant.verdicts_by)
         rest = [variant for variant in variants if variant.id not in unfinished]
@@ -167,7 +168,7 @@ class Viewer(GoldCards):
         return unfinished | (frozenset(ids) - decided_by(session, self.reviewer_id, ids))
 
     def veiled_ids(self, session: Session, variant_ids: Collection[int]) -> frozenset[int]:
-        """As ``veiled``, for variants of a list."""
+        """Like ``veiled``, for ids."""
         rows: list[Variant] = []
         for ids in chunks(variant_ids):
             rows += session.execute(select(Variant).where(col(Variant.id).in_(ids))).scalars()
@@ -191,7 +192,7 @@ class Viewer(GoldCards):
     def _show(
         self, variants: Sequence[Variant], hidden: frozenset[int], settled: frozenset[int]
     ) -> None:
-        """Keep the showings of unchanged cards, so that redrawing does not renew them."""
+        """Update the showings. Unchanged cards keep theirs, so that a redraw changes nothing."""
         old = self.showings
         self.showings = {}
         for variant in variants:
@@ -208,13 +209,13 @@ class Viewer(GoldCards):
         self.drawn = {key: at for key, at in self.drawn.items() if key in ids}
 
     def drawn_now(self) -> None:
-        """Note the moment at which the cards went to the browser."""
+        """Record the time at which the cards were sent to the browser."""
         moment = time.monotonic()
         for showing in self.showings.values():
             self.drawn.setdefault(showing.action_id, moment)
 
     def _following(self, session: Session, shown: ShownCard) -> int | None:
-        """Lease the next card of the family that is in the queue, or the next of the queue."""
+        """Lease the family's next card in the queue, or else the next card of the queue."""
         if not self.by_family:
             return self._take_next(session)
         anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
@@ -224,7 +225,7 @@ class Viewer(GoldCards):
             undecided |= mixing.undecided(session, self.reviewer_id, members)
         undecided -= self.skipped
         rest = [number for number in members if number in undecided]
-        ids = list(self.showings)  # as they are on the screen
+        ids = list(self.showings)  # in the order on the screen
         here = ids.index(shown.variant_id) if shown.variant_id in ids else 0
         onwards = dict.fromkeys([*ids[here + 1 :], *ids[:here], *rest])
         found = next((number for number in onwards if number in undecided), None)

@@ -1,4 +1,4 @@
-"""Taking back what a reviewer did, in one window. No widgets here."""
+"""Undo in one window. There are no widgets here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.DISCUSS, Panel.WRITE)
 
 
 class SkippedCard(NamedTuple):
-    """A card that was left undecided, and when."""
+    """A skipped card, and when it was skipped."""
 
     variant_id: int
     at: datetime
@@ -25,23 +25,23 @@ class SkippedCard(NamedTuple):
 
 @dataclass
 class Undoing(QueuePosition):
-    """A reviewer's place, and what Z does there.
+    """A reviewer's position, and the action of Z there.
 
     Attributes:
-        skips: in the order of time; one taken into a selection since then is no longer skipped.
+        skips: skipped cards in order of time. A selection that contains a card cancels its skip.
     """
 
     skips: list[SkippedCard] = field(default_factory=list)
 
     @property
     def typing(self) -> bool:
-        """Whether an editor is open, so that keys are text; a late key may still come in."""
+        """Whether an editor is open, so that keys are text. Late keys may still arrive."""
         return self.panel in _TYPING
 
     def undo(self) -> None:
-        """Z: take back the last thing this reviewer did, however long ago, and show its card.
+        """Z: undo the last thing this reviewer did, however long ago, and show its card.
 
-        What is stored may come from another window or an earlier day; skips are this window's.
+        Stored actions include those of other windows and earlier days; skips are this window's.
         """
         if self.typing:
             return
@@ -53,21 +53,21 @@ class Undoing(QueuePosition):
         if undone or self.warn:
             return
         if skip is None:
-            self.say("There is nothing left to take back.")
+            self.say("There is nothing left to undo.")
             return
         self.skips.remove(skip)
         self.skipped.discard(skip.variant_id)
         self.pin(skip.variant_id)
-        self.say("You took back your skip.")
+        self.say("You undid your skip.")
 
     def take_back(self, action_id: str) -> None:
-        """Take back one of the last decisions, not the latest alone, and show its card."""
+        """Undo any one of the latest decisions, and show its card."""
         self._take_back(
             lambda session: actions.retract_action(session, action_id, reviewer_id=self.reviewer_id)
         )
 
     def _take_back(self, do: Callable[[Session], Undone | None]) -> bool:
-        """Whether anything was taken back; what went wrong is said."""
+        """Undo something and show its card, or the error. Return whether anything was undone."""
         self.warn = False
         try:
             with writing(self.engine) as session:

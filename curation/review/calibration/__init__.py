@@ -1,1 +1,1 @@
-"""Calibration: how far the verdicts of models can be trusted, by a blind random sample."""
+"""Calibration: measure on a blind random sample how far models' verdicts can be trusted."""

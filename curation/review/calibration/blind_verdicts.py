@@ -1,4 +1,4 @@
-"""What people and a judge say of a sample's variants: people blind, each variant once."""
+"""People's blind verdicts and a judge's opinions on the variants of a sample."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from curation.review.people.reviewers import whose
 from db.models import Decision, Opinion, Reviewer, ReviewerKind, TypeRow, Variant, Verdict
 
 STRICTEST = (Verdict.REJECT, Verdict.EDIT, Verdict.ACCEPT)
-"""Where people disagree on a variant, the first of these that one of them gave counts."""
+"""If people disagree on a variant, the first of these verdicts that somebody gave counts."""
 
 
 class PeopleSay(NamedTuple):
     """People's blind verdict on a variant.
 
     Attributes:
-        verdict: the strictest, where they disagree.
-        people: how many have decided blind.
+        verdict: the strictest one if they disagree.
+        people: how many decided blind.
         disagree: whether they gave different verdicts.
     """
 
@@ -40,11 +40,10 @@ class JudgeSays(NamedTuple):
 
 
 def blind_verdicts(session: Session, variant_ids: Sequence[int]) -> dict[int, PeopleSay]:
-    """By variant, what people decided blind; those that nobody has decided so are left out.
+    """People's blind verdicts by variant; variants without one are left out.
 
-    Of each person counts the latest blind decision that was not taken back, unless they had looked
-    at an opinion before. What a person decides afterwards, when they have seen what others say, is
-    left alone.
+    For each person, the latest blind decision counts that was not undone, unless they had looked at
+    an opinion before. Decisions that a person makes after seeing other verdicts do not count.
     """
     found: defaultdict[int, list[Verdict]] = defaultdict(list)
     for ids in chunks(variant_ids):
@@ -80,7 +79,7 @@ def _together(verdicts: Sequence[Verdict]) -> PeopleSay:
 def opinions_on(
     session: Session, variant_ids: Sequence[int], reviewer_id: int
 ) -> dict[int, JudgeSays]:
-    """By variant, a judge's opinion on it beside its anchor's wording of now."""
+    """A judge's opinions by variant, for the current text of the anchors."""
     found: dict[int, JudgeSays] = {}
     for ids in chunks(variant_ids):
         query = (
@@ -98,7 +97,7 @@ def opinions_on(
 
 
 def types_of(session: Session, variant_ids: Sequence[int]) -> dict[int, str]:
-    """The type of each variant, the types in the taxonomy's order."""
+    """The type of each variant, sorted in taxonomy order."""
     rows: list[tuple[int, str, int]] = []
     for ids in chunks(variant_ids):
         query = (

@@ -1,7 +1,7 @@
-"""Whether a judge's certainty can be believed: the expected calibration error, and its bins.
+"""The expected calibration error of a judge's certainty, and its bins.
 
-As in C. Guo and others, "On Calibration of Modern Neural Networks" (ICML 2017): the mean distance
-between how certain a model says it is and how often it is right, over ten bins of equal width.
+As in C. Guo et al., "On Calibration of Modern Neural Networks" (ICML 2017): the weighted mean
+difference between stated certainty and accuracy, over ten bins of equal width.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ class Bin(NamedTuple):
     """Opinions of about the same certainty.
 
     Attributes:
-        low, high: the bin's limits; the certainty lies in (low, high], 0 in the first one.
-        items: opinions.
-        certainty: their mean certainty, in [0, 1].
-        right: the share of them that agree with people.
+        low, high: the limits; a certainty is in (low, high], and 0 is in the first bin.
+        items: the number of opinions.
+        certainty: the mean certainty, in [0, 1].
+        right: the share of opinions that agree with people, in [0, 1].
     """
 
     low: float
@@ -28,13 +28,12 @@ class Bin(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How well a judge knows when it is right.
+    """How well a judge's certainty predicts that it is right.
 
     Attributes:
-        error: the expected calibration error, in [0, 1]; None without an opinion that names its
-            certainty.
-        bins: those that are not empty.
-        unnamed: opinions without a certainty, which are left out.
+        error: the expected calibration error, in [0, 1]; None without a stated certainty.
+        bins: the bins that are not empty.
+        unnamed: the number of opinions without a certainty, which are left out.
     """
 
     error: float | None
@@ -42,9 +41,9 @@ class Reliability(NamedTuple):
     unnamed: int
 
 
-def reliability(said: Sequence[tuple[float | None, bool]]) -> Reliability:
-    """Of pairs: the certainty that an opinion names, and whether it agrees with people."""
-    named = [(certainty, right) for certainty, right in said if certainty is not None]
+def reliability(opinions: Sequence[tuple[float | None, bool]]) -> Reliability:
+    """The reliability of opinions, given as (certainty or None, whether it agrees with people)."""
+    named = [(certainty, right) for certainty, right in opinions if certainty is not None]
     bins = []
     for number in range(BINS):
         low, high = number / BINS, (number + 1) / BINS
@@ -58,4 +57,5 @@ def reliability(said: Sequence[tuple[float | None, bool]]) -> Reliability:
             mean = sum(certainty for certainty, _ in within) / size
             bins.append(Bin(low, high, size, mean, sum(right for _, right in within) / size))
     gaps = sum(one.items * abs(one.certainty - one.right) for one in bins)
-    return Reliability(gaps / len(named) if named else None, tuple(bins), len(said) - len(named))
+    error = gaps / len(named) if named else None
+    return Reliability(error, tuple(bins), len(opinions) - len(named))

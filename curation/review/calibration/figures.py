@@ -1,7 +1,6 @@
 """How far a judge agrees with people on a sample, and for which types it can be trusted.
 
-A judge or a person either takes a variant as it stands or does not: an edit counts like a
-rejection, but for the table of verdicts, which tells the three apart.
+An edit counts as a rejection, except in the table of verdicts, which lists all three.
 """
 
 from collections import Counter
@@ -24,31 +23,30 @@ from curation.review.opinions.stored import judges
 from db.models import Verdict
 
 PRECISION = 0.95
-"""Of a judge's 'accept', at least, for a type to be accepted without a person."""
+"""Minimum precision of a judge's 'accept' for accepting a type without human review."""
 
 FEWEST = 50
-"""Blind items that the judge accepts, at least, for a recommendation."""
+"""Minimum number of blind items that the judge accepts, for a recommendation."""
 
 ALL = "all"
-"""In place of a type: all types together."""
+"""Used in place of a type for all types."""
 
 Cells = Mapping[tuple[Verdict, Verdict], int]
-"""(judge's verdict, people's) → items."""
+"""(judge's verdict, people's verdict) → number of items."""
 
 
 class TypeFigures(NamedTuple):
-    """A judge against people, on the items of one type that both have judged.
+    """A judge compared with people, on the items of one type that both have judged.
 
     Attributes:
-        items: of these.
-        cells: how often which verdict met which.
-        base_rate: the share of the items that people accept, in [0, 1]; None without any.
-        agreement: the share on which both take the variant as it stands, or neither does.
-        kappa: Cohen's, of taking the variant as it stands or not.
-        by_chance: the agreement that chance alone would give.
-        accepted: items that the judge accepts.
-        precision: the share of these that people accept, too, with its exact interval
-            (Clopper and Pearson).
+        items: the number of these items.
+        cells: how often each pair of verdicts occurs.
+        base_rate: the share of items that people accept, in [0, 1]; None without items.
+        agreement: the share of items that both accept or both do not accept.
+        kappa: Cohen's kappa for accepting or not.
+        by_chance: the agreement expected by chance.
+        accepted: the number of items that the judge accepts.
+        precision: the share of these that people accept, with its exact (Clopper–Pearson) interval.
     """
 
     type_id: str
@@ -62,23 +60,23 @@ class TypeFigures(NamedTuple):
     precision: Estimate
 
     def is_trusted(self, precision: float = PRECISION) -> bool:
-        """Whether what the judge accepts of this type can be accepted without a person.
+        """Whether the variants of this type that the judge accepts need no human review.
 
-        It can where the lower limit of the 95% interval of the precision reaches what is wanted,
-        on ``FEWEST`` items or more that the judge accepts.
+        The lower limit of the 95% interval of the precision must reach the argument, and the judge
+        must accept at least ``FEWEST`` items.
         """
         low = self.precision.low
         return self.accepted >= FEWEST and low is not None and low >= precision
 
 
 class JudgeFigures(NamedTuple):
-    """A judge on a sample.
+    """The figures of a judge on a sample.
 
     Attributes:
-        id, name, counts: of the judge (see ``Judge``).
-        judged: items of the sample on which it has given its opinion.
-        types: in the taxonomy's order.
-        together: all types.
+        id, name, counts: those of the judge (see ``Judge``).
+        judged: the number of items with an opinion of the judge.
+        types: the figures by type, in taxonomy order.
+        together: the figures for all types.
     """
 
     id: int
@@ -90,18 +88,18 @@ class JudgeFigures(NamedTuple):
     reliability: Reliability
 
     def trusted(self, precision: float = PRECISION) -> tuple[str, ...]:
-        """The types whose variants can be accepted where this judge accepts them."""
+        """The types for which this judge's 'accept' needs no human review."""
         return tuple(row.type_id for row in self.types if row.is_trusted(precision))
 
 
 class Calibration(NamedTuple):
-    """What a sample tells.
+    """The results on a sample.
 
     Attributes:
-        drawn: variants by type, in the taxonomy's order; those that are gone left out.
-        decided: those on which a person has decided blind, by type.
-        disagree: decided ones on which people gave different verdicts; the strictest counts.
-        judges: those with an opinion on any of them, the highest kappa first.
+        sampled: the number of variants by type, in taxonomy order, without deleted ones.
+        decided: the number of variants with a blind decision of a person, by type.
+        disagree: how many of these got different verdicts; the strictest verdict counts.
+        judges: the judges with an opinion on any of them, the highest kappa first.
     """
 
     sample: Sample
@@ -111,12 +109,12 @@ class Calibration(NamedTuple):
     judges: tuple[JudgeFigures, ...]
 
     def judge(self, name: str) -> JudgeFigures | None:
-        """The judge of this name."""
+        """The judge with this name, if there is one."""
         return next((one for one in self.judges if one.name == name), None)
 
 
 def calibration(session: Session, number: int | None = None) -> Calibration:
-    """The figures of all judges on a sample, by default on the newest.
+    """The figures of all judges on a sample. Without a number, on the newest one.
 
     Raises:
         HedgerowError: there is no such sample.
@@ -127,13 +125,10 @@ def calibration(session: Session, number: int | None = None) -> Calibration:
     people = blind_verdicts(session, ids)
     found = []
     for one in judges(session):
-        said = opinions_on(session, ids, one.id)
-        if said:
-            found.append(
-                JudgeFigures(
-                    one.id, one.name, one.counts, len(said), *_against(types, said, people)
-                )
-            )
+        opinions = opinions_on(session, ids, one.id)
+        if opinions:
+            compared = _compared(types, opinions, people)
+            found.append(JudgeFigures(one.id, one.name, one.counts, len(opinions), *compared))
     found.sort(key=lambda figures: -_rank(figures.together.kappa))
     return Calibration(
         sample,
@@ -148,32 +143,32 @@ def _rank(kappa: Estimate) -> float:
     return -2.0 if kappa.value is None else kappa.value
 
 
-def _against(
-    types: Mapping[int, str], said: Mapping[int, JudgeSays], people: Mapping[int, PeopleSay]
+def _compared(
+    types: Mapping[int, str], opinions: Mapping[int, JudgeSays], people: Mapping[int, PeopleSay]
 ) -> tuple[tuple[TypeFigures, ...], TypeFigures, Reliability]:
-    """By type, all together, and how certain the judge was."""
+    """The figures by type and for all types, and the reliability of the certainty."""
     cells: dict[str, Counter[tuple[Verdict, Verdict]]] = {}
-    certain = []
+    certainties = []
     for key, type_id in types.items():
-        if key in said and key in people:
-            one, theirs = said[key], people[key].verdict
-            cells.setdefault(type_id, Counter())[one.verdict, theirs] += 1
-            certain.append((one.certainty, _takes(one.verdict) == _takes(theirs)))
+        if key in opinions and key in people:
+            opinion, verdict = opinions[key], people[key].verdict
+            cells.setdefault(type_id, Counter())[opinion.verdict, verdict] += 1
+            certainties.append((opinion.certainty, _accepts(opinion.verdict) == _accepts(verdict)))
     together = sum(cells.values(), Counter[tuple[Verdict, Verdict]]())
     rows = tuple(type_figures(type_id, counts) for type_id, counts in cells.items())
-    return rows, type_figures(ALL, together), reliability(certain)
+    return rows, type_figures(ALL, together), reliability(certainties)
 
 
-def _takes(verdict: Verdict) -> bool:
+def _accepts(verdict: Verdict) -> bool:
     return verdict is Verdict.ACCEPT
 
 
 def type_figures(type_id: str, cells: Cells) -> TypeFigures:
-    """The figures of these counts."""
+    """The figures for these counts."""
     items = sum(cells.values())
     counts: Counter[tuple[int, ...]] = Counter()
     for (judge, people), number in cells.items():
-        counts[int(_takes(judge)), int(_takes(people))] += number
+        counts[int(_accepts(judge)), int(_accepts(people))] += number
     found = with_kappa(tuple(sorted(counts.items()))) if items else Estimates()
     accepted = counts[1, 0] + counts[1, 1]
     return TypeFigures(
@@ -190,10 +185,10 @@ def type_figures(type_id: str, cells: Cells) -> TypeFigures:
 
 
 def exact_share(number: int, of: int) -> Estimate:
-    """A share with its exact 95% interval, after Clopper and Pearson (1934)."""
+    """A share with its exact 95% interval (Clopper and Pearson, 1934)."""
     if not of:
         return Estimate()
-    from scipy.special import betaincinv  # noqa: PLC0415  (pages without figures don't wait for it)
+    from scipy.special import betaincinv  # noqa: PLC0415  (slow to import)
 
     tail = (1 - CONFIDENCE) / 2
     low = float(betaincinv(number, of - number + 1, tail)) if number else 0.0

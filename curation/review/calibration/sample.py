@@ -1,8 +1,8 @@
-"""A random sample of variants that people judge blind, so that models can be measured by it.
+"""A random sample of variants that people decide blind, to measure models on it.
 
-A sample is a run that is done at once: its parameters say how it was drawn, its result has the uids
-of its variants. Drawn from are the variants on which no person has decided, since it is these that
-a model's verdicts would be used for.
+A sample is stored as a run that is done at once. Its parameters describe the sampling, and its
+result has the uids of the variants. The population is the variants without a person's decision,
+because a model's verdicts would be used for these.
 """
 
 import random
@@ -28,25 +28,25 @@ from db.models import Run, RunState, Status, TypeRow, Variant
 from db.runs import create_run, get_run, list_runs
 
 KIND = "sample"
-"""Of the runs."""
+"""The kind of the runs."""
 
 MAX_SAMPLE = 10_000
-"""Variants of a sample."""
+"""Maximum number of variants in a sample."""
 
 LISTED = 50
-"""Samples that can be chosen from, the newest."""
+"""Maximum number of samples to list."""
 
 _NAMED = re.compile(r"sample-(\d{1,9})")
 
 
 class SampleRequest(BaseModel):
-    """How a sample is drawn.
+    """How to sample.
 
     Attributes:
-        size: variants in all, or of each type.
-        each_type: whether ``size`` is that of each type.
-        types: ids of variant types; none for all in use.
-        judges: names of models; only variants on which all of these have given their opinion.
+        size: the number of variants, in total or per type.
+        each_type: whether ``size`` is per type.
+        types: ids of variant types; empty for all types in use.
+        judges: names of models; only variants with an opinion of each of them are sampled.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,8 +62,8 @@ class Sample(NamedTuple):
     """A stored sample.
 
     Attributes:
-        id: of its run.
-        uids: of its variants, in the order in which people see them.
+        id: the number of its run.
+        uids: the uids of its variants, in the order in which people see them.
     """
 
     id: int
@@ -72,29 +72,29 @@ class Sample(NamedTuple):
 
 
 def pick_sample(session: Session, request: SampleRequest) -> list[str]:
-    """Draw a sample and store nothing: the uids of its variants.
+    """Sample the uids of variants, without storing anything.
 
-    Types follow the taxonomy's order, so that a reviewer reads one after the other; within a type
-    the order is random, so that those decided so far are a random sample, too. Of 350,000 variants
-    this takes a second or two, for which nobody else has to wait.
+    The types are in taxonomy order, so that a reviewer reads one type after the other. Within a
+    type the order is random, so that the variants decided so far are a random sample, too. From
+    350,000 variants this takes a second or two and blocks nobody.
 
     Raises:
-        HedgerowError: a type or a judge is unknown, no variant can be drawn, or the sample would be
-            too large.
+        HedgerowError: a type or a judge is unknown, there are no variants to sample from, or the
+            sample would be too large.
     """
     types = list_types(session)
     wanted = [known_type(types, name).id for name in request.types] or [e.id for e in types]
     pool = _pool(session, wanted, [find_judge(session, name).id for name in request.judges])
     if not any(pool.values()):
         raise HedgerowError(
-            "There is nothing to draw from: a person has decided on every variant of this choice"
-            + (", or a judge has not given its opinion on it." if request.judges else ".")
+            "There are no variants to sample from: people have decided on every variant of these "
+            "types" + (", or a judge has no opinion on it." if request.judges else ".")
         )
     uids = _sampled(pool, request)
     if len(uids) > MAX_SAMPLE:
         raise HedgerowError(
-            f"Expected a sample of at most {MAX_SAMPLE:,} variants, found {len(uids):,}; draw "
-            "fewer of each type."
+            f"Expected a sample of at most {MAX_SAMPLE:,} variants, found {len(uids):,}; choose "
+            "fewer per type."
         )
     return uids
 
@@ -106,7 +106,7 @@ def store_sample(
     *,
     requested_by: int | None = None,
 ) -> Sample:
-    """Store a sample that was drawn."""
+    """Store a sample."""
     run = create_run(
         session,
         kind=KIND,
@@ -122,7 +122,7 @@ def store_sample(
 
 
 def _pool(session: Session, types: Sequence[str], judges: Sequence[int]) -> dict[str, list[str]]:
-    """The uids that can be drawn, by type, in an order that is the same each time."""
+    """The uids to sample from by type, in a fixed order."""
     query = (
         select(col(Variant.type_id), col(Variant.uid))
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)
@@ -154,7 +154,7 @@ def _sampled(pool: dict[str, list[str]], request: SampleRequest) -> list[str]:
 
 
 def get_sample(session: Session, number: int | None = None) -> Sample:
-    """The sample with this number; without one, the newest.
+    """The sample with this number. Without a number, the newest.
 
     Raises:
         HedgerowError: there is none.
@@ -163,14 +163,14 @@ def get_sample(session: Session, number: int | None = None) -> Sample:
         found = list_samples(session)
         if not found:
             raise HedgerowError(
-                "There is no sample yet; draw one first ('hedgerow review calibration draw')."
+                "There is no sample yet; create one with 'hedgerow review calibration draw'."
             )
         return found[0]
     run = get_run(session, number)
     if run.kind != KIND:
         raise HedgerowError(
-            f"Expected the number of a sample, found that of another run, {number}; 'hedgerow runs "
-            f"list --kind {KIND}' names the samples."
+            f"Expected the number of a sample, but run {number} is of another kind; 'hedgerow runs "
+            f"list --kind {KIND}' lists the samples."
         )
     return _sample(run)
 
@@ -185,12 +185,12 @@ def _sample(run: Run) -> Sample:
 
 
 def address_name(sample_id: int) -> str:
-    """What a sample is called in the address of the Review page."""
+    """The name of a sample in the address of the Review page."""
     return f"{KIND}-{sample_id}"
 
 
 def sample_at(session: Session, name: str) -> Sample | None:
-    """The sample that an address names; None where it names none."""
+    """The sample with this name in an address; None if there is none."""
     match = _NAMED.fullmatch(name)
     if match is None:
         return None
@@ -201,7 +201,7 @@ def sample_at(session: Session, name: str) -> Sample | None:
 
 
 def variant_ids(session: Session, sample: Sample) -> tuple[int, ...]:
-    """The ids of a sample's variants, in its order; those that are gone are left out."""
+    """The ids of a sample's variants in order, without deleted ones."""
     ids: dict[str, int] = {}
     for uids in chunks(sample.uids):
         query = select(col(Variant.uid), col(Variant.id)).where(col(Variant.uid).in_(uids))
@@ -210,8 +210,10 @@ def variant_ids(session: Session, sample: Sample) -> tuple[int, ...]:
 
 
 def sampled(session: Session, variants: Iterable[Variant]) -> set[int]:
-    """The ids of those of these variants that are in a sample: whoever has not decided on them
-    sees them blind, wherever their card comes up."""
+    """The ids of the variants that are in a sample.
+
+    Reviewers who have not decided on them see them blind everywhere.
+    """
     by_uid = {variant.uid: variant.id for variant in variants}
     query = select(col(Run.result)).where(col(Run.kind) == KIND)
     found: set[int] = set()
@@ -225,9 +227,9 @@ def _uids(result: dict[str, Any]) -> set[str]:
 
 
 def left_for(session: Session, variant_ids: Iterable[int], reviewer_id: int) -> set[int]:
-    """Those of these variants that a person still has to decide on, whatever others say of them.
+    """The variants that this person still has to decide on, whatever others decided.
 
-    A wording that an edit has replaced is passed over: nobody can decide on it any more.
+    Variants that an edit has replaced are left out, because nobody can decide on them any more.
     """
     found: set[int] = set()
     for ids in chunks(variant_ids):

@@ -1,4 +1,4 @@
-"""Accepting without a person what a judge accepts, of the types for which it can be trusted."""
+"""Accept what a judge accepts without human review, for types where it can be trusted."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,11 +14,11 @@ ACCEPTED = "accepted"
 
 
 class Trust(NamedTuple):
-    """What can be accepted, and why.
+    """Which variants can be accepted, and why.
 
     Attributes:
-        rule: what matches.
-        types: ids of the types that it is about.
+        rule: the rule that selects them.
+        types: the ids of their types.
         why: a sentence for the note of every decision.
     """
 
@@ -38,17 +38,17 @@ def trust(
     """The rule that accepts what a judge accepts.
 
     Args:
-        sample: the number of the sample that it is measured by; None for the newest.
-        types: only these of the recommended types; none for all of them.
+        sample: the number of the sample to measure it on; None for the newest.
+        types: only these recommended types; empty for all of them.
 
     Raises:
-        HedgerowError: the judge has not judged the sample, no type is recommended, or one of
+        HedgerowError: the judge has no opinion on the sample, no type is recommended, or one of
             ``types`` is not.
     """
     found = calibration(session, sample)
     figures = found.judge(judge)
     if figures is None:
-        known = ", ".join(f"'{one.name}'" for one in found.judges) or "none has judged it yet"
+        known = ", ".join(f"'{one.name}'" for one in found.judges) or "there is none yet"
         raise HedgerowError(
             f"Expected the name of a judge of sample {found.sample.id} ({known}), found "
             f"{judge[:100]!r}."
@@ -56,8 +56,8 @@ def trust(
     trusted = figures.trusted(precision)
     if not trusted:
         raise HedgerowError(
-            f"Of no type can what '{figures.name}' accepts be accepted without a person: see "
-            f"'hedgerow review calibration show {found.sample.id}'."
+            f"No type is recommended for '{figures.name}'; 'hedgerow review calibration show "
+            f"{found.sample.id}' shows why."
         )
     if refused := [name for name in types if name not in trusted]:
         raise HedgerowError(
@@ -71,7 +71,7 @@ def trust(
 def _why(found: Calibration, figures: JudgeFigures, types: Sequence[str]) -> str:
     facts = [
         f"{row.type_id} {row.precision.value:.1%} right (at least {row.precision.low:.1%}) on "
-        f"{row.accepted} it accepts"
+        f"{row.accepted} accepted items"
         for row in figures.types
         if row.type_id in types and row.precision.low is not None
     ]
@@ -79,10 +79,10 @@ def _why(found: Calibration, figures: JudgeFigures, types: Sequence[str]) -> str
 
 
 def accept_trusted(session: Session, found: Trust, *, reviewer_id: int) -> Applied:
-    """Accept every pending variant that the rule matches, as one action that one undo takes back.
+    """Accept every pending variant that the rule matches. One undo takes this back.
 
     Raises:
-        HedgerowError: as ``curation.review.bulk.apply_rule``.
+        HedgerowError: as in ``curation.review.bulk.apply_rule``.
     """
     return apply_rule(
         session,
@@ -95,5 +95,5 @@ def accept_trusted(session: Session, found: Trust, *, reviewer_id: int) -> Appli
 
 
 def count_trusted(session: Session, found: Trust) -> dict[str, int]:
-    """How many pending variants the rule matches now, by type."""
+    """The number of pending variants that the rule matches now, by type."""
     return find_matches(session, found.rule, types=found.types).by_type

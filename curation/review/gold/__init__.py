@@ -1,1 +1,1 @@
-"""Gold items: variants whose right verdict is known, to measure reviewers and to train them."""
+"""Gold items: variants with a known right verdict, to measure reviewers and to train them."""

@@ -1,8 +1,7 @@
-"""Making a variant a gold item, and which there are.
+"""Gold items: adding, listing and removing them.
 
-A gold item is a variant with a settlement: that decides its status, whatever reviewers say of it.
-The settlement and the item are stored together, so whoever takes the settlement back takes the item
-back, too.
+A gold item is a variant with a settlement, which decides its status whatever reviewers decide. The
+settlement and the item are stored together, so undoing the settlement also undoes the item.
 """
 
 from collections.abc import Iterable
@@ -19,22 +18,23 @@ from curation.review.history import stands
 from curation.review.notes import clean_lines
 from curation.review.people.reviewers import shown_name, whose
 from curation.review.shown_card import MAX_NOTE
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Decision, GoldItem, GoldUse, Reviewer, Status, Variant, Verdict
 
-NO_EXPLANATION = "Gold item."
-"""The note of a rejection for another reason that nobody has explained."""
+USE_LABELS = {GoldUse.MIXED: "review queue", GoldUse.TRAINING: "practice rounds"}
+"""The names of the uses, for the page and the command line."""
 
 
 class Gold(NamedTuple):
-    """A gold item in force.
+    """A current gold item.
 
     Attributes:
-        id: of its settlement.
-        verdict: the right one, accept or reject.
-        explanation: why, for whoever practises; may be ''.
-        maker_id: who made it; of a merged person, whom they were merged into.
+        id: the id of its settlement.
+        verdict: the right verdict, accept or reject.
+        explanation: why it is right, for practice rounds; may be ''.
+        maker_id: the person who added it; for a merged person, the one they were merged into.
     """
 
     id: int
@@ -52,26 +52,23 @@ class Gold(NamedTuple):
     made_at: datetime
 
     def is_matched_by(self, verdict: Verdict) -> bool:
-        """Whether a verdict is right: it takes the variant as it stands, or it does not.
-
-        An edit does not, as in every figure of agreement.
-        """
+        """Whether a verdict is right. An edit counts as a rejection, as in the agreement."""
         return (verdict is Verdict.ACCEPT) == (self.verdict is Verdict.ACCEPT)
 
 
 def gold_items(
     session: Session, *, use: GoldUse | None = None, of: Iterable[int] | None = None
 ) -> list[Gold]:
-    """The gold items in force, the oldest first.
+    """The current gold items, the oldest first.
 
-    Not those whose settlement was taken back or no longer counts, since the anchor was corrected,
-    nor those out of use.
+    Left out are retired variants, and items whose settlement was undone or no longer counts because
+    the anchor was corrected.
 
     Args:
-        use: only those for this; None for all.
-        of: only these variants; None for all.
+        use: only items for this use; None for all.
+        of: only items among these variants; None for all.
     """
-    query = _in_force()
+    query = _current()
     if use is not None:
         query = query.where(col(GoldItem.use) == use)
     if of is None:
@@ -83,7 +80,7 @@ def gold_items(
     ]
 
 
-def _in_force() -> Select[
+def _current() -> Select[
     int, int, str, str, int, str, Verdict, str, GoldUse, str, int, str, datetime
 ]:
     return (
@@ -126,16 +123,17 @@ def mark(
     explanation: str = "",
     use: GoldUse = GoldUse.MIXED,
 ) -> Gold:
-    """Make a variant a gold item: settle it, and keep what is right. One undo takes both back.
+    """Make a variant a gold item and settle it. One undo takes both back.
 
     Args:
-        verdict: accept or reject.
-        reason: of a rejection; without one it is 'other'.
-        explanation: why, for whoever practises; at most ``MAX_NOTE`` characters.
+        verdict: the right verdict, accept or reject.
+        reason: the reason for a rejection, which needs one; 'other' needs an explanation, too.
+        explanation: why it is right, for practice rounds; at most ``MAX_NOTE`` characters.
 
     Raises:
-        HedgerowError: there is no such variant, it is a gold item already, it is out of use, or an
-            edit has replaced it; the reason is not for its type; the explanation is too long.
+        HedgerowError: there is no such variant, or it is already a gold item, retired, or replaced
+            by an edit; the reason is missing or does not apply; the explanation is missing or too
+            long.
     """
     variant = actions.find_variant(session, uid)
     why = clean_lines(explanation)
@@ -144,16 +142,15 @@ def mark(
             f"Expected an explanation of at most {MAX_NOTE} characters, found {len(why)}; shorten "
             "it."
         )
-    if reason and verdict is Verdict.ACCEPT:
-        raise HedgerowError("Expected a reason with 'reject' only; explain it instead.")
+    _check_reason(verdict, reason, why)
     if found := gold_items(session, of=[variant.id]):
         raise HedgerowError(
-            f"{uid} is already a gold item ({found[0].verdict}); remove it first to change that."
+            f"{uid} is already a gold item ({found[0].verdict}); remove it first to change it."
         )
     if variant.retired:
-        raise HedgerowError(f"{uid} is out of use; a gold item has to be in use.")
+        raise HedgerowError(f"{uid} is retired; choose a variant in use.")
     if variant.status is Status.SUPERSEDED:
-        raise HedgerowError(f"An edit has replaced {uid}; make its new wording the gold item.")
+        raise HedgerowError(f"An edit has replaced {uid}; make the edited variant the gold item.")
     card = actions.shown(variant, settles=True)
     if verdict is Verdict.ACCEPT:
         actions.accept(session, card, reviewer_id=reviewer_id)
@@ -162,8 +159,8 @@ def mark(
             session,
             card,
             reviewer_id=reviewer_id,
-            reason=reason or "other",
-            note=(why or NO_EXPLANATION) if reason in ("", "other") else "",
+            reason=reason,
+            note=why if reason == "other" else "",
         )
     settlement = select(col(Decision.id)).where(
         col(Decision.action_id) == card.action_id, col(Decision.variant_id) == variant.id
@@ -174,20 +171,32 @@ def mark(
     return gold_items(session, of=[variant.id])[0]
 
 
+def _check_reason(verdict: Verdict, reason: str, explanation: str) -> None:
+    if verdict is Verdict.ACCEPT and reason:
+        raise HedgerowError("Only 'reject' takes a reason; give an explanation instead.")
+    if verdict is Verdict.REJECT and not reason:
+        known = ", ".join(one.id for one in REJECT_REASONS)
+        raise HedgerowError(f"Expected a reason for 'reject', found none; choose one of {known}.")
+    if reason == "other" and not explanation:
+        raise HedgerowError(
+            "Expected an explanation with the reason 'other', found none; say what is wrong."
+        )
+
+
 def remove(session: Session, uid: str) -> Gold:
-    """Have a variant be a gold item no longer. Its settlement, and so its status, stays.
+    """Remove a gold item. The variant keeps its settlement and its status.
 
     Returns:
-        What it was.
+        The removed item.
 
     Raises:
-        HedgerowError: there is no such variant, or it is no gold item.
+        HedgerowError: there is no such variant, or it is not a gold item.
     """
     variant = actions.find_variant(session, uid)
     found = gold_items(session, of=[variant.id])
     if not found:
         raise HedgerowError(
-            f"{uid} is no gold item; 'hedgerow review gold list' names those there are."
+            f"{uid} is not a gold item; 'hedgerow review gold list' lists the gold items."
         )
     for item in found:
         session.get_one(GoldItem, item.id).removed_at = now()

@@ -1,7 +1,7 @@
-"""Gold items mixed in with what is pending, so that nobody can tell them from it.
+"""Gold items in the review queue, which look like pending cards.
 
-Until they have decided on it, everybody but its maker sees a gold item as a pending variant:
-without its settlement, what others have said of it, and their notes.
+Until a reviewer has decided on a gold item, they see it as a pending variant: without its
+settlement, other people's verdicts and other people's notes. Its maker sees it as it is.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,7 +23,7 @@ from db.models import Decision, GoldUse, Reviewer, Status, Variant
 
 _SALT = "gold"
 _ROWS_OF_A_CARD = 12
-"""Decisions read for each card: rejecting a whole family makes one for each of its variants."""
+"""Decisions to read per card: rejecting a family stores one for each of its variants."""
 
 
 def due(
@@ -34,15 +34,15 @@ def due(
     source_id: int | None,
     passed: Collection[int],
 ) -> int | None:
-    """The gold item that a reviewer is to be shown in place of the next pending card, if any.
+    """The gold item to show in place of the next pending card, if one is due.
 
-    How many cards come between two gold items is drawn, evenly between none and twice the usual
-    number, from the reviewer and the last gold item they decided on: nobody can count them off, and
-    a restart changes nothing.
+    The number of cards between two gold items is uniformly distributed, so that nobody can predict
+    the next one. It is a hash of the reviewer and the last gold item that they decided on, so that
+    a restart does not change it.
 
     Args:
-        type_ids, source_id: what is under review; None for all sources.
-        passed: variants to pass over.
+        type_ids, source_id: the types and the source under review; None for all sources.
+        passed: variants to skip.
     """
     rate = get_setting(session, GOLD_RATE)
     if not rate:
@@ -70,10 +70,10 @@ def _gap(reviewer_id: int, last: int, rate: int) -> int:
 
 
 def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> dict[int, int]:
-    """By variant, the reviewer's last decision on it that stands."""
+    """By variant, the id of the reviewer's last current decision."""
     found: dict[int, int] = {}
     for some in chunks(ids):
-        # Not ``is_by``: SQLite would read all that the reviewer has decided.
+        # Not ``is_by``: SQLite would read all of the reviewer's decisions.
         query = (
             select(col(Decision.variant_id), func.max(col(Decision.id)))
             .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
@@ -91,7 +91,7 @@ def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> d
 
 
 def _has_decided(session: Session, reviewer_id: int, *, since: int, cards: int) -> bool:
-    """Whether the reviewer has decided on so many cards after this decision."""
+    """Whether the reviewer has decided on at least ``cards`` cards after this decision."""
     if not cards:
         return True
     query = (
@@ -107,14 +107,14 @@ def _has_decided(session: Session, reviewer_id: int, *, since: int, cards: int) 
 
 
 def undecided(session: Session, reviewer_id: int, variant_ids: Iterable[int]) -> frozenset[int]:
-    """Which of these variants this reviewer is to see as pending, though they are gold items."""
+    """The gold items among these variants that this reviewer must see as pending."""
     mixed = gold_items(session, use=GoldUse.MIXED, of=variant_ids)
     ids = [item.variant_id for item in mixed if item.maker_id != reviewer_id]
     return frozenset(ids).difference(_last_answers(session, reviewer_id, ids))
 
 
 def known_gold(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
-    """Which of these variants are gold items: what reviewers say of them settles nothing."""
+    """The gold items among these variants. Reviewers' verdicts don't change their status."""
     return frozenset(_ids(gold_items(session, of=[variant.id for variant in variants])))
 
 
@@ -123,8 +123,7 @@ def _ids(found: Iterable[Gold]) -> set[int]:
 
 
 def as_pending(session: Session, shown: Card, reviewer_id: int) -> Card:
-    """The card as that of a pending variant on which nobody has said anything, but for one's own
-    notes."""
+    """The card as a pending variant without verdicts, and only with the reviewer's own notes."""
     values = shown.variant.model_dump() | {"status": Status.PENDING, "model_only": False}
     notes = count_notes(session, shown.variant.id, reviewer_id=reviewer_id)
     return replace(shown, variant=Variant(**values), notes=notes)

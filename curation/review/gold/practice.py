@@ -1,7 +1,7 @@
-"""Practice rounds: gold items for training, one after the other, each with feedback.
+"""Practice rounds: gold items for training, with feedback after each answer.
 
-What somebody answers here is no decision. A round has every training item in force; whoever has
-finished one can begin another.
+Answers are not decisions. A round contains all current training items, and reviewers can start
+another round when they have finished one.
 """
 
 from collections import Counter
@@ -26,11 +26,11 @@ from db.errors import HedgerowError
 from db.models import Decision, GoldUse, PracticeAnswer, Reviewer, Verdict
 
 NEW = 100
-"""Decisions from which on somebody is no new reviewer, to whom practice is offered."""
+"""Reviewers with fewer decisions are new, and practice is offered to them."""
 
 
 class Answer(NamedTuple):
-    """What somebody answered on a training item."""
+    """A reviewer's answer on a training item."""
 
     gold_id: int
     verdict: Verdict
@@ -39,12 +39,12 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class PracticeRound:
-    """How far a reviewer has come in a round.
+    """A reviewer's progress in a practice round.
 
     Attributes:
-        number: of the round, from 1.
-        items: in their order; those that the reviewer made themselves are none of them.
-        answers: by the id of the item.
+        number: the number of the round, from 1.
+        items: the items in order, without those that the reviewer made.
+        answers: the answers by id of the item.
     """
 
     number: int
@@ -67,34 +67,34 @@ class PracticeRound:
         return bool(self.items) and not self.left
 
     def is_right(self, item: Gold) -> bool:
-        """Whether the answer to this item is right; it must have one."""
+        """Whether the answer to this item is right. There must be an answer."""
         return item.is_matched_by(self.answers[item.id].verdict)
 
     def score(self) -> "Score":
-        """All answers together."""
+        """The score over all types."""
         return Score(sum(map(self.is_right, self.answered)), len(self.answered))
 
     def by_type(self) -> dict[str, "Score"]:
-        """The same by type, in the order of the items."""
+        """The score by type, in the order of the items."""
         right = Counter(item.type_id for item in self.answered if self.is_right(item))
         answered = Counter(item.type_id for item in self.answered)
         return {type_id: Score(right[type_id], number) for type_id, number in answered.items()}
 
 
 class Score(NamedTuple):
-    """How many answers are right."""
+    """The number of right answers, and of all answers."""
 
     right: int
     answered: int
 
 
 def current_round(session: Session, reviewer_id: int) -> PracticeRound:
-    """The round that a reviewer is in: the one of their last answer, or the first."""
+    """The reviewer's current round: that of their last answer, or the first."""
     return _round(session, reviewer_id, max(1, _last_round(session, reviewer_id)))
 
 
 def next_round(session: Session, reviewer_id: int) -> PracticeRound:
-    """The round after that of the reviewer's last answer; it begins with its first answer."""
+    """The round after that of the reviewer's last answer. It starts with its first answer."""
     return _round(session, reviewer_id, _last_round(session, reviewer_id) + 1)
 
 
@@ -108,7 +108,7 @@ def _last_round(session: Session, reviewer_id: int) -> int:
 def _round(session: Session, reviewer_id: int, number: int) -> PracticeRound:
     found = training_items(session, reviewer_id)
     places = {type_id: place for place, type_id in enumerate(all_types(session))}
-    # By type, since each has its own guideline; within a type in no order that tells anything.
+    # By type, because each has its own guideline; within a type, in a random order.
     found.sort(
         key=lambda item: (places[item.type_id], bucket(f"{number} {item.uid}", salt="practice"))
     )
@@ -125,7 +125,7 @@ def _round(session: Session, reviewer_id: int, number: int) -> PracticeRound:
 
 
 def training_items(session: Session, reviewer_id: int) -> list[Gold]:
-    """The items that a reviewer can practise on: nobody practises on their own."""
+    """The items that a reviewer can practise on, without those that they made."""
     found = gold_items(session, use=GoldUse.TRAINING)
     return [item for item in found if item.maker_id != reviewer_id]
 
@@ -139,10 +139,10 @@ def answer(
     round: int,
     reason: str = "",
 ) -> None:
-    """Store an answer; the first one on an item in a round counts.
+    """Store an answer. The first answer on an item in a round counts.
 
     Raises:
-        HedgerowError: the reason is unknown, or not one for the variant's type.
+        HedgerowError: the reason is unknown, or does not apply to the variant's type.
     """
     if verdict is Verdict.RETRACT:
         raise HedgerowError("Expected accept, reject or edit, found retract.")
@@ -165,9 +165,9 @@ def answer(
 
 
 def offered(session: Session, reviewer_id: int) -> int:
-    """How many items a new reviewer has still to practise on; 0 for somebody who is not new.
+    """How many items a new reviewer still has to practise on; 0 for other reviewers.
 
-    Somebody is new until they have finished a round, or have decided on ``NEW`` variants.
+    A reviewer is new until they have finished a round or made ``NEW`` decisions.
     """
     if not training_items(session, reviewer_id):
         return 0
@@ -178,7 +178,7 @@ def offered(session: Session, reviewer_id: int) -> int:
 
 
 def must_practise(session: Session, reviewer_id: int) -> bool:
-    """Whether the project has this reviewer finish a round before they decide on anything."""
+    """Whether this reviewer must finish a practice round before they can decide."""
     return (
         bool(get_setting(session, PRACTISE_FIRST))
         and _decisions(session, reviewer_id, 1) == 0
@@ -192,7 +192,7 @@ def _decisions(session: Session, reviewer_id: int, at_most: int) -> int:
 
 
 def scores(session: Session) -> dict[int, tuple[int, Score]]:
-    """By person: the number of their last round, and how they did in it."""
+    """By person: the number of their last round, and their score in it."""
     query = (
         select(
             whose(),
@@ -219,7 +219,7 @@ def scores(session: Session) -> dict[int, tuple[int, Score]]:
 
 
 def _right_verdicts(session: Session, gold_ids: Collection[int]) -> dict[int, bool]:
-    """By item, whether it is right to accept it; also of those no longer in force."""
+    """By item, whether 'accept' is right; removed items included."""
     found: dict[int, bool] = {}
     for ids in chunks(gold_ids):
         query = select(col(Decision.id), col(Decision.verdict)).where(col(Decision.id).in_(ids))

@@ -1,4 +1,4 @@
-"""How often gold items come, and whether new reviewers practise first: the same for everybody."""
+"""The rate of gold items, and whether new reviewers practise first, for the whole project."""
 
 from sqlalchemy.orm import Session
 
@@ -9,23 +9,23 @@ LARGEST_RATE = 1000
 
 
 def change_rate(session: Session, rate: int) -> bool:
-    """Have one in so many cards be a gold item, or none for 0.
+    """Make about one in ``rate`` cards of the queue a gold item; 0 for none.
 
     Returns:
-        Whether this is another rate than before.
+        Whether the rate changed.
 
     Raises:
-        HedgerowError: it is out of range.
+        HedgerowError: the rate is out of range.
     """
     if rate and not 2 <= rate <= LARGEST_RATE:
         raise HedgerowError(
-            f"Expected 0 (no gold items) or one in 2 to {LARGEST_RATE:,} cards, found {rate}."
+            f"Expected 0 (no gold items), or one in 2 to {LARGEST_RATE:,} cards, found {rate}."
         )
     return _change(session, GOLD_RATE, rate)
 
 
 def change_practise_first(session: Session, first: bool) -> bool:
-    """Have new reviewers finish a practice round before they decide; whether that is a change."""
+    """Choose whether new reviewers finish a practice round first; returns whether that changed."""
     return _change(session, PRACTISE_FIRST, first)
 
 

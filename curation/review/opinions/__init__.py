@@ -1,1 +1,1 @@
-"""Models as reviewers: their opinions, how far they agree with people, and whether they count."""
+"""Models as reviewers: their opinions, their agreement with people, and whether they count."""

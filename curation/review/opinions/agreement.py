@@ -1,4 +1,4 @@
-"""How far a model that gives opinions agrees with people: per type, on what both have judged."""
+"""Agreement of a model's opinions with people's verdicts on the same variants, by type."""
 
 from typing import NamedTuple
 
@@ -24,17 +24,17 @@ from db.models import (
 
 
 class Agreement(NamedTuple):
-    """How one model's opinions and people's verdicts on the same variants go together.
+    """Agreement of one model's opinions with people's verdicts.
 
-    Counted are pairs: a variant and a person's latest verdict on it that stands, on the anchor
-    wording that the model judged. Both either take the variant as it stands or do not (a person's
-    edit does not).
+    The unit is a pair: a variant that the model judged and a person's latest verdict on it that
+    counts, for the same text of the anchor. Each of the two either accepts the variant as it is or
+    does not; an edit counts as not accepting it.
 
     Attributes:
-        both: pairs in which both take it.
-        model_only, person_only: those in which one alone does.
-        neither: those in which neither does.
-        after_looking: pairs left out of all these, because the person had seen the opinion.
+        both: number of pairs in which both accept it.
+        model_only, person_only: number of pairs in which only one accepts it.
+        neither: number of pairs in which neither does.
+        after_looking: number of further pairs, left out because the person had seen the opinion.
     """
 
     type_id: str
@@ -46,26 +46,26 @@ class Agreement(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """All pairs that count."""
+        """The number of pairs that count."""
         return self.both + self.model_only + self.person_only + self.neither
 
     @property
     def share(self) -> float | None:
-        """The share of the pairs that agree, in [0, 1]; None without pairs."""
+        """The share of pairs that agree, in [0, 1]; None without pairs."""
         return (self.both + self.neither) / self.pairs if self.pairs else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa, in [-1, 1]; None where it is not defined (no pairs, or one verdict)."""
+        """Cohen's kappa, in [-1, 1]; None if it is undefined (no pairs, or only one verdict)."""
         found = kappa(np.array([[self.both, self.model_only], [self.person_only, self.neither]]))
         return None if np.isnan(found) else float(found)
 
 
 def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
-    """One row for each type with a pair, in the taxonomy's order.
+    """The agreement for each type with pairs, in the taxonomy's order.
 
     Args:
-        reviewer_id: of the model.
+        reviewer_id: the model's.
     """
     taken = col(Opinion.verdict) == Verdict.ACCEPT
     accepted = col(Decision.verdict) == Verdict.ACCEPT
@@ -104,7 +104,7 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
 
 
 def verdict_counts(session: Session, reviewer_id: int) -> dict[Verdict, int]:
-    """How often a model has given which verdict, whatever people say."""
+    """How often a model has given each verdict."""
     query = (
         select(col(Opinion.verdict), func.count())
         .where(col(Opinion.reviewer_id) == reviewer_id)
@@ -114,6 +114,6 @@ def verdict_counts(session: Session, reviewer_id: int) -> dict[Verdict, int]:
 
 
 def together(rows: list[Agreement]) -> Agreement:
-    """All types together; its type is 'all'."""
+    """The agreement for all types together, with the type 'all'."""
     counts = [row[1:] for row in rows]
     return Agreement("all", *(sum(some[index] for some in counts) for index in range(5)))

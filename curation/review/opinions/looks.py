@@ -1,4 +1,4 @@
-"""Who had seen a model's opinion when they decided."""
+"""Which decisions were made after seeing a model's opinion."""
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import aliased
@@ -8,9 +8,9 @@ from db.models import Decision, OpinionLook, Reviewer
 
 
 def knew_opinion() -> ColumnElement[bool]:
-    """SQL, over ``Decision``: whoever decided had looked at an opinion on the variant before."""
+    """SQL, over ``Decision``: the reviewer had already seen an opinion on the variant."""
     decision, who, looker = aliased(Decision), aliased(Reviewer), aliased(Reviewer)
-    # Found once from the looks, which are few, and not for every decision.
+    # Computed once from the few stored looks, not for every decision.
     after_looking = (
         select(col(decision.id))
         .select_from(OpinionLook)

@@ -1,8 +1,8 @@
-"""Which models' verdicts count, and what changes when that is switched.
+"""Switch models' verdicts on or off, and preview what changes.
 
-A switch and all it changes are stored in one transaction, so that every kept status always is what
-the decisions add up to. What would change is worked out before, without holding up those who
-review; within the transaction only what was decided meanwhile is looked at again.
+A switch and all its changes are stored in one transaction, so that every stored status always
+agrees with the decisions. The changes are computed before, so that reviewers need not wait. The
+transaction only recomputes variants that were decided on in the meantime.
 """
 
 from collections import Counter
@@ -22,18 +22,18 @@ from db.execution import RunContext
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
 
 KIND = "recount"
-"""The kind of run that carries out a large switch."""
+"""The kind of run for a large switch."""
 
 AT_ONCE = 20_000
-"""Decisions of a model that are recounted within a page's own time, about a second."""
+"""Maximum number of a model's decisions for a switch in the page itself, which takes a second."""
 
 
 _OF_MODELS = ("status", "second_look", "model_only")
-"""What models' verdicts have a part in, of a ``Standing``."""
+"""The fields of a ``Standing`` that depend on models' verdicts."""
 
 
 class ModelReviewer(NamedTuple):
-    """A model that reviews, and how many decisions it has made."""
+    """A model that reviews, and the number of its decisions."""
 
     id: int
     name: str
@@ -42,13 +42,13 @@ class ModelReviewer(NamedTuple):
 
 
 class SwitchPlan(NamedTuple):
-    """What a switch changes.
+    """The changes that a switch makes.
 
     Attributes:
-        counting: reviewer id → whether it counts, of all models as they were looked at.
-        versions: variant id → its version, of all variants that the model has decided on.
-        changes: variant id → where it will stand, of those that will stand elsewhere.
-        statuses: (status before, status after) → variants, of those whose status changes.
+        counting: model's reviewer id → whether it counted when the plan was made.
+        versions: variant id → version, for all variants that the model has decided on.
+        changes: variant id → new standing, for those whose standing changes.
+        statuses: (status before, status after) → number of variants whose status changes.
     """
 
     reviewer_id: int
@@ -60,12 +60,12 @@ class SwitchPlan(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Variants whose status changes."""
+        """The number of variants whose status changes."""
         return sum(self.statuses.values())
 
 
 def model_reviewers(session: Session) -> list[ModelReviewer]:
-    """The models that review, in the order in which they came."""
+    """The models that review, oldest first."""
     query = (
         select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), decision_count())
         .where(col(Reviewer.kind) == ReviewerKind.MODEL)
@@ -75,15 +75,15 @@ def model_reviewers(session: Session) -> list[ModelReviewer]:
 
 
 def find_model(session: Session, name: str) -> ModelReviewer:
-    """The model reviewer of this name.
+    """The model reviewer with this name.
 
     Raises:
-        HedgerowError: there is none, or the name is a person's, who always counts.
+        HedgerowError: there is none, or the name is a person's, whose verdicts always count.
     """
     found = next((model for model in model_reviewers(session) if model.name == name), None)
     if found is None:
         raise HedgerowError(
-            f"There is no model reviewer '{name}'; 'hedgerow settings' names those there are."
+            f"There is no model reviewer '{name}'; 'hedgerow settings' lists all of them."
         )
     return found
 
@@ -91,7 +91,7 @@ def find_model(session: Session, name: str) -> ModelReviewer:
 def plan_switch(
     session: Session, reviewer_id: int, *, counts: bool, report: Report | None = None
 ) -> SwitchPlan:
-    """Work out what changes if this model's verdicts count, or no longer do; change nothing."""
+    """Compute what would change if this model's verdicts counted, or no longer did."""
     versions = _versions(session, reviewer_id)
     changes: dict[int, Standing] = {}
     statuses: Counter[tuple[Status, Status]] = Counter()
@@ -106,22 +106,22 @@ def plan_switch(
                 statuses[(kept[variant_id].status, standing.status)] += 1
         done += len(ids)
         if report is not None:
-            report(done, len(versions), "Counting the verdicts.")
+            report(done, len(versions), "Recomputing statuses.")
     return SwitchPlan(reviewer_id, counts, _counting(session), versions, changes, dict(statuses))
 
 
 def apply_switch(session: Session, plan: SwitchPlan) -> int:
-    """Switch the model and give every variant the status that follows, together.
+    """Switch the model and update all affected variants.
 
     Returns:
-        How many variants stand elsewhere now.
+        The number of variants whose standing has changed.
 
     Raises:
-        HedgerowError: another model was switched since the plan was made.
+        HedgerowError: another model has been switched since the plan was made.
     """
     reviewer = session.get_one(Reviewer, plan.reviewer_id, with_for_update=True)
     if _counting(session) != plan.counting:
-        raise HedgerowError("Meanwhile a model was switched by somebody else; please try again.")
+        raise HedgerowError("Somebody else has just switched a model on or off; try again.")
     reviewer.counts = plan.counts
     session.flush()
     versions = _versions(session, plan.reviewer_id, lock=True)
@@ -144,10 +144,10 @@ def apply_switch(session: Session, plan: SwitchPlan) -> int:
 
 
 def switch(session: Session, reviewer_id: int, *, counts: bool) -> SwitchPlan:
-    """Have a model's verdicts count, or no longer, at once; says what that has changed.
+    """Switch a model on or off at once. Return the changes.
 
     Raises:
-        HedgerowError: as in ``apply_switch``.
+        HedgerowError: as ``apply_switch``.
     """
     plan = plan_switch(session, reviewer_id, counts=counts)
     apply_switch(session, plan)
@@ -180,10 +180,10 @@ def _counting(session: Session) -> dict[int, bool]:
 
 
 def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict[int, int]:
-    """The version of every variant that this reviewer has decided on.
+    """The versions of all variants that this reviewer has decided on.
 
     Args:
-        lock: let nobody decide on them before this transaction ends (SQLite has one writer).
+        lock: lock them against decisions until this transaction ends (SQLite has only one writer).
     """
     decided = select(col(Decision.variant_id)).where(col(Decision.reviewer_id) == reviewer_id)
     query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(decided))

@@ -1,7 +1,7 @@
-"""How doubtful the models' opinions leave a variant: the number that orders a queue, kept on it.
+"""The doubt of a variant by the models' opinions, which is stored on it and orders a queue.
 
-Doubtful variants come first: those of which a model is unsure, and those whose opinion contradicts
-what is measured, or another model's.
+The most doubtful variants come first: those that a model is unsure about, and those whose opinion
+contradicts the diagnostics or another model's.
 """
 
 from collections import defaultdict
@@ -17,49 +17,50 @@ from curation.review.decisions import chunks
 from db.models import Diagnostic, Opinion, Variant, Verdict
 
 UNKNOWN_CERTAINTY = 0.5
-"""Taken where a model names none."""
+"""The certainty to assume if a model states none."""
 
 NOT_OF_THE_TEXT = Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE
-"""Flags that a good variant may well have: they contradict no opinion of it."""
+"""Flags that a good variant may well have, so that they contradict no opinion."""
 
 
-class Said(NamedTuple):
-    """What one model says, as far as doubt depends on it; certainty in [0, 1] or None."""
+class ModelVerdict(NamedTuple):
+    """A model's verdict and its certainty, in [0, 1] or None."""
 
     verdict: Verdict
     certainty: float | None
 
 
-def opinion_priority(opinions: Sequence[Said], flags: Flag | None) -> float:
-    """How doubtful a variant is, in [0, 1]; 0 without an opinion.
+def opinion_priority(opinions: Sequence[ModelVerdict], flags: Flag | None) -> float:
+    """The doubt of a variant, in [0, 1]; 0 without an opinion.
 
-    Of one opinion, 1 - certainty; of several, the mean. Where they contradict each other (one takes
-    the variant as it stands, another does not), or where one takes a variant whose text is flagged
-    or turns down one that is not, that is halved and raised by a half.
+    The doubt is 1 - certainty, or the mean for several opinions. It becomes 0.5 + doubt / 2 if the
+    opinions contradict each other (one accepts the variant as it is, another does not), if one
+    accepts a variant whose text is flagged, or if one does not accept a variant without flags.
 
     Args:
-        flags: what is flagged; None where the variant is not measured, which contradicts nothing.
+        flags: the variant's flags; None if it is not measured, which contradicts nothing.
     """
     if not opinions:
         return 0.0
     unsure = [
-        1 - (UNKNOWN_CERTAINTY if said.certainty is None else said.certainty) for said in opinions
+        1 - (UNKNOWN_CERTAINTY if opinion.certainty is None else opinion.certainty)
+        for opinion in opinions
     ]
     mean = sum(unsure) / len(unsure)
     return 0.5 + mean / 2 if _contradicted(opinions, flags) else mean
 
 
-def _contradicted(opinions: Sequence[Said], flags: Flag | None) -> bool:
-    taken = {said.verdict is Verdict.ACCEPT for said in opinions}
+def _contradicted(opinions: Sequence[ModelVerdict], flags: Flag | None) -> bool:
+    accepts = {opinion.verdict is Verdict.ACCEPT for opinion in opinions}
     if flags is not None:
-        taken.add(not flags & ~NOT_OF_THE_TEXT)
-    return len(taken) > 1
+        accepts.add(not flags & ~NOT_OF_THE_TEXT)
+    return len(accepts) > 1
 
 
 def refresh_priority(session: Session, variant_ids: Iterable[int]) -> None:
-    """Bring the kept doubt of these variants up to date: by the opinions on their wording of now.
+    """Update the stored doubt of these variants by the opinions on their current text.
 
-    Those that nobody has judged on that wording get 0.
+    Variants without such an opinion get 0.
     """
     for ids in chunks(variant_ids):
         kept = _kept(session, ids)
@@ -86,7 +87,7 @@ def refresh_priority(session: Session, variant_ids: Iterable[int]) -> None:
 
 
 def _kept(session: Session, ids: list[int]) -> dict[int, float]:
-    """The kept doubt of those of these variants that have, or had, an opinion."""
+    """The stored doubt of the variants that have or had an opinion."""
     judged = (
         select(col(Opinion.decision_id)).where(col(Opinion.variant_id) == col(Variant.id)).exists()
     )
@@ -103,7 +104,7 @@ def _flags(session: Session, ids: list[int]) -> dict[int, int]:
     return dict(session.execute(query).all())
 
 
-def _opinions(session: Session, ids: list[int]) -> defaultdict[int, list[Said]]:
+def _opinions(session: Session, ids: list[int]) -> defaultdict[int, list[ModelVerdict]]:
     query = (
         select(col(Opinion.variant_id), col(Opinion.verdict), col(Opinion.certainty))
         .join(Variant, col(Variant.id) == Opinion.variant_id)
@@ -113,7 +114,7 @@ def _opinions(session: Session, ids: list[int]) -> defaultdict[int, list[Said]]:
         )
         .order_by(col(Opinion.decision_id))
     )
-    found: defaultdict[int, list[Said]] = defaultdict(list)
+    found: defaultdict[int, list[ModelVerdict]] = defaultdict(list)
     for variant_id, verdict, certainty in session.execute(query):
-        found[variant_id].append(Said(verdict, certainty))
+        found[variant_id].append(ModelVerdict(verdict, certainty))
     return found

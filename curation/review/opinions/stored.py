@@ -1,8 +1,8 @@
-"""Second opinions: what chat models that review say of variants, and who has seen it.
+"""Second opinions: chat models' judgments of variants, and who has seen them.
 
-An opinion is a decision of a model reviewer and what goes with it. The reviewer counts for nothing
-until it is switched on (``curation.review.opinions.model_verdicts``); even then a person's verdict
-outranks it. It is shown to nobody who does not ask for it, and never orders or marks anything in
+An opinion is a decision of a model reviewer with additional data. The reviewer does not count until
+it is switched on (``curation.review.opinions.model_verdicts``), and even then a person's verdict
+outranks it. Opinions are shown only on request, and never affect the order or the look of cards in
 blind mode.
 """
 
@@ -36,7 +36,7 @@ from db.models import (
 
 _NO_COMMENT = {
     Verdict.REJECT: "Rejected without a reason.",
-    Verdict.EDIT: "Another wording is suggested without a reason.",
+    Verdict.EDIT: "Suggested another wording without a reason.",
 }
 
 
@@ -44,10 +44,10 @@ class NewOpinion(NamedTuple):
     """An opinion to store.
 
     Attributes:
-        version, since_version: the variant's when it was judged.
+        version, since_version: the variant's, when it was judged.
         verdict: accept, reject or edit.
         reason: id of a reject reason; '' for accept.
-        suggestion: canonical; '' for none.
+        suggestion: a text in canonical form; '' for none.
         certainty: in [0, 1], or None.
     """
 
@@ -63,7 +63,7 @@ class NewOpinion(NamedTuple):
 
 
 class GivenOpinion(NamedTuple):
-    """An opinion as a person sees it; as ``NewOpinion``, with whose it is."""
+    """An opinion as shown to a person: like ``NewOpinion``, with the model's name."""
 
     reviewer: str
     counts: bool
@@ -76,7 +76,7 @@ class GivenOpinion(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """A model reviewer that has given opinions, and how many."""
+    """A model reviewer that has given opinions, and their number."""
 
     id: int
     name: str
@@ -85,23 +85,22 @@ class Judge(NamedTuple):
 
 
 def judge_name(model: str, prompt_version: int) -> str:
-    """The name of the reviewer that a model is with one version of the prompt.
+    """The reviewer name of a model with one version of the prompt.
 
-    Another prompt makes another reviewer: its agreement with people is another one, and switching
-    the one on does not switch the other.
+    Each version makes a separate reviewer, with its own agreement with people and its own switch.
     """
     tail = f", prompt {prompt_version}"
-    room = MAX_NAME - len(JUDGE) - len(tail)
+    space = MAX_NAME - len(JUDGE) - len(tail)
     name = canonical(model)
-    if len(name) > room:
-        # Two long names that begin alike stay two reviewers.
+    if len(name) > space:
+        # Keep long names with the same beginning distinct.
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-        name = f"{name[: room - len(digest) - 1]}…{digest}"
+        name = f"{name[: space - len(digest) - 1]}…{digest}"
     return f"{JUDGE}{name}{tail}"
 
 
 def ensure_judge(session: Session, model: str, prompt_version: int) -> Reviewer:
-    """The reviewer of this model and prompt; a new one counts for nothing."""
+    """The reviewer for this model and prompt. A new one does not count."""
     name = judge_name(model, prompt_version)
     if (known := get_reviewer(session, name)) is not None and known.kind is ReviewerKind.MODEL:
         return known
@@ -112,18 +111,18 @@ def ensure_judge(session: Session, model: str, prompt_version: int) -> Reviewer:
 
 
 def store_opinions(session: Session, opinions: Sequence[NewOpinion], *, reviewer_id: int) -> int:
-    """Store what a model says, as decisions of its own.
+    """Store a model's opinions as its decisions.
 
-    The decision on an edit is a rejection: what a model suggests becomes no variant by itself. A
-    variant that this reviewer has judged in the same wording of its anchor is passed over. While
-    the reviewer does not count, neither status nor version of a variant changes.
+    The decision for an edit is a rejection, because a suggestion does not become a variant by
+    itself. Variants that this reviewer has already judged with the same text of the anchor are
+    skipped. While the reviewer does not count, statuses and versions do not change.
 
     Returns:
-        How many were stored.
+        The number of stored opinions.
     """
     if not opinions:
         return 0
-    # Locked, so that nobody switches the reviewer, or stores an opinion of it, meanwhile.
+    # The lock prevents concurrent switches of the reviewer and concurrent opinions of it.
     reviewer = session.get_one(Reviewer, reviewer_id, populate_existing=True, with_for_update=True)
     known = _known(session, [opinion.variant_id for opinion in opinions], reviewer_id)
     new = {
@@ -192,13 +191,13 @@ def _opinion(opinion: NewOpinion, decision_id: int, reviewer_id: int) -> dict[st
 
 
 def has_opinions(session: Session) -> bool:
-    """Whether there is any opinion in the project."""
+    """Whether the project has any opinions."""
     return session.execute(select(col(Opinion.decision_id)).limit(1)).first() is not None
 
 
 def judges(session: Session) -> list[Judge]:
-    """The models that have given opinions, in the order in which they came."""
-    # By the index of a reviewer's decisions: those of a judge are opinions, all of them.
+    """The models that have given opinions, oldest first."""
+    # All decisions of a judge are opinions, so the index of a reviewer's decisions serves this.
     of_judge = col(Decision.reviewer_id) == col(Reviewer.id)
     first = select(func.min(col(Decision.id))).where(of_judge).correlate(Reviewer).scalar_subquery()
     number = select(func.count()).select_from(Decision).where(of_judge).scalar_subquery()
@@ -214,7 +213,7 @@ def judges(session: Session) -> list[Judge]:
 
 
 def find_judge(session: Session, name: str) -> Judge:
-    """The model of this name that has given opinions.
+    """The model with this name that has given opinions.
 
     Raises:
         HedgerowError: there is none.
@@ -228,7 +227,7 @@ def find_judge(session: Session, name: str) -> Judge:
 
 
 def judged_by(reviewer_id: int) -> ColumnElement[bool]:
-    """SQL: this reviewer has given its opinion on the variant, beside the anchor as it is now."""
+    """SQL: this reviewer has given an opinion on the variant with the anchor's current text."""
     return (
         select(col(Opinion.decision_id))
         .where(
@@ -241,7 +240,7 @@ def judged_by(reviewer_id: int) -> ColumnElement[bool]:
 
 
 def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:
-    """The opinions on a variant beside its anchor's wording of now, the newest first."""
+    """The opinions on a variant with its anchor's current text, newest first."""
     query = (
         select(Opinion, Decision, Reviewer)
         .join(Decision, col(Decision.id) == Opinion.decision_id)
@@ -269,7 +268,7 @@ def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:
 
 
 def counting_judges(session: Session, variant_id: int) -> list[str]:
-    """The models that count and have given their opinion on a variant as it is worded now."""
+    """The names of models that count and have given an opinion on the variant's current text."""
     query = (
         select(col(Reviewer.name))
         .join(Opinion, col(Opinion.reviewer_id) == col(Reviewer.id))
@@ -284,20 +283,20 @@ def counting_judges(session: Session, variant_id: int) -> list[str]:
     return list(session.execute(query).scalars())
 
 
-def look(
+def show_opinions(
     session: Session, variant_id: int, *, reviewer_id: int, own_first: bool
 ) -> list[GivenOpinion]:
-    """Show a person the opinions on a variant, and note that they have seen them.
+    """Return the opinions on a variant for a person, and record that they have seen them.
 
     Args:
-        own_first: the person shall decide by themselves first: in blind mode, and where the
-            verdicts of several people are compared.
+        own_first: the person must decide first: in blind mode, and if several people are assigned
+            to the variant.
 
     Raises:
-        HedgerowError: the person has not decided on the variant yet, and shall.
+        HedgerowError: the person must decide first and has not.
     """
     if own_first and variant_id not in decided_by(session, reviewer_id, [variant_id]):
-        raise HedgerowError("The second opinion is shown once you have decided on this variant.")
+        raise HedgerowError("You can see second opinions after you have decided on this variant.")
     found = opinions_of(session, variant_id)
     if found and session.get(OpinionLook, (reviewer_id, variant_id)) is None:
         session.add(OpinionLook(reviewer_id=reviewer_id, variant_id=variant_id))

@@ -1,4 +1,4 @@
-"""What pages change about people, who are named by their ids there."""
+"""Changes to people for pages, which identify them by id."""
 
 from typing import NamedTuple
 
@@ -6,23 +6,43 @@ from sqlalchemy.orm import Session
 
 from curation.review.people import merging
 from curation.review.people.merging import Merge
-from curation.review.people.reviewers import rename_person
-from curation.review.people.roles import Role, set_role
+from curation.review.people.reviewers import ensure_reviewer, is_person, rename_person
+from curation.review.people.roles import Role, lead_ids, set_role
+from db.errors import HedgerowError
 from db.models import Reviewer
 
 
+def add(session: Session, name: str, role: Role) -> str:
+    """Add a person before they begin, for example to give them a quota.
+
+    Returns:
+        Their name as it is stored.
+
+    Raises:
+        HedgerowError: there is such a person, the name is not usable, or there is no lead yet and
+            they would not be one.
+    """
+    if is_person(session, name):
+        raise HedgerowError(f"There is already a person '{name}'; change their role instead.")
+    if role is not Role.LEAD and not lead_ids(session):
+        raise HedgerowError(f"There is no lead yet; add '{name}' as a lead, or add a lead first.")
+    found = ensure_reviewer(session, name)
+    set_role(session, found, role)
+    return found.name
+
+
 class Renamed(NamedTuple):
-    """A person's name before and now."""
+    """A person's old and new name."""
 
     before: str
     now: str
 
 
 def rename(session: Session, person: int, name: str) -> Renamed:
-    """Give a person another name.
+    """Rename a person.
 
     Raises:
-        HedgerowError: as ``rename_person``.
+        HedgerowError: as in ``rename_person``.
     """
     found = session.get_one(Reviewer, person)
     before = found.name
@@ -31,10 +51,13 @@ def rename(session: Session, person: int, name: str) -> Renamed:
 
 
 def give_role(session: Session, person: int, role: Role) -> str:
-    """Give a person another role; their name.
+    """Change a person's role.
+
+    Returns:
+        Their name.
 
     Raises:
-        HedgerowError: as ``roles.set_role``.
+        HedgerowError: as in ``roles.set_role``.
     """
     found = session.get_one(Reviewer, person)
     set_role(session, found, role)
@@ -42,10 +65,10 @@ def give_role(session: Session, person: int, role: Role) -> str:
 
 
 def plan_merge(session: Session, *, person: int, into: int) -> Merge:
-    """What making the first the same reviewer as the second changes; nothing is changed.
+    """The effect of merging the first person into the second. Changes nothing.
 
     Raises:
-        HedgerowError: as ``merging.plan_merge``.
+        HedgerowError: as in ``merging.plan_merge``.
     """
     return merging.plan_merge(
         session, session.get_one(Reviewer, person), session.get_one(Reviewer, into)
@@ -53,10 +76,10 @@ def plan_merge(session: Session, *, person: int, into: int) -> Merge:
 
 
 def merge(session: Session, *, person: int, into: int) -> Merge:
-    """Make the first the same reviewer as the second.
+    """Merge the first person into the second.
 
     Raises:
-        HedgerowError: as ``merging.plan_merge``.
+        HedgerowError: as in ``merging.plan_merge``.
     """
     return merging.merge(
         session, session.get_one(Reviewer, person), session.get_one(Reviewer, into)
@@ -64,14 +87,14 @@ def merge(session: Session, *, person: int, into: int) -> Merge:
 
 
 class Separated(NamedTuple):
-    """The names of two people who were one reviewer."""
+    """The names of two people who had been merged."""
 
     person: str
     into: str
 
 
 def separate(session: Session, person: int) -> Separated:
-    """Make a merged person a reviewer of their own again.
+    """Undo the merge of a person.
 
     Raises:
         HedgerowError: they have not been merged.

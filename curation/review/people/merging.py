@@ -1,8 +1,8 @@
-"""Making two people one reviewer, and two again.
+"""Merge two people into one reviewer, and separate them again.
 
-Decisions are never changed. A merged person points to the one they are now, and whatever reads
-decisions goes by that. So separating them restores what was there before, and both store every
-status that follows in the same transaction.
+Decisions are never changed. A merged person's row points to the person they are now, and all
+queries follow that pointer. Separating them therefore restores the earlier state. Both operations
+update the statuses of variants in the same transaction.
 """
 
 from collections import Counter
@@ -12,17 +12,18 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.plurals import counted
 from curation.review.decisions import chunks, compute_standing, refresh_status
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
 
 
 class Merge(NamedTuple):
-    """What making two people one changes.
+    """The effect of a merge.
 
     Attributes:
-        shared: variants that both have decided on; of their two verdicts the later one counts.
-        statuses: (status before, status after) → variants, of those whose status changes.
+        shared: the number of variants that both decided on; the later of the two verdicts counts.
+        statuses: (status before, status after) → number of variants whose status changes.
     """
 
     person: str
@@ -31,12 +32,12 @@ class Merge(NamedTuple):
     statuses: dict[tuple[Status, Status], int]
 
     def in_words(self) -> list[str]:
-        """What it changes, in sentences."""
-        lines = [f"Everything that {self.person} has decided and written counts as {self.into}'s."]
+        """The effect in sentences."""
+        lines = [f"All decisions and texts of {self.person} will count as {self.into}'s."]
         if self.shared:
             lines.append(
-                "Where both have decided on a variant, the later decision counts. Variants: "
-                f"{self.shared:,}."
+                f"Both have decided on {counted(self.shared, 'variant')}, where the later decision "
+                "will count."
             )
         moves = sorted(self.statuses.items(), key=lambda item: -item[1])
         lines += [
@@ -46,10 +47,10 @@ class Merge(NamedTuple):
 
 
 def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
-    """Work out what a merge changes; change nothing.
+    """The effect of a merge. Changes nothing.
 
     Raises:
-        HedgerowError: the two are one already, or one of them is no person.
+        HedgerowError: the two are already merged, or one of them is a model.
     """
     _check(person, into)
     ids = _shared(session, person, into)
@@ -64,10 +65,10 @@ def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
 
 
 def merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
-    """Make a person the same reviewer as another one, with all they have done.
+    """Merge a person into another one.
 
     Raises:
-        HedgerowError: as for ``plan_merge``.
+        HedgerowError: as in ``plan_merge``.
     """
     done = plan_merge(session, person, into)
     followers = col(Reviewer.merged_into_id) == person.id
@@ -80,9 +81,9 @@ def merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
 
 
 def separate(session: Session, person: Reviewer) -> str:
-    """Make a merged person a reviewer of their own again, with what they did under their name.
+    """Undo a merge: the decisions made under the person's own name are theirs again.
 
-    What they have decided since as the other one stays the other one's.
+    Decisions made under the other name since then stay with that person.
 
     Returns:
         The name of the person they had been merged into.
@@ -104,7 +105,7 @@ def _check(person: Reviewer, into: Reviewer) -> None:
         if one.kind is not ReviewerKind.PERSON:
             raise HedgerowError(f"'{one.name}' is a model; only people can be merged.")
     if into.id in (person.id, person.merged_into_id):
-        raise HedgerowError(f"'{person.name}' and '{into.name}' are one reviewer already.")
+        raise HedgerowError(f"'{person.name}' and '{into.name}' are already one reviewer.")
     for one in (person, into):
         if one.merged_into_id is not None:
             raise HedgerowError(
@@ -113,7 +114,7 @@ def _check(person: Reviewer, into: Reviewer) -> None:
 
 
 def _shared(session: Session, person: Reviewer, into: Reviewer) -> set[int]:
-    """The variants on which both have decided, each with those merged into them."""
+    """The variants that both have decided on, including decisions of people merged into them."""
     found: list[set[int]] = []
     for one in (person, into):
         ids = select(col(Reviewer.id)).where(
@@ -125,7 +126,7 @@ def _shared(session: Session, person: Reviewer, into: Reviewer) -> set[int]:
 
 
 def _begun(session: Session, person: Reviewer) -> set[int]:
-    """The variants that name this person, or those merged into them, in ``verdicts_by``."""
+    """The variants whose ``verdicts_by`` may name this person or somebody merged into them."""
     ids = select(col(Reviewer.id)).where(
         (col(Reviewer.id) == person.id) | (col(Reviewer.merged_into_id) == person.id)
     )

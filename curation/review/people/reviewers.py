@@ -1,7 +1,7 @@
-"""Reviewers: the people and models whose decisions count, and what they are called.
+"""Reviewers: the people and models who decide, and their names.
 
-Two spellings of a name that differ in case alone are one name. A person who has been merged into
-another one (see ``merging``) keeps their rows: whoever reads decisions takes them for the other's.
+Names that differ only in case are the same name. A person who was merged into another one (see
+``merging``) keeps their rows, and queries count them for the other person.
 """
 
 import unicodedata
@@ -21,19 +21,19 @@ from db.models import Decision, Reviewer, ReviewerKind, TeamRole
 MAX_NAME = 80
 
 LABELS = "data set labels"
-"""The reviewer that a file's own labels count as."""
+"""The reviewer for labels in imported files."""
 _OF_CORPORA = [name for corpus in CORPORA.values() for name in corpus.reviewers]
 JUDGE = "judge: "
-"""What the names of models that give second opinions begin with."""
+"""The prefix of the names of models that give second opinions."""
 
 
 class Person(NamedTuple):
     """A person who reviews.
 
     Attributes:
-        decisions: how many decisions they have made, retracted ones and retracts included.
-        merged_into: the name of the person that they have been merged into; '' for none.
-        identity: issuer and subject that they sign in with; '' for a name alone.
+        decisions: the number of their decisions, including retracted ones and the retractions.
+        merged_into: the name of the person they were merged into; '' for none.
+        identity: the issuer and subject that they sign in with; '' for names only.
     """
 
     id: int
@@ -45,24 +45,24 @@ class Person(NamedTuple):
 
     @property
     def signs_in_as(self) -> str:
-        """Their subject at the provider that they sign in with; '' for a name alone."""
+        """Their subject at the sign-in provider; '' for names only."""
         return self.identity.partition(" ")[2]
 
 
 def name_key(name: str) -> str:
-    """What two spellings of one name share."""
+    """A key that is equal for all spellings of a name."""
     return unicodedata.normalize("NFC", canonical(name).casefold())
 
 
 def is_reserved(name: str) -> bool:
-    """Whether imports or models review under this name, so that no person can."""
+    """Whether the name is reserved for imports and models."""
     key = name_key(name)
     reserved = {name_key(own) for own in (LABELS, *_OF_CORPORA)}
     return key in reserved or key.startswith(JUDGE.strip())
 
 
 def get_reviewer(session: Session, name: str) -> Reviewer | None:
-    """The reviewer of this name, if there is one; of a merged one, whom they were merged into."""
+    """The reviewer with this name, if any; for a merged person, the one they were merged into."""
     clean = canonical(name)
     exact = col(Reviewer.name) == clean
     query = select(Reviewer).where(or_(exact, col(Reviewer.key) == name_key(clean)))
@@ -73,22 +73,22 @@ def get_reviewer(session: Session, name: str) -> Reviewer | None:
 
 
 def is_person(session: Session, name: str) -> bool:
-    """Whether a person of this name has reviewed in this project."""
+    """Whether this project has a person with this name."""
     try:
         found = get_reviewer(session, name)
-    except HedgerowError:  # no text at all
+    except HedgerowError:  # not a valid text
         return False
     return found is not None and found.kind is ReviewerKind.PERSON
 
 
 def person_now(session: Session, reviewer_id: int) -> Reviewer:
-    """The reviewer with this id, or the one that they have been merged into."""
+    """The reviewer with this id, or the person they were merged into."""
     found = session.get_one(Reviewer, reviewer_id)
     return session.get_one(Reviewer, found.merged_into_id or reviewer_id)
 
 
 def reviewer_name(session: Session, reviewer_id: int) -> str:
-    """What the reviewer with this id is called."""
+    """The name of the reviewer with this id."""
     return session.get_one(Reviewer, reviewer_id).name
 
 
@@ -100,10 +100,10 @@ def reviewer_names(session: Session) -> dict[int | None, str]:
 
 
 def find_person(session: Session, name: str) -> Reviewer:
-    """The person of this very name, merged or not; else of another spelling of it.
+    """The person with exactly this name, merged or not, or else with another spelling of it.
 
     Raises:
-        HedgerowError: there is none, or the name is a model's.
+        HedgerowError: there is no such person.
     """
     clean = canonical(name)
     same = select(Reviewer).where(col(Reviewer.name) == clean)
@@ -117,7 +117,7 @@ def find_person(session: Session, name: str) -> Reviewer:
 
 
 def find_reviewer(session: Session, name: str) -> Reviewer:
-    """The reviewer of this name, who must be there.
+    """The existing reviewer with this name.
 
     Raises:
         HedgerowError: there is none.
@@ -125,8 +125,7 @@ def find_reviewer(session: Session, name: str) -> Reviewer:
     reviewer = get_reviewer(session, _checked(name))
     if reviewer is None:
         raise HedgerowError(
-            f"There is no reviewer {name!r}; name one who has decided something (reviewer, or "
-            "HEDGEROW_REVIEWER)."
+            f"There is no reviewer {name!r}; 'hedgerow reviewers list' lists the people."
         )
     return reviewer
 
@@ -134,7 +133,7 @@ def find_reviewer(session: Session, name: str) -> Reviewer:
 def ensure_reviewer(
     session: Session, name: str, *, kind: ReviewerKind = ReviewerKind.PERSON
 ) -> Reviewer:
-    """The reviewer of this name, added if new. The one place where reviewers are made.
+    """The reviewer with this name, who is added if new. All reviewers are added here.
 
     Raises:
         HedgerowError: the name is empty, too long or reserved, or belongs to a reviewer of the
@@ -147,49 +146,49 @@ def ensure_reviewer(
     if reviewer is None:
         insert_new(session, Reviewer, [{"name": clean, "key": name_key(clean), "kind": kind}])
         reviewer = get_reviewer(session, clean)
-        assert reviewer is not None  # just stored, by this transaction or another
+        assert reviewer is not None  # stored by this transaction or a concurrent one
     if reviewer.kind is not kind:
         raise HedgerowError(
-            f"The name '{reviewer.name}' is needed for a model, but a person has it; rename them "
-            f"first: hedgerow reviewers rename '{reviewer.name}' NEW."
+            f"The name '{reviewer.name}' is needed for a model, but belongs to a person; rename "
+            f"them first: hedgerow reviewers rename '{reviewer.name}' NEW."
         )
     return reviewer
 
 
 def check_person(session: Session, name: str) -> None:
-    """Refuse a name under which no person can review; nobody is added.
+    """Refuse a name that no person can have. Adds nobody.
 
     Raises:
-        HedgerowError: it is empty, too long, reserved, or a model's.
+        HedgerowError: the name is empty, too long, reserved, or a model's.
     """
     clean = _checked(name)
     reviewer = get_reviewer(session, clean)
     if reviewer is None:
         _refuse_reserved(clean)
     elif reviewer.kind is not ReviewerKind.PERSON:
-        raise HedgerowError(f"'{clean}' is the name of a model reviewer; take another name.")
+        raise HedgerowError(f"'{clean}' is the name of a model reviewer; choose another name.")
 
 
 def rename_person(session: Session, person: Reviewer, name: str) -> None:
-    """Give a person another name, also in what they have done before.
+    """Rename a person, also in their earlier decisions.
 
     Raises:
         HedgerowError: the name is empty, too long, reserved, or another reviewer's.
     """
-    clean = _checked(name, else_do="write another name")
+    clean = _checked(name, else_do="enter another name")
     _refuse_reserved(clean)
     other = get_reviewer(session, clean)
     if other is not None and other.id not in (person.id, person.merged_into_id):
         raise HedgerowError(
-            f"'{other.name}' is another reviewer; take another name. To make the two one "
-            "reviewer, choose Merge into in Settings, or use 'hedgerow reviewers merge'."
+            f"'{other.name}' is another reviewer; choose another name. To merge the two, choose "
+            "Merge into in Settings, or use 'hedgerow reviewers merge'."
         )
     person.name, person.key = clean, name_key(clean)
     session.flush()
 
 
 def people(session: Session) -> list[Person]:
-    """All people, in the order in which they came."""
+    """All people, in the order in which they were added."""
     target = aliased(Reviewer)
     merged_into = func.coalesce(target.name, "")
     query = (
@@ -209,7 +208,7 @@ def people(session: Session) -> list[Person]:
 
 
 def decision_count() -> ScalarSelect[int]:
-    """SQL: how many decisions a reviewer has made."""
+    """SQL: the number of a reviewer's stored decisions."""
     return (
         select(func.count())
         .select_from(Decision)
@@ -219,8 +218,10 @@ def decision_count() -> ScalarSelect[int]:
 
 
 def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
-    """Those of a project from before names had one key whose names differ in case alone; with each
-    the first of that name."""
+    """Pairs of people whose names differ only in case, the earlier person first.
+
+    Old projects can have such pairs, from before names had one key.
+    """
     first: dict[str, Person] = {}
     pairs = []
     for one in found:
@@ -232,38 +233,36 @@ def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
 
 
 def whose() -> ColumnElement[int]:
-    """SQL, over ``Reviewer``: the id of the person that this one is, or has been merged into."""
+    """SQL, over ``Reviewer``: the id, or that of the person they were merged into."""
     found: ColumnElement[int] = func.coalesce(col(Reviewer.merged_into_id), col(Reviewer.id))
     return found
 
 
 def same_person() -> Select[int]:
-    """SQL, over ``Reviewer``: the ids of all that are the same person as this one."""
+    """SQL, over ``Reviewer``: the ids of all rows that are the same person as this one."""
     other = aliased(Reviewer)
-    its = func.coalesce(other.merged_into_id, other.id)
-    return select(col(other.id)).where(its == whose()).correlate(Reviewer)
+    other_id = func.coalesce(other.merged_into_id, other.id)
+    return select(col(other.id)).where(other_id == whose()).correlate(Reviewer)
 
 
 def shown_name() -> ColumnElement[str]:
-    """SQL, over ``Reviewer``: the name of the person that this one is, or has been merged into."""
+    """SQL, over ``Reviewer``: the name, or that of the person they were merged into."""
     target = aliased(Reviewer)
     query = select(col(target.name)).where(col(target.id) == whose())
     return query.correlate(Reviewer).scalar_subquery()
 
 
 def is_by(session: Session, column: Any, reviewer_id: int) -> ColumnElement[bool]:
-    """SQL: the column (of reviewers' ids) names this reviewer or one merged into them."""
+    """SQL: the column of reviewer ids has this reviewer, or somebody merged into them."""
     query = select(col(Reviewer.id)).where(col(Reviewer.merged_into_id) == reviewer_id)
     merged = session.execute(query).scalars().all()
-    # One id is compared by itself: an index then gives the latest rows without sorting all.
+    # A single id is compared with =, so that an index gives the latest rows without sorting all.
     if merged:
         return col(column).in_([reviewer_id, *merged])
     return col(column) == reviewer_id
 
 
-def _checked(
-    name: str, *, else_do: str = "name yourself as the reviewer, or set HEDGEROW_REVIEWER"
-) -> str:
+def _checked(name: str, *, else_do: str = "give a name, or set HEDGEROW_REVIEWER") -> str:
     clean = canonical(name)
     if not clean:
         raise HedgerowError(f"Expected a reviewer's name, found none; {else_do}.")
@@ -278,5 +277,5 @@ def _checked(
 def _refuse_reserved(name: str) -> None:
     if is_reserved(name):
         raise HedgerowError(
-            f"The name '{name}' is reserved for what imports and models decide; take another name."
+            f"The name '{name}' is reserved for imports and models; choose another name."
         )

@@ -1,19 +1,18 @@
-"""Roles in the team: who may change what. The one place where that is checked.
+"""Roles in the team, and all checks of who may change what.
 
-A *lead* may change everything. A *reviewer* decides on variants and writes what belongs to that:
-the tables in ``REVIEWER_TABLES``. A *viewer* reads everything and changes nothing. Everybody is a
-lead until a lead gives them another role; where people sign in, the settings decide (see
-``curation.review.people.signing_in``).
+A *lead* may change everything. A *reviewer* may decide on variants, which writes to the tables in
+``REVIEWER_TABLES``. A *viewer* may only read. Everybody is a lead until a lead changes their role.
+If people sign in, the settings decide (see ``curation.review.people.signing_in``).
 
-The command line, Python and runs in the background belong to whoever has the machine, who is a
-lead. The browser app says who acts in it (``set_who_acts``). ``guard`` then has the database refuse
-what that person may not change, whichever function asks for it:
+The command line, Python and background runs act as a lead, because their user owns the machine. The
+browser app sets who acts (``set_who_acts``). ``guard`` then makes the database refuse changes that
+this person's role does not allow, whichever function makes them:
 
-- a viewer gets no session that writes (see ``db.engine.writing``);
-- a reviewer's session writes to ``REVIEWER_TABLES`` only.
+- a viewer gets no write session (see ``db.engine.writing``);
+- a reviewer's session can write to ``REVIEWER_TABLES`` only.
 
-What a table does not tell needs ``require``: settling a conflict, deciding in bulk, and whatever is
-done with files or processes alone.
+Other checks need ``require``: settling a conflict, deciding in bulk, and work that only uses files
+or processes.
 """
 
 import re
@@ -66,22 +65,22 @@ REVIEWER_TABLES = frozenset(
         Variant,
     )
 ) | {"variant_search", "note_search"}  # SQLite's indexes of their texts
-"""What a reviewer may write to. Every other table is for leads."""
+"""The tables that a reviewer may write to. All others are for leads."""
 
 Actor = int | Role
-"""Who acts: the id of a person, or a role where it is nobody with a row."""
+"""Who acts: the id of a person, or a role for somebody without a row."""
 
 _who_acts: Callable[[], Actor] | None = None
 _engine: Engine | None = None
 _for_the_project: ContextVar[bool] = ContextVar("for_the_project", default=False)
 
 _ROLE = "hedgerow_role"
-"""Where a connection keeps the role in which its transaction writes."""
+"""Key of the role that a connection's transaction writes as."""
 
 _READS = ("SELECT", "PRAGMA", "BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK", "ANALYZE", "SHOW")
 _WRITES = re.compile(r'\s*(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)', re.IGNORECASE)
 _WITH_WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
-"""A common table expression may be part of a query or of a change."""
+"""For statements that start with WITH, which can be queries or changes."""
 
 
 def role_of(session: Session, reviewer_id: int) -> Role:
@@ -95,53 +94,59 @@ def is_lead(session: Session, reviewer_id: int) -> bool:
 
 
 def set_role(session: Session, person: Reviewer, role: Role) -> None:
-    """Give a person another role.
+    """Change a person's role.
 
     Raises:
-        HedgerowError: they sign in, so that the settings decide; they have been merged; or they are
-            the last lead.
+        HedgerowError: they sign in, so that the settings decide; they were merged into another
+            person; or they are the last lead.
     """
     if person.identity is not None:
         raise HedgerowError(
-            f"'{person.name}' signs in, so their role is what HEDGEROW_SIGN_IN_LEADS and "
-            "HEDGEROW_SIGN_IN_REVIEWERS say; change it there."
+            f"'{person.name}' signs in, so HEDGEROW_SIGN_IN_LEADS and "
+            "HEDGEROW_SIGN_IN_REVIEWERS decide their role; change it there."
         )
     if person.merged_into_id is not None:
         raise HedgerowError(
             f"'{person.name}' has been merged into another person; change that person's role."
         )
-    leads = select(col(Reviewer.id)).where(
-        col(Reviewer.kind) == ReviewerKind.PERSON,
-        col(Reviewer.merged_into_id).is_(None),
-        col(Reviewer.role) == Role.LEAD,
-    )
-    # Two leads who take each other's role away at the same moment would leave none.
-    others = set(session.execute(leads.with_for_update()).scalars()) - {person.id}
-    if role is not Role.LEAD and not others:
+    if role is not Role.LEAD and not lead_ids(session) - {person.id}:
         raise HedgerowError(f"'{person.name}' is the last lead; make somebody else a lead first.")
     person.role = role
     session.flush()
 
 
+def lead_ids(session: Session) -> set[int]:
+    """The ids of all leads, locked until the end of the transaction.
+
+    Without the lock, two leads who demote each other at the same moment would leave none.
+    """
+    query = select(col(Reviewer.id)).where(
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        col(Reviewer.merged_into_id).is_(None),
+        col(Reviewer.role) == Role.LEAD,
+    )
+    return set(session.execute(query.with_for_update()).scalars())
+
+
 def allows(role: Role, least: Role) -> bool:
-    """Whether this role may do what needs at least the other."""
+    """Whether this role is at least the required one."""
     order = list(Role)
     return order.index(role) <= order.index(least)
 
 
 def acting_role(session: Session) -> Role:
-    """The role of whoever acts now."""
+    """The role of the person who acts now."""
     return _acting_role(session.connection())
 
 
 def require(least: Role, session: Session | None = None) -> None:
-    """Refuse what whoever acts now may not do.
+    """Refuse an action if the role of the person who acts now is too low.
 
     Args:
-        session: one that is open, if there is one.
+        session: an open session, if there is one.
 
     Raises:
-        HedgerowError: their role is too low.
+        HedgerowError: the role is too low.
     """
     if session is not None:
         _refuse_below(least, acting_role(session))
@@ -151,11 +156,11 @@ def require(least: Role, session: Session | None = None) -> None:
 
 
 def set_who_acts(who: Callable[[], Actor] | None, engine: Engine | None = None) -> None:
-    """Have this function asked who acts, each time something is to be changed.
+    """Set the function that says who acts.
 
     Args:
-        who: called in the thread that changes something; None for the machine's owner.
-        engine: the database that knows their roles.
+        who: called before each change, in the thread that makes it; None for the machine's owner.
+        engine: the database with the roles.
     """
     global _who_acts, _engine
     _who_acts, _engine = who, engine
@@ -163,7 +168,7 @@ def set_who_acts(who: Callable[[], Actor] | None, engine: Engine | None = None) 
 
 @contextmanager
 def for_the_project() -> Iterator[None]:
-    """What is written inside follows from what was allowed, such as measuring an edited variant."""
+    """Write without a check, for consequences of an allowed change, such as new measurements."""
     token = _for_the_project.set(True)
     try:
         yield
@@ -172,7 +177,7 @@ def for_the_project() -> Iterator[None]:
 
 
 def guard(engine: Engine) -> None:
-    """Have every connection of this engine refuse to change what is not for whoever acts."""
+    """Make every connection of this engine refuse changes that the acting person may not make."""
     event.listen(engine, "begin", _begins)
     event.listen(engine, "before_cursor_execute", _check)
 
@@ -182,20 +187,20 @@ def _begins(connection: Connection) -> None:
 
 
 def _check(connection: Connection, _: Any, statement: str, *__: Any) -> None:
-    """Refuse a statement that changes what is not for the role of whoever acts."""
+    """Refuse a statement that the role of the acting person does not allow."""
     if _who_acts is None or _only_reads(statement):
         return
     changed = _WRITES.match(statement)
-    # What is no plain change of one table, such as a change of the schema, is for leads.
+    # Anything but a plain change of one table, such as a schema change, is for leads.
     least = Role.REVIEWER if changed and changed[1].lower() in REVIEWER_TABLES else Role.LEAD
     _refuse_below(least, _acting_role(connection))
 
 
 def _only_reads(statement: str) -> bool:
-    begins = statement[:12].lstrip().upper()
-    if begins.startswith("WITH"):
+    start = statement[:12].lstrip().upper()
+    if start.startswith("WITH"):
         return _WITH_WRITES.search(statement) is None
-    return begins.startswith(_READS)
+    return start.startswith(_READS)
 
 
 def _acting_role(connection: Connection) -> Role:
@@ -222,12 +227,9 @@ def _refuse_below(least: Role, role: Role) -> None:
 
 
 def refusal(role: Role) -> str:
-    """Why somebody of this role can't do something, in one sentence."""
+    """Why somebody with this role can't do something, in one sentence."""
     if role is Role.VIEWER:
-        return (
-            "You are a viewer, so you can read everything and change nothing; ask a lead to make "
-            "you a reviewer."
-        )
+        return "You are a viewer and can only read; ask a lead to make you a reviewer."
     return "Only a lead can do this, and you are a reviewer."
 
 

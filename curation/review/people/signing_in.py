@@ -1,11 +1,11 @@
-"""Whoever signs in with an OpenID Connect provider: their reviewer and their role.
+"""Sign-in with an OpenID Connect provider: a person's reviewer and role.
 
-The settings decide who is what, at each sign-in: whoever ``sign_in_leads`` names is a lead, whoever
-``sign_in_reviewers`` names a reviewer, anybody else a viewer. The stored role follows, so that it
-is the one that counts wherever it is read.
+The settings decide the role at each sign-in: people in ``sign_in_leads`` are leads, people in
+``sign_in_reviewers`` are reviewers, and all others are viewers. The role is stored, and all checks
+read the stored role.
 
-A person is known by what the provider never gives to anybody else, its issuer and the subject. So
-two people of one name stay two, and somebody whose name or address changes stays one.
+People are identified by issuer and subject, which a provider never gives to anybody else. So two
+people with the same name stay separate, and a new name or address does not make a new person.
 """
 
 import re
@@ -30,15 +30,15 @@ from db.models import Reviewer, ReviewerKind
 from db.settings import Settings
 
 EVERYBODY = "*"
-"""An entry of the settings that names whoever signs in."""
+"""An entry in the settings that matches everybody who signs in."""
 
 
 class Claims(NamedTuple):
-    """What a provider says about somebody.
+    """A provider's claims about a person.
 
     Attributes:
-        email: their address; '' unless the provider says that it is verified: otherwise people
-            could give themselves that of a lead.
+        email: the address; '' unless the provider has verified it. Otherwise, people could claim a
+            lead's address.
     """
 
     issuer: str
@@ -48,28 +48,28 @@ class Claims(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What they are known by."""
+        """The issuer and subject, which identify the person."""
         return f"{self.issuer} {self.subject}"
 
 
-def claims_of(said: Mapping[str, Any]) -> Claims:
-    """What is used of the claims in a provider's token.
+def claims_of(token: Mapping[str, Any]) -> Claims:
+    """The claims in a provider's token.
 
     Raises:
-        HedgerowError: it does not say who signs in.
+        HedgerowError: the token has no issuer or subject.
     """
-    issuer, subject = str(said.get("iss") or ""), str(said.get("sub") or "")
+    issuer, subject = str(token.get("iss") or ""), str(token.get("sub") or "")
     if not (issuer and subject):
         raise HedgerowError(
-            "Expected the claims iss and sub from the provider, which did not say who you are; ask "
-            "whoever set up the sign-in."
+            "Expected the claims iss and sub from the sign-in provider, but they are missing; tell "
+            "the person who set up the sign-in."
         )
-    email = str(said.get("email") or "") if said.get("email_verified") is True else ""
-    return Claims(issuer, subject, str(said.get("name") or ""), email)
+    email = str(token.get("email") or "") if token.get("email_verified") is True else ""
+    return Claims(issuer, subject, str(token.get("name") or ""), email)
 
 
 def role_by_settings(settings: Settings, who: Claims) -> Role:
-    """The role that the settings give."""
+    """The role according to the settings."""
     if _is_named(settings.sign_in_leads, who):
         return Role.LEAD
     return Role.REVIEWER if _is_named(settings.sign_in_reviewers, who) else Role.VIEWER
@@ -86,10 +86,10 @@ def _is_named(entries: str, who: Claims) -> bool:
 
 
 def sign_in(session: Session, who: Claims, settings: Settings) -> Reviewer:
-    """The reviewer of whoever has signed in, added if new, with the role that the settings give.
+    """The reviewer who has signed in, with the role from the settings; added if new.
 
-    Of one who has been merged into another person, the row that they sign in with: see
-    ``person_now`` for whose decisions theirs are.
+    For a merged person, this is the row that they sign in with. ``person_now`` gives the person
+    that their decisions count for.
     """
     with for_the_project():
         query = select(Reviewer).where(col(Reviewer.identity) == who.identity)
@@ -108,7 +108,7 @@ def sign_in(session: Session, who: Claims, settings: Settings) -> Reviewer:
 
 
 def _free_name(session: Session, who: Claims) -> str:
-    """Their name, with what distinguishes it where somebody else has it."""
+    """Their name, with an addition if somebody else has that name."""
     email = _clean(who.email)
     name = next(
         one for one in (_clean(who.name), email, "Somebody") if one and not is_reserved(one)
@@ -121,5 +121,5 @@ def _free_name(session: Session, who: Claims) -> str:
 def _clean(text: str) -> str:
     try:
         return canonical(text)[:MAX_NAME].strip()
-    except HedgerowError:  # no text at all
+    except HedgerowError:  # not a valid text
         return ""

@@ -1,6 +1,6 @@
-"""What each person has decided, how fast, and how far they agree with what is known to be right.
+"""Statistics about each person: verdicts, speed, and agreement with known right verdicts.
 
-Pages show it to leads only.
+Pages show them to leads only.
 """
 
 from collections import defaultdict
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.interpretation import as_text
 from curation.review.agreement.overlap import Overlap, on_gold
 from curation.review.browser_window.pace import PAUSE_SECONDS
 from curation.review.calibration.figures import exact_share
@@ -27,19 +28,35 @@ from db.models import Decision, GoldUse, Reviewer, ReviewerKind, Variant, Verdic
 _TENTHS = 10
 """Times are counted in tenths of a second."""
 
+FEWEST = 10
+"""Verdicts from which a share is shown with its interval. With fewer, it covers nearly anything."""
+
 
 class Share(NamedTuple):
-    """How many of a number agree, or accept."""
+    """A number of verdicts that agree or accept, out of all verdicts."""
 
     number: int = 0
     of: int = 0
 
     def estimate(self) -> Estimate:
-        """The share with its exact 95% interval; undefined where there is nothing."""
+        """The share with its exact 95% interval; undefined without verdicts."""
         return exact_share(self.number, self.of)
 
+    def percentage(self) -> str:
+        """'91.7% (61.5% to 99.8%)', without an interval below ``FEWEST`` verdicts."""
+        value, *limits = self.estimate()
+        shown = Estimate(value, *limits) if self.of >= FEWEST else Estimate(value)
+        return as_text(shown, as_percent=True)
+
+    def in_words(self) -> str:
+        """'11 of 12, 91.7% (61.5% to 99.8%)', without a percentage below ``FEWEST`` verdicts."""
+        if not self.of:
+            return "–"
+        counts = f"{self.number:,} of {self.of:,}"
+        return f"{counts}, {self.percentage()}" if self.of >= FEWEST else counts
+
     def facts(self) -> dict[str, int | float | None]:
-        """The numbers, the share and its interval."""
+        """The numbers, the share and its interval, for JSON."""
         return self._asdict() | dict(zip(("share", "low", "high"), self.estimate(), strict=True))
 
 
@@ -47,16 +64,16 @@ class PersonFigures(NamedTuple):
     """One person's work.
 
     Attributes:
-        decisions: their verdicts on single variants that stand, settlements left out.
-        accepted: how many of these accept, by type in the taxonomy's order.
-        seconds: the median time from a card's showing to the decision; longer than
-            ``PAUSE_SECONDS`` was a break and is left out. None without such a time.
-        timed: decisions that have one.
-        gold: their verdicts on gold items that match.
-        adjudicated: of their last verdicts before somebody else settled the variant, those that
+        decisions: their current verdicts on single variants, without settlements.
+        accepted: how many of these accept, by type in taxonomy order.
+        seconds: the median time from showing a card to the decision. Times over ``PAUSE_SECONDS``
+            were breaks and are left out. None without a time.
+        timed: decisions with a time.
+        gold: their verdicts on gold items, and how many match.
+        adjudicated: their last verdicts before somebody else settled the variant, and how many
             match the settlement.
-        practice_round: the last practice round that they answered in; 0 for none.
-        practice: how they did in it.
+        practice_round: the last practice round with an answer of theirs; 0 for none.
+        practice: their score in that round.
     """
 
     reviewer_id: int
@@ -72,12 +89,12 @@ class PersonFigures(NamedTuple):
 
     @property
     def acceptance(self) -> Share:
-        """Of all types together."""
+        """Accepting verdicts on all types."""
         return Share(sum(one.number for one in self.accepted.values()), self.decisions)
 
 
 def person_figures(session: Session) -> list[PersonFigures]:
-    """Everybody who has decided on anything, or practised, who has decided most first."""
+    """The figures of everybody who has decided or practised, the most verdicts first."""
     verdicts, times = _verdicts(session), _times(session)
     gold, settled, practised = _on_gold(session), _before_settlement(session), scores(session)
     everybody = verdicts.keys() | gold.keys() | settled.keys() | practised.keys()
@@ -105,7 +122,7 @@ def person_figures(session: Session) -> list[PersonFigures]:
 
 
 def overlapping(found: Overlap) -> dict[int, int]:
-    """By person, the variants that somebody else has decided on, too."""
+    """By person, the number of their variants that somebody else has also decided on."""
     numbers: defaultdict[int, int] = defaultdict(int)
     for pattern in found.patterns:
         for vote in pattern.votes:
@@ -116,8 +133,7 @@ def overlapping(found: Overlap) -> dict[int, int]:
 def _of_a_person() -> ColumnElement[bool]:
     """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a person's verdict on a single variant.
 
-    No settlement, nothing that a rule decided, and not the acceptance of one's own wording that
-    comes with an edit.
+    Left out are settlements, decisions by rule, and a person's acceptance of their own edit.
     """
     author = aliased(Reviewer)
     writer = select(func.coalesce(author.merged_into_id, author.id)).where(
@@ -178,33 +194,33 @@ def _times(session: Session) -> dict[int, dict[int, int]]:
 
 
 def _median(tenths: Mapping[int, int]) -> float | None:
-    """The median of so many times, in seconds."""
+    """The median in seconds, from a count of decisions per tenth of a second."""
     total = sum(tenths.values())
     if not total:
         return None
     middle = {(total - 1) // 2, total // 2}
-    passed, found = 0, []
+    before, found = 0, []
     for tenth in sorted(tenths):
-        found += [tenth for place in middle if passed <= place < passed + tenths[tenth]]
-        passed += tenths[tenth]
+        found += [tenth for place in middle if before <= place < before + tenths[tenth]]
+        before += tenths[tenth]
     return sum(found) / len(found) / _TENTHS
 
 
 def _on_gold(session: Session) -> dict[int, Share]:
     """By person, how many of their verdicts on gold items match.
 
-    Of each person the last one counts that they gave before they could see what is right.
+    For each item, the last verdict counts that they gave before they could see the right one.
     """
     return _shares((person, right) for (person, _), right in _gold_answers(session).items())
 
 
 def answers_on_gold(session: Session) -> dict[int, Share]:
-    """By variant, how many people's verdicts on a gold item match; as in `PersonFigures.gold`."""
+    """By gold item, how many people's verdicts match, as in `PersonFigures.gold`."""
     return _shares((variant_id, right) for (_, variant_id), right in _gold_answers(session).items())
 
 
 def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
-    """Of each person and gold item, whether their verdict matches."""
+    """(person, gold item) → whether the verdict matches."""
     items = {item.variant_id: item for item in gold_items(session, use=GoldUse.MIXED)}
     latest: dict[tuple[int, int], bool] = {}
     for ids in chunks(items):
@@ -228,8 +244,9 @@ def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
 def _before_settlement(session: Session) -> dict[int, Share]:
     """By person, how many of their last verdicts before a settlement match it.
 
-    Of several settlements of a variant the last one counts; nobody's own does. An edit counts like
-    a rejection, as in every figure of agreement. Verdicts on gold items are counted as such alone.
+    If a variant was settled several times, the last settlement counts. A person's own settlements
+    are left out. An edit counts as a rejection, as in the agreement. Verdicts on gold items are
+    counted only there.
     """
     query = (
         _joined(col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict))
@@ -288,16 +305,16 @@ COLUMNS = (
     "practice_answers",
     "practice_right",
 )
-"""Of `table`. ``low`` and ``high`` are the 95% interval of the acceptance."""
+"""The columns of `table`. ``low`` and ``high`` are the 95% interval of the acceptance."""
 
 ALL = "all"
-"""In place of a type: all types together."""
+"""Used in place of a type for all types."""
 
 
 def table(
     found: Iterable[PersonFigures], overlaps: Mapping[int, int]
 ) -> Iterator[tuple[str | int | float | None, ...]]:
-    """A row for each person and one for each of their types, with the columns `COLUMNS`."""
+    """For each person a row for all types and one per type, with the columns `COLUMNS`."""
     for one in found:
         of_person = (
             one.seconds,
@@ -320,7 +337,7 @@ def _acceptance(share: Share) -> tuple[int | float | None, ...]:
 
 
 def facts(one: PersonFigures, overlaps: Mapping[int, int]) -> dict[str, Any]:
-    """One person's figures as JSON has them."""
+    """One person's figures, for JSON."""
     return {
         "name": one.name,
         "decisions": one.decisions,

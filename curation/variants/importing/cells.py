@@ -36,15 +36,15 @@ _REASONS = {
 }
 
 OTHER = "other"
-"""The reason of a rejection that gives none that is known here; its note says what the file has."""
+"""The reason for rejections without a known reason. The note then quotes the file."""
 
 
 class Judged(NamedTuple):
-    """A verdict as a file has it.
+    """A verdict in a file.
 
     Attributes:
         reason: the id of a reject reason; '' for an acceptance.
-        note: what the file says beyond it.
+        note: the rest of what the file says.
     """
 
     verdict: Verdict
@@ -53,14 +53,14 @@ class Judged(NamedTuple):
 
 
 Meanings = Mapping[str, Verdict | None]
-"""What a file calls a verdict → the verdict; None for no verdict."""
+"""Maps words for verdicts in files to verdicts; None for no verdict."""
 
 
 def parse_meanings(given: Iterable[str]) -> dict[str, Verdict | None]:
-    """What somebody says that values mean, each as ``VALUE=accept``, ``reject`` or ``none``.
+    """Parse the meanings of values, each given as ``VALUE=accept``, ``reject`` or ``none``.
 
     Raises:
-        HedgerowError: one reads otherwise.
+        HedgerowError: one has another form.
     """
     found: dict[str, Verdict | None] = {}
     for one in given:
@@ -76,7 +76,7 @@ def parse_meanings(given: Iterable[str]) -> dict[str, Verdict | None]:
 def judged(
     value: str, *, reason: str, note: str, meanings: Meanings, place: str, column: str
 ) -> Judged | None:
-    """The verdict in a cell; None for none. A reject reason by itself is a rejection.
+    """Parse the verdict in a cell; None for none. A reject reason alone is a rejection.
 
     Raises:
         Unclear: the value is not known.
@@ -102,10 +102,10 @@ def judged(
 
 
 def split_in(value: str, *, place: str, column: str) -> str:
-    """The split in a cell; '' for an empty one.
+    """Parse the split in a cell; '' if it is empty.
 
     Raises:
-        HedgerowError: it is none.
+        HedgerowError: the value is not a split.
     """
     key = name_key(value)
     if not key:
@@ -119,10 +119,10 @@ def split_in(value: str, *, place: str, column: str) -> str:
 
 
 def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) -> str:
-    """The id of the type in a cell; '' for an empty one.
+    """Parse the type in a cell and return its id; '' if it is empty.
 
     Args:
-        types: what ``roles.types_by_name`` gives.
+        types: the result of ``roles.types_by_name``.
 
     Raises:
         HedgerowError: the project has no such type.
@@ -139,7 +139,7 @@ def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) ->
 
 
 def said(value: Any) -> str:
-    """What a cell says; of a number its digits, of something nested nothing."""
+    """Return a cell as text: numbers as digits, nested values as ''."""
     if isinstance(value, str):
         return value.strip()
     if value is None or isinstance(value, dict | list):
@@ -148,7 +148,7 @@ def said(value: Any) -> str:
 
 
 def short(value: Any, *, longest: int) -> str:
-    """What a cell says, canonical and cut; '' where it is not plain text."""
+    """Return a cell as canonical text, shortened; '' if it is not plain text."""
     try:
         return canonical(said(value))[:longest].rstrip()
     except HedgerowError:

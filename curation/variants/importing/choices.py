@@ -1,4 +1,4 @@
-"""What somebody chooses for an import, and whether a file and these choices fit the project."""
+"""The user's choices for an import, and whether a file and these choices fit the project."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,11 +24,11 @@ class Choices:
     """The choices for an import.
 
     Attributes:
-        about: the source, licence, genre and language of anchors for which the file names none.
-        undecided: untyped role → the type of variants whose words don't show theirs; without one
+        about: source, licence, genre and language of anchors for which the file names none.
+        undecided: untyped role → the type for variants whose words don't show theirs. Without one
             they are left out.
-        accept: accept variants without a verdict as the data set has them.
-        reviewer: whose the verdicts are for which the file names nobody.
+        accept: accept variants without a verdict, in the name of the data set.
+        reviewer: the reviewer of verdicts for which the file names nobody.
     """
 
     about: About
@@ -37,23 +37,23 @@ class Choices:
     reviewer: str = ""
 
     def as_parameters(self) -> dict[str, Any]:
-        """As JSON; ``from_parameters`` reads it."""
+        """Convert to JSON, for ``from_parameters``."""
         return asdict(self) | {"undecided": dict(self.undecided)}
 
     @classmethod
     def from_parameters(cls, stored: Mapping[str, Any]) -> "Choices":
-        """What ``as_parameters`` gave."""
+        """Convert from the result of ``as_parameters``."""
         return cls(
             About(**stored["about"]), stored["undecided"], stored["accept"], stored["reviewer"]
         )
 
 
 def check(session: Session, staged: Staged, choices: Choices) -> None:
-    """Refuse what cannot be stored as a whole, before anything is.
+    """Refuse an import that can't be stored completely, before storing anything.
 
     Raises:
-        HedgerowError: a type is retired or of another role; a source has another licence here; a
-            verdict has no reviewer, or one whom no person can be.
+        HedgerowError: a type is retired or has another role; a source has another licence in this
+            project; a verdict has no reviewer, or a name that no person can have.
     """
     types = all_types(session)
     used = staged.types()
@@ -82,7 +82,7 @@ def _check_undecided(types: Mapping[str, VariantType], role: Role, type_id: str)
 
 
 def fitting_types(types: Mapping[str, VariantType], role: Role) -> list[str]:
-    """The ids of the types in use that variants of an untyped role can be."""
+    """Return the ids of the types in use that fit an untyped role."""
     return [
         one.id for one in types.values() if one.polarity == _POLARITIES[role] and not one.retired
     ]
@@ -106,10 +106,10 @@ def _check_reviewers(session: Session, staged: Staged, choices: Choices) -> None
 
 
 def undecided_by_role(types: Iterable[str], known: Mapping[str, VariantType]) -> dict[str, str]:
-    """Untyped role → the type chosen for it, by what the types are.
+    """Assign the chosen types to untyped roles, according to the types' own roles.
 
     Raises:
-        HedgerowError: there is no such type, or two are of one side.
+        HedgerowError: there is no such type, or two types have the same role.
     """
     found: dict[str, str] = {}
     for type_id in types:

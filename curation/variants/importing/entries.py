@@ -1,4 +1,4 @@
-"""Parse a row of a table: an anchor, its variants, and a verdict on them."""
+"""Parses a row of a table: an anchor, its variants, and a verdict on them."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -27,13 +27,13 @@ from db.errors import HedgerowError
 from db.models import Verdict
 
 MAX_NOTE = 1_000
-"""Characters of a note that are taken over."""
+"""Maximum characters of a note; the rest is cut off."""
 
 MAX_PROVIDER, MAX_MODEL = 80, 200
 
 
 class LeftOut(StrEnum):
-    """Why a row or a variant of a file is not imported."""
+    """Why a row or a variant in a file is not imported."""
 
     NO_ANCHOR = "no_anchor"
     ANCHOR_NOT_TEXT = "anchor_not_text"
@@ -69,7 +69,7 @@ LABELS = {
 
 
 class FileAnchor(NamedTuple):
-    """An anchor as a file has it; what the file does not say is ''."""
+    """An anchor in a file; '' for anything that the file does not say."""
 
     uid: str
     text: str
@@ -81,10 +81,10 @@ class FileAnchor(NamedTuple):
 
 
 class FileVariant(NamedTuple):
-    """A variant as a file has it.
+    """A variant in a file.
 
     Attributes:
-        kind: its type's id, or an untyped role.
+        kind: the id of its type, or an untyped role.
         text: canonical.
     """
 
@@ -96,10 +96,10 @@ class FileVariant(NamedTuple):
 
 
 class FileVerdict(NamedTuple):
-    """A verdict as a file has it.
+    """A verdict in a file.
 
     Attributes:
-        reviewer: whose; '' where the file does not say.
+        reviewer: the reviewer's name; '' if the file names none.
         by: 'person', 'rule' or 'model'.
     """
 
@@ -109,10 +109,10 @@ class FileVerdict(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What a row comes to.
+    """The parsed contents of a row.
 
     Attributes:
-        left_out: why something of it is not imported; one for each variant.
+        left_out: for each variant that is not imported, the reason.
     """
 
     anchor: FileAnchor | None
@@ -127,11 +127,12 @@ class EntryReader:
     def __init__(
         self, roles: ColumnRoles, types: Mapping[str, str], meanings: Meanings | None = None
     ) -> None:
-        """
+        """Prepare to read rows.
+
         Args:
-            roles: checked.
-            types: what ``roles.types_by_name`` gives.
-            meanings: of verdicts, beyond the words that are known.
+            roles: checked roles of the columns.
+            types: the result of ``roles.types_by_name``.
+            meanings: meanings of verdicts, in addition to the known words.
         """
         self._columns = {Role(role): column for column, role in roles.items() if role in set(Role)}
         self._texts = text_columns(roles)
@@ -141,11 +142,11 @@ class EntryReader:
         self._anchored = lru_cache(maxsize=10_000)(_anchored)
 
     def entry(self, row: Row) -> Entry:
-        """What the row comes to.
+        """Parse a row.
 
         Raises:
-            HedgerowError: a verdict, split, type, cue, genre, language, source or name is none; it
-                names the place.
+            HedgerowError: a verdict, split, type, cue, genre, language, source or name is not
+                valid; the message says where.
         """
         raw = row.cells.get(self._columns[Role.ANCHOR])
         text, uid, fault = self._anchored(raw if isinstance(raw, str) else "")
@@ -217,7 +218,7 @@ class EntryReader:
         return row.cells.get(column) if column is not None else None
 
     def _value(self, row: Row, role: Role, check: Callable[[str], str]) -> str:
-        """The checked value of a cell; '' where there is none."""
+        """Return the checked value of a cell; '' if there is none."""
         value = said(self._cell(row, role))
         if not value:
             return ""
@@ -232,7 +233,7 @@ def _checked(role: Role, value: str, check: Callable[[str], str]) -> str:
 
 
 def _anchored(raw: str) -> tuple[str, str, LeftOut | None]:
-    """The canonical text of an anchor with its uid, or why it cannot be one."""
+    """Return the canonical text of an anchor with its uid, or why it can't be one."""
     try:
         text = canonical(raw)
     except HedgerowError:
@@ -245,7 +246,7 @@ def _anchored(raw: str) -> tuple[str, str, LeftOut | None]:
 
 
 def _readable(raw: Any, anchor: str) -> tuple[str, LeftOut | None]:
-    """The canonical text of a variant, and why it cannot be one of this anchor."""
+    """Return the canonical text of a variant, and why it can't be one of this anchor."""
     try:
         text = canonical(raw) if isinstance(raw, str) else ""
     except HedgerowError:

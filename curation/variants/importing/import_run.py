@@ -1,7 +1,8 @@
-"""The run that stores a file of variants, several hundred anchors per transaction.
+"""The run that stores a file of variants, a few hundred anchors per transaction.
 
-The whole file has been read and checked before. Others can write meanwhile. A run that stops early
-has stored complete anchors, each with all its variants and verdicts; resuming it adds the rest.
+The whole file has been read and checked before. Others can write in the meantime. A run that stops
+early has stored complete anchors, each with all its variants and verdicts; resuming it adds the
+rest.
 """
 
 import shutil
@@ -29,7 +30,7 @@ from db.settings import Settings
 KIND = "import-variants"
 
 _ROWS = "rows.sqlite"
-"""The file that has been read, in the run's folder; it goes when all of it is stored."""
+"""The contents of the file, in the run's folder. It is deleted when everything is stored."""
 
 
 def create_import(
@@ -40,10 +41,10 @@ def create_import(
     *,
     requested_by: int | None = None,
 ) -> Run:
-    """Store a run that imports a file that has been read, and keep the file for it.
+    """Store a run that imports a file, and keep the file's contents for it.
 
     Raises:
-        HedgerowError: as ``plan.check``, or the data folder cannot be written.
+        HedgerowError: as in ``plan.check``, or the data folder cannot be written.
     """
     check(session, staged, choices)
     parameters: dict[str, Any] = choices.as_parameters() | {"actions": str(uuid.uuid4())}
@@ -67,7 +68,7 @@ def create_import(
 
 
 def work(context: RunContext) -> Result:
-    """What a run of this kind does.
+    """Carry out a run of this kind.
 
     Returns:
         ``anchors``, ``variants`` and ``decisions`` added; ``types`` (type id → variants) and
@@ -99,7 +100,7 @@ def work(context: RunContext) -> Result:
         verdicts.update(stored.verdicts)
         left_out.update(stored.left_out)
         done += len(families)
-        context.beat()  # the heartbeat may find no gap between two parts that write
+        context.beat()  # otherwise the heartbeat may find no gap between two writing parts
     path.unlink()
     if types:
         start_measuring(context)

@@ -8,7 +8,7 @@ from curation.variants.importing.preview import Preview
 from db.models import Status, Verdict
 
 _SHOWN = 60
-"""Characters of an anchor."""
+"""Maximum characters of a quoted anchor."""
 
 _VERBS = {Verdict.ACCEPT: ("accepts", "accept"), Verdict.REJECT: ("rejects", "reject")}
 _HERE = {
@@ -19,7 +19,7 @@ _HERE = {
 
 
 class LeftOutCount(NamedTuple):
-    """How much is left out for one reason, and where in the file the first of it is."""
+    """How much is left out for one reason, and the position of its first occurrence in the file."""
 
     number: int
     what: str
@@ -27,7 +27,7 @@ class LeftOutCount(NamedTuple):
 
 
 def left_out(found: Preview) -> list[LeftOutCount]:
-    """Everything that is left out; what belongs to another source, for each of these sources."""
+    """Return everything that is left out, with one entry per other source that owns the anchors."""
     counts: list[LeftOutCount] = []
     for reason, number in found.left_out.items():
         if reason is not LeftOut.OTHER_SOURCE:
@@ -45,7 +45,7 @@ def left_out(found: Preview) -> list[LeftOutCount]:
 
 
 def against(found: Preview) -> str:
-    """Which verdicts differ from what was decided here, and what comes of it; '' for none."""
+    """Say which verdicts differ from the decisions in this project, and the effect; '' for none."""
     if not found.against:
         return ""
     parts: list[str] = []
@@ -54,13 +54,14 @@ def against(found: Preview) -> str:
         which = "a variant that is" if number == 1 else "variants that are"
         parts.append(f"{number:,} {verb} {which} {_HERE[status]}")
     return (
-        f"Of these verdicts, {', '.join(parts)}. Where only models have decided, a person's "
-        "verdict outranks theirs. Where another person has, the variant is then in conflict."
+        f"Of these verdicts, {', '.join(parts)}. A person's verdict outranks decisions "
+        "by models. If it differs from another person's, the variant becomes a "
+        "conflict."
     )
 
 
 def nothing_left(found: Preview) -> str:
-    """That nothing can be imported, and why; '' where something can."""
+    """Say that nothing can be imported, and why; '' if something can."""
     if found.variants or found.decisions:
         return ""
     there = {LeftOut.THERE, LeftOut.VERDICT_THERE}
@@ -72,7 +73,7 @@ def nothing_left(found: Preview) -> str:
 
 
 def amount(found: Preview) -> str:
-    """What is imported: '1 anchor, 2 variants and 2 verdicts'."""
+    """Say what is imported: '1 anchor, 2 variants and 2 verdicts'."""
     parts = [
         counted(number, name)
         for number, name in (

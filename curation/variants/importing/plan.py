@@ -1,4 +1,4 @@
-"""What a file that has been read adds to the project: the one rule for preview and storing."""
+"""What a file adds to the project: the same rules for the preview and for storing."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -21,21 +21,21 @@ from curation.variants.importing.staged import Family, Place, StagedVariant, Sta
 from db.models import Anchor, AnchorRevision, Decision, Reviewer, Status, Variant, Verdict
 
 AT_ONCE = 500
-"""Anchors that are looked at, or stored in one transaction, at a time."""
+"""Anchors to check, or to store in one transaction, at a time."""
 
 
 class Judge(NamedTuple):
-    """Who a verdict is stored for: a person, or the model reviewer of data sets' own labels."""
+    """The reviewer of a verdict: a person, or the model reviewer for data sets' own labels."""
 
     name: str
     is_person: bool = True
 
 
 class NewVariant(NamedTuple):
-    """A variant that the project lacks.
+    """A variant that the project does not have.
 
     Attributes:
-        here: its anchor; None for one that is new, too.
+        here: its anchor; None if that is new too.
         anchor: uid of the anchor text in the file.
     """
 
@@ -47,12 +47,12 @@ class NewVariant(NamedTuple):
 
 
 class NewVerdict(NamedTuple):
-    """A verdict that the project lacks.
+    """A verdict that the project does not have.
 
     Attributes:
-        variant: its uid.
-        by_rule: a person applied a rule to many variants, and did not read them.
-        place: where in the file it is; None for one that the file does not have.
+        variant: the variant's uid.
+        by_rule: a person applied a rule to many variants without reading them.
+        place: its position in the file; None if it is not from the file.
     """
 
     variant: str
@@ -63,7 +63,7 @@ class NewVerdict(NamedTuple):
 
 
 class VariantHere(NamedTuple):
-    """A variant of the file that the project has."""
+    """A variant in the file that the project already has."""
 
     id: int
     version: int
@@ -72,11 +72,11 @@ class VariantHere(NamedTuple):
 
 @dataclass
 class Elsewhere:
-    """Variants that are left out because another source has their anchors here.
+    """Variants that are left out because their anchors belong to another source in this project.
 
     Attributes:
         anchor: the first of these anchors.
-        place: where in the file it is.
+        place: its position in the file.
     """
 
     variants: int
@@ -85,7 +85,7 @@ class Elsewhere:
 
 
 Key = tuple[str, str, str]
-"""Of a variant in the file: its anchor's uid, its kind and its text."""
+"""Identifies a variant in the file: its anchor's uid, its kind and its text."""
 
 
 @dataclass
@@ -93,11 +93,11 @@ class Plan:
     """What some families of a file add.
 
     Attributes:
-        here: by uid.
-        left_out: reason → variants or verdicts.
-        places: reason → where in the file the first of these is.
-        elsewhere: by the name of the other source.
-        uids: of the variants in the file whose type is known.
+        here: existing variants by uid.
+        left_out: reason → number of variants or verdicts.
+        places: reason → position of the first of these in the file.
+        elsewhere: variants left out, by the name of the other source.
+        uids: uids of the variants in the file whose type is known.
         reasons: why variants in the file are not new.
     """
 
@@ -118,7 +118,7 @@ class Plan:
 
 
 class _Wanted(NamedTuple):
-    """A variant that the project should have afterwards, and where the file has it."""
+    """A variant that the project should have after the import, and its position in the file."""
 
     anchor: FileAnchor
     new: NewVariant
@@ -137,17 +137,17 @@ class _Wanted(NamedTuple):
 
 
 def key_of(anchor: FileAnchor, one: StagedVariant) -> Key:
-    """What a variant of a file is known by in a plan."""
+    """Return the key that identifies a variant of a file in a plan."""
     return anchor.uid, one.variant.kind, one.variant.text
 
 
 def make_plan(
     session: Session, families: Sequence[Family], choices: Choices, *, lock: bool = False
 ) -> Plan:
-    """What these families add.
+    """Find out what these families add.
 
     Args:
-        lock: let none of their anchors be retired or corrected before this transaction ends.
+        lock: prevent their anchors from being retired or corrected until this transaction ends.
     """
     plan = Plan()
     uids = [family.anchor.uid for family in families]
@@ -194,7 +194,7 @@ def _plan_variant(plan: Plan, wanted: _Wanted, choices: Choices) -> None:
     if new.here is None:
         plan.anchors[anchor.uid] = anchor
     elif new.here.source != source:
-        # A release would give the texts the licence of that source.
+        # A release would give the texts the other source's licence.
         wanted.mark(plan, LeftOut.OTHER_SOURCE)
         plan.count(LeftOut.OTHER_SOURCE, wanted.place)
         first = Elsewhere(0, anchor.text, wanted.place)
@@ -221,7 +221,7 @@ def _plan_verdicts(
 
 
 def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
-    """Uid → why it gets no variants: its anchor is retired, or it is only a former text."""
+    """Return uid → why it gets no variants: a retired anchor, or only an earlier text."""
     found: dict[str, LeftOut] = {}
     for some in chunks(uids):
         query = (
@@ -245,7 +245,7 @@ def _variants_here(session: Session, uids: Iterable[str]) -> dict[str, VariantHe
 
 
 def _leave_out_known(session: Session, plan: Plan) -> None:
-    """Leave out the verdicts that their reviewers have given here, and not taken back."""
+    """Leave out verdicts that their reviewers have already given here and not retracted."""
     on_known = [one for one in plan.verdicts.values() if one.variant in plan.here]
     ids: dict[Judge, int] = {}
     for judge in {one.judge for one in on_known}:
@@ -261,8 +261,11 @@ def _leave_out_known(session: Session, plan: Plan) -> None:
 
 
 def _given(session: Session, variant_ids: Iterable[int]) -> set[tuple[int, int, Verdict]]:
-    """(variant, reviewer, verdict) of what stands on these variants, also before a later verdict of
-    the same reviewer."""
+    """Return (variant, reviewer, verdict) for all verdicts on these variants that are not
+    retracted.
+
+    This includes verdicts before a later one by the same reviewer.
+    """
     found: set[tuple[int, int, Verdict]] = set()
     for some in chunks(variant_ids):
         query = (

@@ -19,16 +19,16 @@ from curation.variants.importing.staged import Family, Place, Staged, StagedVari
 from db.models import Decision, Status, Verdict
 
 EXAMPLES = 8
-"""Anchors that bring something, and as many that don't, of which the variants are shown."""
+"""Maximum anchors whose variants are shown: this many with something new, and as many without."""
 
 
 class Example(NamedTuple):
-    """A variant of the file.
+    """A variant in the file.
 
     Attributes:
-        type_id: '' where its words don't show it, and nobody chose one.
+        type_id: '' if its words don't show it and nobody chose one.
         reason: why it is not new; None for a new one.
-        verdicts: those that are new.
+        verdicts: its new verdicts.
     """
 
     anchor: str
@@ -39,7 +39,7 @@ class Example(NamedTuple):
 
     @property
     def brings(self) -> bool:
-        """Whether anything of it is imported."""
+        """Whether anything about it is imported."""
         return self.reason is None or bool(self.verdicts)
 
 
@@ -48,13 +48,14 @@ class Preview:
     """What an import would add, and what it leaves out.
 
     Attributes:
-        types: type id → variants.
-        verdicts: (reviewer's name, verdict) → decisions.
-        left_out: reason → rows, variants or verdicts.
-        places: reason → where in the file the first of these is.
-        elsewhere: source → the variants left out because it has their anchors here.
-        against: (verdict, status) → verdicts of people on variants that have another status here.
-        examples: of the variants, in the file's order.
+        types: type id → number of variants.
+        verdicts: (reviewer's name, verdict) → number of decisions.
+        left_out: reason → number of rows, variants or verdicts.
+        places: reason → position of the first of these in the file.
+        elsewhere: source → variants left out because their anchors belong to it.
+        against: (verdict, status) → number of people's verdicts on variants with another status
+            here.
+        examples: some variants, in the file's order.
     """
 
     anchors: int
@@ -68,18 +69,18 @@ class Preview:
 
     @property
     def variants(self) -> int:
-        """All variants to add."""
+        """The number of variants to add."""
         return sum(self.types.values())
 
     @property
     def decisions(self) -> int:
-        """All verdicts to add."""
+        """The number of verdicts to add."""
         return sum(self.verdicts.values())
 
 
 @dataclass
 class _Counts:
-    """What the plans of one part of the file after another come to."""
+    """The sum of the plans for successive parts of the file."""
 
     anchors: int = 0
     types: Counter[str] = field(default_factory=Counter)
@@ -103,10 +104,10 @@ class _Counts:
 
 
 def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
-    """What the import would add; nothing is written.
+    """Return what the import would add, without writing anything.
 
     Raises:
-        HedgerowError: as ``check``.
+        HedgerowError: as in ``check``.
     """
     check(session, staged, choices)
     counts = _Counts()
@@ -132,7 +133,7 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
 
 
 def project_state(session: Session) -> tuple[int, int, int]:
-    """Something that changes with everything that a preview depends on."""
+    """Return a value that changes with everything that a preview depends on."""
     newest_decision = session.execute(select(func.max(col(Decision.id)))).scalar() or 0
     return count_revisions(session), newest_variant(session), newest_decision
 
@@ -142,7 +143,7 @@ def _rank(order: Sequence[str], type_id: str) -> int:
 
 
 def _against(plan: Plan) -> Iterator[tuple[Verdict, Status]]:
-    """The new verdicts of people that differ from the status which a variant has here."""
+    """Count people's new verdicts that differ from the variant's status here."""
     agreeing = {Verdict.ACCEPT: Status.ACCEPTED, Verdict.REJECT: Status.REJECTED}
     decided = {Status.ACCEPTED, Status.REJECTED, Status.SUPERSEDED}
     for one in plan.verdicts.values():
@@ -154,14 +155,14 @@ def _against(plan: Plan) -> Iterator[tuple[Verdict, Status]]:
 
 
 class _Examples:
-    """The first anchors that bring something, and the first ones of which something does not."""
+    """The first anchors with something new, and the first ones without."""
 
     def __init__(self) -> None:
         self.chosen: list[Example] = []
         self._left = {True: EXAMPLES, False: EXAMPLES}
 
     def add(self, plan: Plan, families: Sequence[Family], choices: Choices) -> None:
-        """Choose from these families; quick where there is nothing to choose any more."""
+        """Choose from these families; fast once nothing more is needed."""
         if not self._left[True] and not (self._left[False] and plan.reasons):
             return
         verdicts: dict[str, list[Verdict]] = defaultdict(list)

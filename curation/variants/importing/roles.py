@@ -1,6 +1,6 @@
-"""The roles of the columns of a table of variants.
+"""The roles of the columns in a table of variants.
 
-A role is one of ``Role``, or the id of a variant type: such a column holds variants of that type.
+A role is one of ``Role``, or the id of a variant type for a column of variants of that type.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from db.errors import HedgerowError
 
 
 class Role(StrEnum):
-    """What a column holds."""
+    """The contents of a column."""
 
     ANCHOR = "anchor"
     TEXT = "text"
@@ -58,10 +58,10 @@ MEANINGS = {
     Role.DECIDED_BY: "Who accepted (person, rule, model)",
     Role.IGNORE: "Not used",
 }
-"""What each role is called in a choice."""
+"""The label of each role in a selection."""
 
 UNTYPED = (Role.HEDGE, Role.NEGATION)
-"""The roles of columns whose variants say only on which side of the anchor they are."""
+"""The roles of columns whose variants are only known to be hedges or negations."""
 
 _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.ANCHOR: ("anchor", "sentence1", "sentence"),
@@ -83,15 +83,18 @@ _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.MODEL: ("model",),
     Role.DECIDED_BY: ("decided_by",),
 }
-"""Role → the names of columns that are taken for it; case does not matter."""
+"""Role → column names that imply it; case does not matter."""
 
 ColumnRoles = Mapping[str, str]
-"""Column → its role or type id. Columns that are left out are not in it."""
+"""Column → its role or type id. Unused columns are missing."""
 
 
 def types_by_name(types: Iterable[VariantType]) -> dict[str, str]:
-    """What a file may call a type (its id, its label) → its id; of entailments and contradictions,
-    too, which a project gets with the first import that has some."""
+    """Map the names that a file may use for a type (its id, its label) to its id.
+
+    This includes entailments and contradictions, which a project gets with the first import that
+    has some.
+    """
     found = {name_key(id_): id_ for id_ in ORIGINAL_TYPES}
     for entry in types:
         found[name_key(entry.label)] = entry.id
@@ -99,15 +102,15 @@ def types_by_name(types: Iterable[VariantType]) -> dict[str, str]:
 
 
 def name_key(name: str) -> str:
-    """What two spellings of a name share: 'Verbal negation', 'verbal_negation'."""
+    """Return a key shared by spellings of a name: 'Verbal negation', 'verbal_negation'."""
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
 def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, str]:
-    """The roles that the names of the columns speak for.
+    """Guess the roles from the names of the columns.
 
     Args:
-        types: what ``types_by_name`` gives.
+        types: the result of ``types_by_name``.
     """
     known = {column.casefold().strip(): column for column in reversed(columns)}
     found: dict[str, str] = {}
@@ -120,7 +123,8 @@ def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, s
         if type_id is not None and column not in found:
             found[column] = type_id
     if ENTAILMENT in found.values() and Role.NEGATION in found.values():
-        # Jina AI's name for the original contradictions; alone it says that they are negations.
+        # Jina AI's name for the original contradictions; without its other columns it means
+        # negations.
         found = {c: CONTRADICTION if r == Role.NEGATION else r for c, r in found.items()}
     return found
 
@@ -128,15 +132,15 @@ def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, s
 def parse_roles(
     given: Iterable[str], *, columns: Sequence[str], types: Mapping[str, str], name: str
 ) -> dict[str, str]:
-    """The roles that somebody gave, each as ``COLUMN=ROLE``.
+    """Parse roles given as ``COLUMN=ROLE``.
 
     Args:
         types: as for ``guess_roles``.
-        name: of the file.
+        name: the file's name.
 
     Raises:
-        HedgerowError: one reads otherwise, names no column of the file or no role, or a column is
-            named twice.
+        HedgerowError: one has another form, an unknown column or an unknown role, or a column
+            occurs twice.
     """
     found: dict[str, str] = {}
     for one in given:
@@ -171,18 +175,20 @@ def _role(text: str, types: Mapping[str, str]) -> str:
 
 
 def with_given(guessed: ColumnRoles, given: ColumnRoles) -> dict[str, str]:
-    """The guessed roles, but for what somebody gave: a role that is given to one column is no
-    longer guessed for another one."""
+    """Combine guessed and given roles.
+
+    If a role is given to one column, it is no longer guessed for another.
+    """
     taken = set(given.values()) & set(Role)
     rest = {c: role for c, role in guessed.items() if role not in taken and c not in given}
     return {c: role for c, role in (rest | dict(given)).items() if role != Role.IGNORE}
 
 
 def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> None:
-    """Refuse a mapping that no variant can come from.
+    """Refuse roles from which no variants can be read.
 
     Raises:
-        Unclear: the anchors, the variants or their types are missing, or two columns have one
+        Unclear: the anchors, the variants or their types are missing, or two columns have the same
             role.
     """
     given = list(roles.values())
@@ -210,6 +216,6 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
 
 
 def text_columns(roles: ColumnRoles) -> dict[str, str]:
-    """The columns that hold variants: column → ``Role.TEXT``, an untyped role or a type id."""
+    """Return the columns with variants: column → ``Role.TEXT``, an untyped role or a type id."""
     others = set(Role) - {Role.TEXT, *UNTYPED}
     return {column: role for column, role in roles.items() if role not in others}

@@ -1,4 +1,4 @@
-"""A file that has been read: its anchors, each with its variants and verdicts (see ``staging``)."""
+"""The contents of a file: its anchors, with their variants and verdicts (see ``staging``)."""
 
 import json
 import sqlite3
@@ -16,15 +16,15 @@ from db.models import Verdict
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a file that has been read.
+    """Facts about the file.
 
     Attributes:
-        name: of the file.
-        content_hash: SHA-256 of it.
-        rows: how many there were.
-        roles: column → role or type id, as it was read.
-        left_out: reason → rows or variants.
-        places: reason → where the first one is.
+        name: the file's name.
+        content_hash: SHA-256 of the file.
+        rows: number of rows.
+        roles: column → role or type id with which it was read.
+        left_out: reason → number of rows or variants.
+        places: reason → position of the first one.
         untyped: role → variants whose words don't show their type.
     """
 
@@ -38,7 +38,7 @@ class Facts:
 
 
 class Place(NamedTuple):
-    """Where something is in a file: the number of its row in all of it, and what to call that."""
+    """A position in a file: the row's number in the whole file, and how to describe it."""
 
     number: int
     words: str
@@ -57,9 +57,9 @@ class StagedVariant(NamedTuple):
     """A variant with its verdicts.
 
     Attributes:
-        type_id: '' where its words don't show it.
-        role: the untyped role of its column; '' for one whose type the file names.
-        place: where it is in the file for the first time.
+        type_id: '' if its words don't show it.
+        role: the untyped role of its column; '' if the file names the type.
+        place: its first position in the file.
     """
 
     type_id: str
@@ -77,7 +77,7 @@ class Family(NamedTuple):
 
 
 class Staged:
-    """A file that has been read."""
+    """The contents of a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,7 +88,7 @@ class Staged:
         self.facts = Facts(**json.loads(facts))
 
     def families(self, size: int) -> Iterator[list[Family]]:
-        """Every anchor with its variants in the file's order, so many at a time."""
+        """Yield every anchor with its variants in the file's order, this many at a time."""
         with closing(sqlite3.connect(self.path)) as connection:
             rows = connection.execute(
                 "SELECT uid, text, split, source, licence, genre, language FROM anchor"
@@ -104,13 +104,13 @@ class Staged:
             return {(reviewer, by): n for reviewer, by, n in connection.execute(query)}
 
     def sources(self) -> dict[str, str]:
-        """The sources that the file names, each with its licence; '' where it names none."""
+        """Return the sources that the file names, with their licences; '' if it names none."""
         with closing(sqlite3.connect(self.path)) as connection:
             query = "SELECT source, max(licence) FROM anchor WHERE source <> '' GROUP BY source"
             return dict(connection.execute(query))
 
     def types(self) -> set[str]:
-        """The ids of the types that the file names or its words show."""
+        """Return the ids of the types that the file names or its words show."""
         with closing(sqlite3.connect(self.path)) as connection:
             query = "SELECT DISTINCT type FROM variant WHERE type <> ''"
             return {row[0] for row in connection.execute(query)}

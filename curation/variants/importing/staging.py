@@ -1,8 +1,8 @@
-"""What a table comes to, kept in a file of its own until it is stored.
+"""Stores the contents of a table in a temporary file until they are imported.
 
-A table can be large and in any order, the triples of one anchor far from each other. So it is read
-once, row by row, into an SQLite file in which every anchor, variant and verdict is there once. Both
-the preview and the run that stores read that file, a few hundred anchors at a time.
+A table can be large and in any order, with the triples of one anchor far apart. So it is read once,
+row by row, into an SQLite file that contains every anchor, variant and verdict once. Both the
+preview and the run that stores them read that file, a few hundred anchors at a time.
 """
 
 import json
@@ -29,10 +29,10 @@ from curation.variants.importing.untyped import cue_of, type_of
 from db.errors import HedgerowError
 
 Report = Callable[[int, int, str], None]
-"""Called with rows read, rows in all (0 where nobody knows) and what is going on."""
+"""Called with (rows read, rows in total or 0 if unknown, message)."""
 
 BATCH = 5_000
-"""Rows that are handed to the file at once."""
+"""Rows to write to the file at a time."""
 
 _SCHEMA = """
 CREATE TABLE anchor (uid TEXT PRIMARY KEY, text, split, source, licence, genre, language,
@@ -67,16 +67,16 @@ def stage(
     meanings: Meanings | None = None,
     report: Report | None = None,
 ) -> Staged:
-    """Read a table into a file of its own, which goes when nobody holds what is given back.
+    """Read a table into a temporary file, which is deleted when the result is no longer used.
 
     Args:
-        roles: checked.
-        types: of the project, by id; also the retired ones.
-        meanings: of verdicts, beyond the words that are known.
+        roles: checked roles of the columns.
+        types: the project's types by id, including retired ones.
+        meanings: meanings of verdicts, in addition to the known words.
 
     Raises:
-        HedgerowError: the table is broken, names a type, split or verdict that there is not, or
-            holds no variant; it names the place.
+        HedgerowError: the table is broken, names an unknown type, split or verdict, or has no
+            variants; the message says where.
     """
     handle, name = tempfile.mkstemp(prefix="hedgerow-", suffix=".variants")
     path = Path(name)
@@ -85,7 +85,7 @@ def stage(
         with _writing(path) as connection:
             reader = EntryReader(roles, types_by_name(types.values()), meanings)
             rows, left_out, places = _fill(connection, table, reader, report)
-            _check_said(connection, table.name)
+            _check_consistent(connection, table.name)
             untyped = _find_types(connection, types, roles, report)
             facts = Facts(
                 *(table.name, parts.content_hash, rows, dict(roles)),
@@ -103,7 +103,7 @@ def stage(
 
 @contextmanager
 def _writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a file that nobody else reads yet, and that may be lost."""
+    """Open a connection to a file that nobody else reads yet and that may be lost."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute("PRAGMA synchronous=OFF")
@@ -116,7 +116,7 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
 def _fill(
     connection: sqlite3.Connection, table: Table, reader: EntryReader, report: Report | None
 ) -> tuple[int, Counter[str], dict[str, str]]:
-    """Read all rows; how many there were, and what is left out with the first place of each."""
+    """Read all rows; return their number, and what is left out with its first position."""
     left_out: Counter[str] = Counter()
     places: dict[str, str] = {}
     entries: list[tuple[Place, Entry]] = []
@@ -172,7 +172,7 @@ def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) ->
     )
 
 
-def _check_said(connection: sqlite3.Connection, name: str) -> None:
+def _check_consistent(connection: sqlite3.Connection, name: str) -> None:
     """Refuse an anchor with two splits or sources, and a source with two licences."""
     for what, group in (
         ("split", "anchor.text"),
@@ -195,10 +195,10 @@ def _find_types(
     roles: ColumnRoles,
     report: Report | None,
 ) -> dict[str, int]:
-    """Give every variant its type, and a hedge whose file has no cues its cue.
+    """Find the type of every variant, and the cue of hedges if the file has no cues.
 
     Returns:
-        Untyped role → variants whose words don't show their type.
+        Untyped role → number of variants whose words don't show their type.
     """
     untyped = [role.value for role in UNTYPED]
     connection.execute(

@@ -1,4 +1,4 @@
-"""Storing the families of a file that has been read: anchors, variants and verdicts."""
+"""Stores the families of a file: anchors, variants and verdicts."""
 
 import uuid
 from collections import Counter
@@ -32,15 +32,15 @@ from db.models import ReviewerKind, Source, Variant, Verdict
 
 
 class Import(NamedTuple):
-    """What all families of an import share.
+    """The facts that all families of an import share.
 
     Attributes:
-        run_id: the import's.
-        file: its name.
-        content_hash: of the file.
-        actions: from which the ids of its actions are made: one for each reviewer, also where the
-            run is resumed, so that one undo takes all verdicts of a reviewer back.
-        author_id: who imports, if somebody has signed in.
+        run_id: the import's run.
+        file: the file's name.
+        content_hash: the file's hash.
+        actions: the basis for the ids of its actions. There is one action per reviewer, even if the
+            run is resumed, so that one undo takes back all verdicts of a reviewer.
+        author_id: the signed-in person who imports, if any.
     """
 
     run_id: int
@@ -51,11 +51,11 @@ class Import(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What was added.
+    """The number of rows added.
 
     Attributes:
-        types: type id → variants.
-        verdicts: reviewer's name → decisions.
+        types: type id → number of variants.
+        verdicts: reviewer's name → number of decisions.
     """
 
     anchors: int
@@ -70,7 +70,7 @@ def store_families(
     """Add what the project lacks of these families, in the session's transaction.
 
     Raises:
-        HedgerowError: somebody else added one of the anchors at the same moment.
+        HedgerowError: somebody else has just added one of the anchors.
     """
     plan = make_plan(session, families, choices, lock=True)
     types = Counter(one.type_id for one in plan.variants.values())
@@ -101,14 +101,14 @@ def _add(session: Session, plan: Plan, choices: Choices, into: Import) -> None:
 
 
 class _Place(NamedTuple):
-    """Where variants of a new anchor go."""
+    """The attributes of a new anchor that its variants need."""
 
     anchor_id: int
     source_id: int
 
 
 def _add_anchors(session: Session, plan: Plan, choices: Choices, into: Import) -> dict[str, _Place]:
-    """Add the anchors; uid → what their variants name."""
+    """Add the anchors; return the attributes that their variants need, by uid."""
     about = choices.about
     sources: dict[str, int] = {}
     anchors: list[NewAnchor] = []
@@ -189,7 +189,7 @@ def _add_verdicts(
 
 
 def _types_of(session: Session, plan: Plan, ids: Mapping[str, int]) -> dict[int, str]:
-    """Variant id → type id."""
+    """Return variant id → type id."""
     found = {ids[uid]: one.type_id for uid, one in plan.variants.items()}
     here = [there.id for there in plan.here.values()]
     query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.id).in_(here))
@@ -202,9 +202,10 @@ def _reviewer_id(session: Session, judge: Judge) -> int:
 
 
 def _reason_and_note(one: NewVerdict, entry: VariantType, file: str) -> tuple[str, str]:
-    """The reason of a verdict, which must be one for the type, and the note that tells the import.
+    """Return the reason of a verdict, if it applies to the type, and a note that names the import.
 
-    What a rule accepted keeps the mark by which a release knows that nobody read it.
+    If a rule accepted a variant, the note keeps the mark by which a release knows that nobody read
+    it.
     """
     judged: Judged = one.judged
     reason, note = judged.reason, judged.note
@@ -212,5 +213,5 @@ def _reason_and_note(one: NewVerdict, entry: VariantType, file: str) -> tuple[st
         known = reject_reason(reason)
         if not known.applies_to(entry):
             reason, note = OTHER, f"{known.label}. {note}".strip()
-    told = f"{RULE}as imported from {file}." if one.by_rule else f"Imported from {file}."
-    return reason, f"{told} {note}".strip()
+    mark = f"{RULE}as imported from {file}." if one.by_rule else f"Imported from {file}."
+    return reason, f"{mark} {note}".strip()

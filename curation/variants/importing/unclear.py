@@ -1,4 +1,4 @@
-"""What an import needs to be told about a file: by an option here, in a field there."""
+"""Missing information about a file: an option in the terminal, a field on the page."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from db.errors import HedgerowError
 
 
 class Field(StrEnum):
-    """Where somebody can say it."""
+    """The field for the missing information."""
 
     ONE_COLUMN = "one column"
     ANCHORS = "anchors"
@@ -31,15 +31,15 @@ _SHOWN = 40
 
 
 class Unclear(HedgerowError):
-    """A file can be imported as soon as somebody says more about it.
+    """A file can be imported once the user gives more information.
 
-    The sentence is the terminal's. A page, which has fields instead of options, makes its own of
-    the parts.
+    The message is for the terminal. A page, which has fields instead of options, composes its own
+    from the parts.
 
     Attributes:
         found: what was expected and found, without what to do.
-        field: what has to be said.
-        about: the column or the value that it has to be said of; '' where the sentence names it.
+        field: the missing information.
+        about: the column or value that it is about; '' if the sentence already names it.
     """
 
     def __init__(self, found: str, field: Field, about: str = "") -> None:

@@ -1,8 +1,8 @@
-"""The type of a variant whose file says only that it is a hedge or a negation.
+"""Finds the type of a variant that its file only labels as a hedge or a negation.
 
-The paper's types differ on the surface: a negation in the negators and affixes that it adds to its
-anchor, for which the types' own declarative checks are asked, and a hedge in its cue, which is one
-of the paper's two lists. Where the surface leaves it open, nothing is decided.
+The paper's types differ in form: a negation in the negators and affixes that it adds to its anchor,
+which the types' own declarative checks detect, and a hedge in its cue, which is in one of the
+paper's two lists. If the form is ambiguous, the type stays open.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ Types = Mapping[str, VariantType]
 
 
 class Typed(NamedTuple):
-    """A type and a cue; the type is '' where the surface leaves it open."""
+    """A type and a cue; the type is '' if the form is ambiguous."""
 
     type_id: str
     cue: str | None = None
@@ -33,7 +33,7 @@ OPEN = Typed("")
 
 
 def type_of(role: str, types: Types, *, anchor: str, text: str) -> Typed:
-    """The type of an untyped variant, of those of the paper that are in use.
+    """Return the type of an untyped variant, among the paper's types that are in use.
 
     Args:
         role: ``Role.HEDGE`` or ``Role.NEGATION``.
@@ -44,7 +44,7 @@ def type_of(role: str, types: Types, *, anchor: str, text: str) -> Typed:
 
 
 def cue_of(entry: VariantType, *, anchor: str, text: str) -> str | None:
-    """The cue that a variant of this type uses, where the text shows it; else None."""
+    """Return the cue that a variant of this type uses, if the text shows it; else None."""
     own_list = None if entry.id in HEDGE_CUES else listed_cues(entry)
     found = _new_cues(anchor, text, own_list or _every_cue())
     fitting = (cue for cue in found if entry.id not in HEDGE_CUES or kind_of(cue) == entry.id)
@@ -52,7 +52,9 @@ def cue_of(entry: VariantType, *, anchor: str, text: str) -> str | None:
 
 
 def _negation(types: Types, *, anchor: str, text: str) -> str:
-    """The type whose negator the text adds; without a negator, the one that exchanges words."""
+    """Return the type whose negator the text adds, or without a negator, the one that replaces
+    words.
+    """
     comparison = PairAnalysis(anchor=anchor, text=text)
     fitting = [entry for entry in _of_paper(types, "negation") if _fits(entry, comparison)]
     marked = [entry for entry in fitting if entry.surface_check.require_new]
@@ -61,7 +63,7 @@ def _negation(types: Types, *, anchor: str, text: str) -> str:
 
 
 def _fits(entry: VariantType, comparison: PairAnalysis) -> bool:
-    """Whether the text adds what the type asks for, and nothing that it rules out."""
+    """Whether the text adds what the type requires, and nothing that it forbids."""
     check = entry.surface_check
     return (
         all(new_members(one, comparison, check=check) for one in check.require_new)
@@ -71,8 +73,11 @@ def _fits(entry: VariantType, comparison: PairAnalysis) -> bool:
 
 
 def _hedge(types: Types, *, anchor: str, text: str) -> Typed:
-    """A phrase by the first phrase of the paper's list that the text adds, else a word by the first
-    word: phrases often have a word of the other list next to them ("I'm not sure, it may rain").
+    """Return a phrase hedge for the first phrase in the paper's list that the text adds, else a
+    word hedge.
+
+    Phrases come first because they often occur next to words in the other list ("I'm not sure, it
+    may rain").
     """
     found = _new_cues(anchor, text, _every_cue())
     in_use = {entry.id for entry in _of_paper(types, "hedge")}
@@ -93,7 +98,7 @@ def _every_cue() -> tuple[str, ...]:
 
 
 def _new_cues(anchor: str, text: str, cues: tuple[str, ...]) -> list[str]:
-    """As ``new_cues``; only the cues are tried of which the text has the first word."""
+    """Like ``new_cues``, but only tries cues whose first word is in the text."""
     by_first = _by_first_lemma(cues)
     likely = {cue: None for token in tokenize(text) for cue in by_first.get(lemma(token.word), ())}
     return new_cues(anchor=anchor, text=text, cues=likely) if likely else []

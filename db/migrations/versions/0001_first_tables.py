@@ -1,6 +1,6 @@
 """The first tables: everything from anchors to releases, runs and similarities.
 
-Decisions and release items are append-only; triggers hold that against every program.
+Decisions and release items are append-only; triggers enforce this for every program.
 """
 
 import sqlalchemy as sa

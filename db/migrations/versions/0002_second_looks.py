@@ -1,4 +1,4 @@
-"""Second looks after an anchor was corrected, notes on a card, corrected cues, blind decisions."""
+"""Second looks after corrections of anchors, notes, cue corrections, blind decisions."""
 
 import sqlalchemy as sa
 from alembic import op

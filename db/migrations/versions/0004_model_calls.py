@@ -1,4 +1,4 @@
-"""Calls to language models, stored before they are made; opinions of theirs; pausing runs."""
+"""Calls to language models, stored before they are made; second opinions; pausing runs."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Notes that their writers have taken back."""
+"""Notes that their writers have retracted."""
 
 import sqlalchemy as sa
 from alembic import op

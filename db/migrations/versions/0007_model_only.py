@@ -1,4 +1,4 @@
-"""What only models have accepted: a kept column, filled here, and an index for each order."""
+"""Variants accepted by models only: a derived column, filled here, and an index per order."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -19,7 +19,7 @@ WHERE status = 'accepted' AND NOT EXISTS (
     AND NOT EXISTS (SELECT 1 FROM decision later WHERE later.retracts_id = decision.id)
 )
 """
-"""Accepted, and no person's verdict stands on it since the anchor's latest correction."""
+"""Accepted, without a person's current verdict since the anchor's latest correction."""
 
 
 def upgrade() -> None:

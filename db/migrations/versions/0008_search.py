@@ -1,4 +1,4 @@
-"""Indexes of trigrams over anchors, variants and notes, for searching them."""
+"""Trigram indexes of anchors, variants and notes, for searches."""
 
 from alembic import op
 from sqlalchemy import text
@@ -9,7 +9,7 @@ down_revision = "0007"
 
 _TABLES = {"anchor_revision": "rowid", "variant": "id", "note": "id"}
 _HASH_BYTES = 16 * 2**20
-"""What SQLite sorts in memory before it writes: a third faster for many texts than with 1 MiB."""
+"""Memory for sorting in SQLite; for many texts, a third faster than 1 MiB."""
 
 
 def upgrade() -> None:
@@ -36,7 +36,7 @@ def upgrade() -> None:
 
 
 def _collation() -> str:
-    """One that folds every alphabet: the server's own may leave all but a to z as they are."""
+    """A collation that folds every alphabet. The server's default may fold a to z only."""
     query = text(
         "SELECT collname FROM pg_collation WHERE collname IN ('und-x-icu', 'pg_c_utf8')"
         " AND collencoding IN (-1, pg_char_to_encoding(getdatabaseencoding()))"
@@ -47,10 +47,10 @@ def _collation() -> str:
 
 
 def _has_trigrams() -> bool:
-    """Whether PostgreSQL can index trigrams; without, it searches by reading all texts.
+    """Whether PostgreSQL can index trigrams. Otherwise, searches read all texts.
 
-    The extension is part of PostgreSQL, and the owner of a database may create it unless the host
-    forbids that.
+    The extension is part of PostgreSQL, and a database's owner can create it unless the host does
+    not permit that.
     """
     try:
         with op.get_bind().begin_nested():

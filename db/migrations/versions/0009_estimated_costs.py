@@ -1,4 +1,4 @@
-"""Whether an answer's tokens were counted here, since its server reported none."""
+"""Whether an answer's tokens were estimated, because its server reported none."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""One reviewer for all spellings of a name; people who have been merged into another one.
+"""One reviewer for all spellings of a name, and merged people.
 
-Of reviewers whose names differ in case alone, the first one gets the key. The others have none:
-they stay who they are until somebody merges them.
+If names differ only in case, the first reviewer gets the key. The others have no key, and stay
+separate until somebody merges them.
 """
 
 import unicodedata

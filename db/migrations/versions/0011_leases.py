@@ -1,4 +1,4 @@
-"""Which card is on whose screen."""
+"""Leases of the cards on reviewers' screens."""
 
 import sqlalchemy as sa
 from alembic import op

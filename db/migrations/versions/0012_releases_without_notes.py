@@ -1,4 +1,4 @@
-"""Releases have no note: no page and no command ever stored one."""
+"""Remove the notes of releases: no page and no command ever stored one."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The source of each variant: a kept column, filled here, and in the index of every queue."""
+"""The source of each variant: a derived column, filled here, and part of every queue's index."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -21,7 +21,7 @@ def upgrade() -> None:
         "variant", sa.Column("source_id", sa.Integer(), nullable=False, server_default="0")
     )
     names = [f"ix_variant_{queue}_{order}" for queue, _, orders in _QUEUES for order in orders]
-    for name in ("ix_variant_status", *names):  # before all rows change, which they would slow
+    for name in ("ix_variant_status", *names):  # first: indexes would slow the update of all rows
         op.drop_index(name, "variant")
     op.execute(
         "UPDATE variant SET source_id ="

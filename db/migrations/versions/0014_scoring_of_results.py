@@ -1,6 +1,6 @@
-"""How a result was scored: by which similarity, and with which prompts.
+"""The scoring of a result: the similarity and the prompts.
 
-Results that are here were scored by the cosine, with the models' own prompts.
+Existing results were scored by the cosine, with the models' own prompts.
 """
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ _KEY = ["model", "architecture", "scoring", "benchmark", "data_hash"]
 
 def upgrade() -> None:
     op.drop_index(_INDEX, "benchmark_result")
-    # SQLite has no way to change a constraint; nothing refers to this table, so that it is copied.
+    # SQLite can't change a constraint. No other table references this one, so it can be copied.
     with op.batch_alter_table("benchmark_result") as result:
         result.add_column(sa.Column("scoring", sa.String(40), nullable=False, server_default=""))
         result.drop_constraint(_UNIQUE, type_="unique")

@@ -1,4 +1,4 @@
-"""Where reviewers are, and what they have typed and not saved yet."""
+"""Reviewers' positions and drafts."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Examples that a prompt shows: variants that people accepted, kept with the prompt's version."""
+"""Examples in prompts: variants that people accepted, stored with the prompt's version."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Cards that somebody wants to talk about, and an index of the settlements."""
+"""Marks on cards to discuss, and an index of the settlements."""
 
 import sqlalchemy as sa
 from alembic import op

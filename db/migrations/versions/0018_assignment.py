@@ -1,4 +1,4 @@
-"""Who has decided on a variant that more people are to decide on, and how much each person does."""
+"""The people who have decided on an assigned variant, and quotas."""
 
 import sqlalchemy as sa
 from alembic import op

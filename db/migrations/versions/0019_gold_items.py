@@ -1,4 +1,4 @@
-"""Gold items, and what reviewers answer on them when they practise."""
+"""Gold items, and answers in practice rounds."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What a person may change, and what they sign in with. Everybody stays the lead they have been."""
+"""Roles, and identities for sign-in. Existing people become leads."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,1 +1,1 @@
-"""The parts of the Adjudicate page: the desk on which conflicts are settled, and two lists."""
+"""Parts of the Adjudicate page: the desk for settling conflicts, and two lists."""

@@ -1,4 +1,4 @@
-"""The desk: the card in conflict, what each person said, and the keys as buttons."""
+"""The desk: the card in conflict, each person's verdict, and a button for each key."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from curation.review.queue import Queue
 from db.models import Status
 from pages.components.adjudicate import nothing_left, verdict_cards
 from pages.components.review import desk as review_desk
-from pages.components.review import keys, queue_choice, queue_markup
+from pages.components.review import empty_queue, keys, queue_choice, queue_markup
 from pages.components.review.panels import below_card
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain
@@ -24,7 +24,7 @@ from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card
 
 TYPE, SOURCE, ORDER = "conflict-type", "conflict-source", "conflict-order"
-"""Keys of the choices, and their names in the address."""
+"""Keys of the menus, which are also their names in the URL."""
 
 _ORDERS: dict[Any, str] = {
     ConflictOrder.OLDEST: "Oldest",
@@ -32,27 +32,27 @@ _ORDERS: dict[Any, str] = {
 }
 
 _KEYS = (
-    ("A", "accept the variant as it stands"),
+    ("A", "accept the variant as it is"),
     ("1 … 8", "reject it for that reason"),
-    ("X, then a digit", "reject it for that reason, with a note; Ctrl+Enter stores it"),
-    ("0", "reject it for another reason, told in a note"),
-    ("E", "take an edited wording in its place; with several, a digit says which"),
+    ("X, then a digit", "reject it for that reason, with a note; Ctrl+Enter saves"),
+    ("0", "reject it for another reason, which you write in a note"),
+    ("E", "accept an edited wording in its place; if there are several, a digit chooses one"),
     ("S", "skip"),
-    ("Z", "undo, as often as you like"),
-    ("D", "mark the card “discuss”, with a remark if you like; on a marked card, lift the mark"),
-    ("L", "your last decisions, each to be taken back by itself"),
+    ("Z", "undo, as many steps as you like"),
+    ("D", "mark the card “discuss”, with an optional remark; on a marked card, remove the mark"),
+    ("L", "your latest decisions; undo any of them"),
     ("P", "copy the card's permalink"),
-    ("Q, K, O", "the next type, source, order; with Shift the one before"),
-    ("Esc", "close what is open; what you wrote is there when you open it again"),
+    ("Q, K, O", "the next type, source or order; with Shift, the previous one"),
+    ("Esc", "close the open panel; what you typed is kept"),
     ("H", "show or hide these keys"),
 )
 
 
 def controls(state: AdjudicationState, *, with_order: bool) -> None:
-    """Which conflicts are gone through, and in which order; the address keeps it.
+    """Draw the menus for the type, source and order of the conflicts. The URL keeps the choice.
 
     Args:
-        with_order: offer the order, too; the lists have one of their own.
+        with_order: also offer the order; the two lists have a fixed one.
     """
     state.choices = {}
     chosen = queue_choice.type_choice(state, key=TYPE)
@@ -66,7 +66,8 @@ def controls(state: AdjudicationState, *, with_order: bool) -> None:
             _ORDERS,
             key=ORDER,
             value=state.conflict_order,
-            help="Most disputed: the variants first on which most people contradict the others.",
+            help="Most disputed: first the variants on which the most people contradict the "
+            "majority.",
         )
     state.choose(
         type_id=None if chosen == queue_choice.ALL else chosen,
@@ -77,12 +78,12 @@ def controls(state: AdjudicationState, *, with_order: bool) -> None:
 
 @error_messages.fragment
 def desk(state: AdjudicationState) -> None:
-    """Draw what is to be settled now; a key redraws nothing else."""
-    view = review_desk.seen_now(state)
+    """Draw the card to settle now. A key press redraws only this part."""
+    view = review_desk.current_view(state)
     focus = view.focus
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
-        nothing_left.show(state)
+        empty_queue.show(state, none_left=nothing_left.draw)
         keys.listen(state)
         return
     shown = state.showings[focus.variant.id]
@@ -92,7 +93,7 @@ def desk(state: AdjudicationState) -> None:
         _card(state, focus, given, hidden=hidden)
         with st.container(key="keys"):
             review_desk.message(state)
-            _buttons(state, focus, shown)
+            _buttons(state, focus, shown, has_edit=bool(wordings(given)))
         if state.panel is Panel.WORDING:
             _wordings(state, shown, given)
         elif state.panel is Panel.KEYS:
@@ -112,20 +113,26 @@ def _card(
     notice = review_desk.marked(focus, hidden=hidden)
     if not given or focus.variant.status != Status.CONFLICT:
         past = open_project.ask(history, focus.variant.id)
-        notice = card.notice(_said(state, focus, messages.disagreement(past, focus.variant.status)))
+        disagreement = messages.disagreement(past, focus.variant.status)
+        notice = card.notice(_reason_shown(state, focus, disagreement))
     markup.show(card.card(focus, entry, threshold=state.threshold, hidden=hidden, notice=notice))
     markup.show(verdict_cards.side_by_side(given, focus.variant.text, focus.variant.type_id))
 
 
-def _said(state: AdjudicationState, focus: Card, disagreement: str) -> str:
-    """Why a card is here that nobody disagrees about now: an undo came back to it."""
+def _reason_shown(state: AdjudicationState, focus: Card, disagreement: str) -> str:
+    """Why the page shows a card that is no longer in conflict: an undo returned to it."""
     if state.showings[focus.variant.id].settles:
         return disagreement
-    return "This variant is not in conflict: your decision is a verdict like any other."
+    return "This variant is not in conflict, so your decision counts as an ordinary verdict."
 
 
-def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard) -> None:
-    """The keys as buttons; while somebody writes, letters are text and no button takes anything."""
+def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard, *, has_edit: bool) -> None:
+    """Draw a button for each key. While the reviewer types, letters are text and all buttons are
+    disabled.
+
+    Args:
+        has_edit: somebody has edited the variant, so there is an edit to accept.
+    """
     typing = state.typing
     opener = {Panel.REASON: "x", Panel.WORDING: "e"}.get(state.panel)
 
@@ -154,7 +161,10 @@ def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard) -> None:
         label = review_desk.label_of
         button(label("Accept", shown), "a", state.accept, shown, kind="primary")
         button(label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
-        button("Take the edit", "e", state.choose_wording, shown)
+        if has_edit:
+            button(label("Accept the edit", shown), "e", state.choose_wording, shown)
+        elif not (typing or state.choosing):
+            state.keyboard.bind("e", state.choose_wording, shown, of_card=True)  # it says why not
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
         button("Discuss", "d", state.discuss, shown)
@@ -166,8 +176,8 @@ def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard) -> None:
 
 
 def _wordings(state: AdjudicationState, shown: ShownCard, given: list[GivenVerdict]) -> None:
-    """Several people edited it differently: a digit takes one of the wordings."""
-    st.caption("Take which wording?")
+    """Offer the wordings of several edits; a digit accepts one of them."""
+    st.caption("Which wording do you accept?")
     with st.container(key="wordings", gap="small"):
         for number, wording in enumerate(wordings(given)[:9], start=1):
             state.keyboard.bind(str(number), state.take_wording, shown, wording, of_card=True)
@@ -180,7 +190,7 @@ def _wordings(state: AdjudicationState, shown: ShownCard, given: list[GivenVerdi
 
 
 def _left(state: AdjudicationState) -> None:
-    """How many conflicts there are, by type, and behind each choice."""
+    """Show the number of conflicts for each type, and in the menus."""
     rows = [
         (entry.label, left, None, state.type_id in (entry.id, None))
         for entry in state.types

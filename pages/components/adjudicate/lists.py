@@ -1,4 +1,4 @@
-"""The two lists of the Adjudicate page: cards to discuss, and conflicts that were settled."""
+"""The two lists of the Adjudicate page: cards to discuss, and settled conflicts."""
 
 import streamlit as st
 
@@ -15,11 +15,11 @@ from pages.components.shared.shell import error_messages, open_project, rights
 from pages.components.shared.variants import card
 
 AT_MOST = 50
-"""Entries shown of each list."""
+"""Maximum number of entries shown in each list."""
 
 
 def to_discuss(state: AdjudicationState) -> None:
-    """The marked cards, the oldest mark first; each can be opened, and its mark lifted."""
+    """Draw the marked cards, oldest mark first, with buttons to open them and remove marks."""
     marks = open_project.ask(
         discussing.open_marks,
         type_id=state.type_id,
@@ -29,32 +29,32 @@ def to_discuss(state: AdjudicationState) -> None:
     if not marks:
         with st.container(border=True, key="empty"):
             st.write(
-                "Nothing is marked “discuss”. Press D on a card of the Review page to have it "
-                "listed here; it decides nothing."
+                "No card is marked “discuss”. To mark a card, press D on the Review page. A mark "
+                "decides nothing."
             )
             st.page_link("pages/review.py", label="Review")
         return
     labels = open_project.type_names()
     veiled = open_project.ask(state.veiled_ids, [mark.variant_id for mark in marks])
-    lifts = rights.may(Role.REVIEWER)
+    can_remove = rights.may(Role.REVIEWER)
     for mark in marks[:AT_MOST]:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"one-line-{mark.uid}"
         ):
             hidden = mark.variant_id in veiled
-            markup.show(card.told(_told(mark, labels[mark.type_id], hidden=hidden)))
+            markup.show(card.line(_summary(mark, labels[mark.type_id], hidden=hidden)))
             st.page_link("pages/review.py", label="Open", query_params={"variant": mark.uid})
-            if lifts:
+            if can_remove:
                 st.button(
-                    "Lift",
+                    "Remove mark",
                     key=f"lift-{mark.uid}",
                     width="content",
                     on_click=_lift,
                     args=(mark.variant_id, state.reviewer_id),
-                    help="It has been discussed. Z on a card takes this back.",
+                    help="Use this after the discussion. Z on a card undoes it.",
                 )
     if len(marks) > AT_MOST:
-        st.caption(f"The {AT_MOST} oldest marks. Lift them, and the others follow.")
+        st.caption(f"The {AT_MOST} oldest marks are shown. Remove some to see newer ones.")
 
 
 def _lift(variant_id: int, reviewer_id: int) -> None:
@@ -62,11 +62,11 @@ def _lift(variant_id: int, reviewer_id: int) -> None:
         open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
 
 
-def _told(mark: OpenMark, label: str, *, hidden: bool) -> str:
-    """A marked card as a line: when, who, what about, what it is.
+def _summary(mark: OpenMark, label: str, *, hidden: bool) -> str:
+    """Describe a marked card in one line: when, who, the remark, type, status and text.
 
     Args:
-        hidden: leave out what could sway somebody who is to decide on it.
+        hidden: leave out the remark and the status, which could influence a blind reviewer.
     """
     when = f"{local(mark.marked_at):%d %b %H:%M}"
     about = f"“{mark.remark}”" if mark.remark and not hidden else ""
@@ -75,8 +75,8 @@ def _told(mark: OpenMark, label: str, *, hidden: bool) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def settled_ones(*, type_id: str | None, source_id: int | None) -> None:
-    """The settled conflicts with their trail, the latest settlement first."""
+def settled_conflicts(*, type_id: str | None, source_id: int | None) -> None:
+    """Draw the settled conflicts with everybody's verdicts, latest settlement first."""
     found = open_project.ask(settled, type_id=type_id, source_id=source_id, limit=AT_MOST)
     if not found:
         with st.container(border=True, key="empty"):
@@ -86,4 +86,4 @@ def settled_ones(*, type_id: str | None, source_id: int | None) -> None:
     for one in found:
         markup.show(verdict_cards.trail(one, labels[one.type_id]))
     if len(found) == AT_MOST:
-        st.caption(f"The {AT_MOST} latest. Choose a type or a source to see others.")
+        st.caption(f"The latest {AT_MOST} are shown. Choose a type or a source to see others.")

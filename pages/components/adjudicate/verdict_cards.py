@@ -1,4 +1,4 @@
-"""The markup of what each person said about a variant, next to each other, and of a trail."""
+"""Markup of the verdicts on a variant: side by side, and as the record of a settled conflict."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.links import make_gold
 from pages.components.shared.variants import card
 
-_SAYS = {Verdict.ACCEPT: "accept", Verdict.REJECT: "reject", Verdict.EDIT: "edit"}
-_MANY_SECONDS = 600
-"""Longer than that, somebody was away: the time taken is left out."""
+_VERDICTS = {Verdict.ACCEPT: "accept", Verdict.REJECT: "reject", Verdict.EDIT: "edit"}
+_MAX_SECONDS = 600
+"""Longest time to a decision that is shown. After a longer one the reviewer was probably away."""
 
 
 def side_by_side(given: Sequence[GivenVerdict], text: str, type_id: str) -> Markup:
-    """Each person's verdict.
+    """Each person's verdict in a card of its own.
 
     Args:
-        text, type_id: of the variant, which edited wordings are compared with.
+        text, type_id: the variant's; edited wordings are compared with them.
     """
     return Markup('<div class="hg-verdicts">{}</div>').format(
         join(_verdict(one, text, type_id) for one in given)
@@ -30,7 +30,7 @@ def side_by_side(given: Sequence[GivenVerdict], text: str, type_id: str) -> Mark
 
 def _verdict(given: GivenVerdict, text: str, type_id: str) -> Markup:
     why = messages.reason(given.reason)
-    verdict = Markup('<span class="hg-said-{0}">{0}</span>').format(_SAYS[given.verdict])
+    verdict = Markup('<span class="hg-said-{0}">{0}</span>').format(_VERDICTS[given.verdict])
     return Markup(
         '<section class="hg-card hg-line" aria-label="{}"><div class="hg-head">'
         '<span class="hg-type">{}</span>{}{}</div><div class="hg-label">{}</div>{}{}</section>'
@@ -48,7 +48,7 @@ def _verdict(given: GivenVerdict, text: str, type_id: str) -> Markup:
 
 
 def _wording(given: GivenVerdict, text: str, type_id: str) -> Markup:
-    """The edited wording with what it changes in the variant's, and its type where that changed."""
+    """The edited wording with its changes marked, and its type if the edit changed that."""
     if given.wording is None:
         return Markup("")
     retyped = (
@@ -61,9 +61,9 @@ def _wording(given: GivenVerdict, text: str, type_id: str) -> Markup:
 
 
 def _when(given: GivenVerdict) -> str:
-    """When it was given, after how long a look, and whether blind."""
+    """When the person decided, how long they had seen the card, and whether it was blind."""
     parts = [f"{local(given.decided_at):%Y-%m-%d %H:%M}"]
-    if given.seconds is not None and 0 <= given.seconds <= _MANY_SECONDS:
+    if given.seconds is not None and 0 <= given.seconds <= _MAX_SECONDS:
         parts.append(f"after {given.seconds:.0f} s")
     if given.blind:
         parts.append("blind")
@@ -71,13 +71,13 @@ def _when(given: GivenVerdict) -> str:
 
 
 def trail(found: Settled, label: str) -> Markup:
-    """A settled conflict: the sentences, who settled it and how, and what each had said."""
+    """A settled conflict: both sentences, each person's verdict, and the settlement."""
     link = Markup('<a href="{}" title="Open its card">{}</a>').format(
         card.permalink(found.uid), found.uid
     )
     old, new = diff(found.anchor, found.text)
     gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(
-        make_gold(found.uid), "Its verdict is known now: measure or train reviewers with it."
+        make_gold(found.uid), "Its right verdict is now known, so it can test or train reviewers."
     )
     return Markup(
         '<div class="hg-card hg-line hg-trail"><div class="hg-head"><span class="hg-type">{}</span>'
@@ -88,8 +88,8 @@ def trail(found: Settled, label: str) -> Markup:
         gold,
         _line("Anchor", old),
         _line("Variant", new),
-        join(_line(one.reviewer, _told(one)) for one in found.said),
-        _line(found.settlement.reviewer, Markup("<b>{}</b>").format(_told(found.settlement))),
+        join(_line(one.reviewer, _summary(one)) for one in found.verdicts),
+        _line(found.settlement.reviewer, Markup("<b>{}</b>").format(_summary(found.settlement))),
     )
 
 
@@ -99,8 +99,8 @@ def _line(label: str, content: Markup) -> Markup:
     ).format(label, content)
 
 
-def _told(given: GivenVerdict) -> Markup:
-    """A verdict as a line: 'settled it as rejected (wrong type) · note · wording · when'."""
+def _summary(given: GivenVerdict) -> Markup:
+    """A verdict in one line: 'settled it as rejected (wrong type) · note · wording · when'."""
     wording = f"“{given.wording.text}”" if given.wording else ""
     parts = [messages.did(given), given.note, wording, _when(given)]
     return Markup("{}").format(" · ".join(part for part in parts if part))

@@ -84,7 +84,7 @@ def adder(reviewer_id: int | None) -> None:
     if given is None:
         return
     try:
-        _look(given, reviewer_id)
+        _below_file(given, reviewer_id)
     except HedgerowError as error:
         error_messages.show(str(error), key="file")
 
@@ -174,7 +174,7 @@ def _chosen(
     return _shown.chosen(include_suspicious=include, sample=size or None, seed=seed)
 
 
-def _look(given: Given, reviewer_id: int | None) -> None:
+def _below_file(given: Given, reviewer_id: int | None) -> None:
     """Everything below the file: columns, questions, preview and button."""
     row = st.container(horizontal=True)  # stacked in a narrow window
     format = row.selectbox(

@@ -49,7 +49,7 @@ def browser(reviewer_id: int | None) -> None:
         number = st.session_state[_PAGE_KEY] = there
     picked = _picked(found)
     _list(found, wanted, number, picked)
-    several.told()
+    several.show_result()
     if len(picked) > 1:
         several.draw([anchor for anchor in found.anchors if anchor.uid in picked], reviewer_id)
     elif picked:

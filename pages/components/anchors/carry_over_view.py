@@ -43,7 +43,9 @@ def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
         if not (save and chosen):
             return
         if reviewer_id is None:
-            signin.name_form("Your changes are stored under your name.", key=_NAME, button="Go on")
+            signin.name_form(
+                "Your changes are stored under your name.", key=_NAME, button="Continue"
+            )
         else:
             _save(anchor, chosen, reviewer_id)
 
@@ -73,7 +75,7 @@ def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None
         error_messages.show(str(error), key="anchor-carry")
         return
     background.measure()
-    said = (
+    message = (
         f"{counted(len(done.children), 'variant')} edited and accepted. Pressing Z in Review takes "
     )
-    forms_of_change.finish(anchor.uid, f"{said}{'them' if len(chosen) > 1 else 'it'} back.")
+    forms_of_change.finish(anchor.uid, f"{message}{'them' if len(chosen) > 1 else 'it'} back.")

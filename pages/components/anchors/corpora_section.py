@@ -61,7 +61,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     )
     if state.anchors:
         _accepting(corpus, counts)
-    _told(corpus)
+    _message(corpus)
 
 
 def _below_heading(readme: str) -> str:
@@ -90,8 +90,8 @@ def _ended(run: Run | None) -> None:
     if run is None:
         return
     if run.state == RunState.DONE:
-        if said := kind_of(run.kind).sum_up(run.result):
-            st.text(said)
+        if message := kind_of(run.kind).sum_up(run.result):
+            st.text(message)
     elif run.state == RunState.CANCELLED:
         st.text(f"Run {run.id} was cancelled. What it has loaded is kept; Load adds the rest.")
     else:
@@ -137,15 +137,15 @@ def _accept(corpus: Corpus, number: int) -> None:
     count_cache.forget()
     if done.action_id is not None:  # otherwise this is a second click
         st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)
-        said = f"Accepted {counted(done.matches.total, 'variant')} in your name. {_UNDO}"
-        st.session_state[_MESSAGE] = (corpus.id, said)
+        message = f"Accepted {counted(done.matches.total, 'variant')} in your name. {_UNDO}"
+        st.session_state[_MESSAGE] = (corpus.id, message)
     st.rerun()
 
 
-def _told(corpus: Corpus) -> None:
-    description_of, said = st.session_state.get(_MESSAGE, ("", ""))
+def _message(corpus: Corpus) -> None:
+    description_of, message = st.session_state.get(_MESSAGE, ("", ""))
     if description_of == corpus.id:
-        st.text(said)
+        st.text(message)
     if st.session_state.get(_ACCEPTED, ("",))[0] == corpus.id:
         st.button("Undo", key=f"undo-{corpus.id}", icon=":material/undo:", on_click=_undo)
 
@@ -154,5 +154,5 @@ def _undo() -> None:
     corpus_id, action_id, reviewer_id = st.session_state.pop(_ACCEPTED)
     undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
     count_cache.forget()
-    said = f"Undid {counted(undone.decisions, 'acceptance')}. These variants are pending again."
-    st.session_state[_MESSAGE] = (corpus_id, said)
+    message = f"Undid {counted(undone.decisions, 'acceptance')}. These variants are pending again."
+    st.session_state[_MESSAGE] = (corpus_id, message)

@@ -32,7 +32,7 @@ def draw(uid: str, reviewer_id: int | None) -> None:
     anchor, variants, revisions = found
     with st.container(border=True, key="anchor-detail"):
         _head(anchor)
-        _told(anchor)
+        _show_result(anchor)
         _actions(anchor, reviewer_id)
         if anchor.retired_at is None and anchor.revision > 1:
             carry_over_view.draw(anchor, reviewer_id)
@@ -56,12 +56,12 @@ def _head(anchor: FoundAnchor) -> None:
         )
 
 
-def _told(anchor: FoundAnchor) -> None:
+def _show_result(anchor: FoundAnchor) -> None:
     """Report the last action on this anchor once."""
     done = forms_of_change.take_done(anchor.uid)
     if done is None:
         return
-    st.success(done.said)
+    st.success(done.message)
     if done.variant_id is not None:
         written, threshold = open_project.ask(measured_card, done.variant_id)
         entry = open_project.every_type()[written.variant.type_id]
@@ -84,7 +84,7 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     if not (doing or retire):
         return
     if reviewer_id is None:
-        signin.name_form("Your changes are stored under your name.", key=_NAME, button="Go on")
+        signin.name_form("Your changes are stored under your name.", key=_NAME, button="Continue")
     elif retire:
         _set_retired(anchor, reviewer_id, retired=True)
     elif doing == _CORRECT:
@@ -92,20 +92,20 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     elif doing == _WRITE:
         forms_of_change.write(anchor, reviewer_id)
     elif doing == _DESCRIBE:
-        said = several.facts_form([anchor.id], genre=anchor.genre, language=anchor.language)
-        if said:
-            forms_of_change.finish(anchor.uid, said)
+        message = several.facts_form([anchor.id], genre=anchor.genre, language=anchor.language)
+        if message:
+            forms_of_change.finish(anchor.uid, message)
 
 
 def _set_retired(anchor: FoundAnchor, reviewer_id: int | None, *, retired: bool) -> None:
     open_project.tell(retire_anchor if retired else restore_anchor, anchor.id)
-    said = (
+    message = (
         "Retired. The anchor and its variants are no longer in use. Existing releases do not "
         "change."
         if retired
         else "The anchor and its variants are restored."
     )
-    forms_of_change.finish(anchor.uid, said)
+    forms_of_change.finish(anchor.uid, message)
 
 
 def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:

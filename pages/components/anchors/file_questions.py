@@ -122,9 +122,9 @@ def accept_originals(originals: Originals, rows: list[FileRow], *, key: str) -> 
     if not originals.columns:
         return 0, False
     counts = {kind: sum(text.type_id == kind for text in texts) for kind in originals.columns}
-    said = " and ".join(f"{count:,} {_many(kind, count)}" for kind, count in counts.items())
+    amounts = " and ".join(f"{count:,} {_many(kind, count)}" for kind, count in counts.items())
     left = "; ".join(f"{count:,} {FAULTS[fault]}" for fault, count in originals.left_out.items())
-    st.text(f"Paired texts: {said}." + (f" Left out: {left}." if left else ""))
+    st.text(f"Paired texts: {amounts}." + (f" Left out: {left}." if left else ""))
     accept = st.checkbox(
         "Accept these with the labels of their data set",
         key=f"anchors-accept-{key}",

@@ -8,7 +8,7 @@ import streamlit as st
 from curation.anchors.changes import SuspiciousText, correct_anchor, count_second_looks
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import FoundAnchor
-from curation.variants.before_saving import Look, look_at_own
+from curation.variants.before_saving import SavePreview, preview_own
 from curation.variants.cue_corrections import MAX_CUE
 from curation.variants.edits import MAX_TEXT
 from curation.variants.own import write_variant
@@ -27,7 +27,7 @@ class ActionResult(NamedTuple):
     """The result of an action, shown once; ``variant_id`` is a variant that it wrote."""
 
     uid: str
-    said: str
+    message: str
     variant_id: int | None = None
 
 
@@ -43,14 +43,14 @@ def doing(uid: str) -> str:
     return f"anchor-do-{uid}-{st.session_state.get('anchor-forms', 0)}"
 
 
-def finish(uid: str, said: str, variant_id: int | None = None) -> None:
+def finish(uid: str, message: str, variant_id: int | None = None) -> None:
     """Close the form, and show what was done on the next rerun.
 
     Args:
         said: our own text; shown as Markdown.
     """
     st.session_state["anchor-forms"] = st.session_state.get("anchor-forms", 0) + 1
-    st.session_state[_DONE] = ActionResult(uid, said, variant_id)
+    st.session_state[_DONE] = ActionResult(uid, message, variant_id)
     st.rerun()
 
 
@@ -149,14 +149,14 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             if types[type_id].needs_cue
             else None
         )
-        seen = Look()
+        seen = SavePreview()
         if text != anchor.text:
-            seen = open_project.ask(look_at_own, anchor.id, type_id=type_id, text=text, cue=cue)
+            seen = open_project.ask(preview_own, anchor.id, type_id=type_id, text=text, cue=cue)
         save = st.button("Add and accept", key=f"save-{form_id}", type="primary")
         new = {concern.kind for concern in seen.concerns} - asked
         if save:
             asked |= new
-        draft_warnings.show(seen, asked, key=form_id, said=seen.refusal if save else "")
+        draft_warnings.show(seen, asked, key=form_id, shown=seen.refusal if save else "")
     with right:
         markup.show(guide(types[type_id]))
     if not save or new:
@@ -176,8 +176,8 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             error_messages.show(str(error), key="anchor-write")
         return
     background.measure()
-    said = (
+    message = (
         "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
         "undecided."
     )
-    finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), written.variant.id)
+    finish(anchor.uid, f"{message} {plain(written.remark)}".strip(), written.variant.id)

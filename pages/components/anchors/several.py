@@ -20,11 +20,11 @@ _NAME = "anchors-name"
 class _Done(NamedTuple):
     """The last action; ``retired`` has the ids that the undo button restores."""
 
-    said: str
+    message: str
     retired: tuple[int, ...] = ()
 
 
-def told() -> None:
+def show_result() -> None:
     """Report the last action, with an undo button if anchors were retired."""
     done: _Done | None = st.session_state.get(_DONE)
     if done is None:
@@ -32,7 +32,7 @@ def told() -> None:
     if not done.retired:
         st.session_state.pop(_DONE)
     with st.container(horizontal=True, vertical_alignment="center", key="anchors-bulk-told"):
-        st.success(done.said)
+        st.success(done.message)
         if done.retired:
             st.button(
                 "Undo",
@@ -65,17 +65,19 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
             retire = st.button("Retire", key="anchors-bulk-retire", icon=":material/inventory_2:")
         retire = signin.kept_press(retire, key=_NAME, of=(*ids, describe))
         if (describe or retire) and reviewer_id is None:
-            signin.name_form("Your changes are stored under your name.", key=_NAME, button="Go on")
+            signin.name_form(
+                "Your changes are stored under your name.", key=_NAME, button="Continue"
+            )
         elif retire:
             _retire(ids)
         elif describe:
-            said = facts_form(
+            message = facts_form(
                 ids,
                 genre=_common(a.genre for a in anchors),
                 language=_common(a.language for a in anchors),
             )
-            if said:
-                _finish(_Done(said))
+            if message:
+                _finish(_Done(message))
 
 
 def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -> str:
@@ -130,8 +132,8 @@ def _common(values: Iterable[str]) -> str | None:
 
 def _retire(ids: Sequence[int]) -> None:
     changed = open_project.tell(retire_anchors, ids)
-    said = f"{counted(len(changed), 'anchor')} and their variants retired."
-    _finish(_Done(said, tuple(changed)))
+    message = f"{counted(len(changed), 'anchor')} and their variants retired."
+    _finish(_Done(message, tuple(changed)))
 
 
 def _finish(done: _Done) -> None:

@@ -61,7 +61,7 @@ def importer() -> None:
     if file is None:
         return
     try:
-        _look(_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
+        _below_file(_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
     except HedgerowError as error:
         error_messages.show(variant_columns.in_fields(error), key="variants-file")
 
@@ -92,7 +92,7 @@ def _preview(
     return open_project.ask(preview, _staged, _choices)
 
 
-def _look(file: _Opened, *, key: str) -> None:
+def _below_file(file: _Opened, *, key: str) -> None:
     """Everything below the file: columns, questions, preview and button."""
     table = file.table
     if table.kind != "table":

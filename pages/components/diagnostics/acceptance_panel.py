@@ -102,9 +102,9 @@ def _name(view: PageView, dimension: Dimension, group: Group) -> str:
 def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) -> None:
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
-    drawn = partial(shares.acceptance, shown)
+    figure = partial(shares.acceptance, shown)
     save.chart(
-        drawn,
+        figure,
         name=f"acceptance-{dimension.value}",
         alt_text="Bar chart: outcomes of the decided variants; the table below has the numbers",
     )
@@ -169,9 +169,9 @@ def _reasons(
         for name in rows
         for reason in columns
     ]
-    drawn = partial(shares.heat_map, cells, columns=columns, of="Rejected variants")
+    figure = partial(shares.heat_map, cells, columns=columns, of="Rejected variants")
     save.chart(
-        drawn,
+        figure,
         name=f"reasons-{dimension.value}",
         alt_text="Heat map: rejected variants per group and reason",
     )

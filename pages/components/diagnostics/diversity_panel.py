@@ -116,7 +116,7 @@ def _ranking(
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = ordered[:TOP]
 
-    def drawn(*, dark: bool) -> alt.LayerChart:
+    def figure(*, dark: bool) -> alt.LayerChart:
         return shares.ranking(
             shown,
             of=sum(counts.values()),
@@ -127,7 +127,7 @@ def _ranking(
 
     more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
     save.chart(
-        drawn,
+        figure,
         name=f"{name}-{entry.id}",
         alt_text=f"Bar chart: number of variants per {what}",
     )

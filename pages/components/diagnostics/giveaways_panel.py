@@ -56,9 +56,9 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
     """Report how the last run ended, and show the button that starts a new one."""
     if last is not None and last.state in STOPPED:
         progress_view.stopped(last)
-    told = "Search for giveaways" if found is None else "Search again"
+    button = "Search for giveaways" if found is None else "Search again"
     if st.button(
-        told,
+        button,
         key="look-for-giveaways",
         icon=":material/search:",
         help="Runs in the background; takes about a minute for 90,000 variants.",
@@ -150,13 +150,13 @@ def _meaning(guess: Guess, labels: Mapping[str, str]) -> None:
     if not found:
         st.text("No such type is predicted well above chance.")
         return
-    told = ", ".join(
+    listed = ", ".join(
         f"{labels.get(score.name, score.name)} ({score.accuracy:.0%}, chance {score.chance:.0%})"
         for score in found
     )
     st.text(
         f"Check these types, which are at least {giveaways.WELL_ABOVE * 100:.0f} points above "
-        f"chance without a defining word: {told}."
+        f"chance without a defining word: {listed}."
     )
 
 

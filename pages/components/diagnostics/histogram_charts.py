@@ -57,7 +57,7 @@ class Axis(NamedTuple):
         """Start of the bin that contains a value."""
         return min(value, self.end - 1) // self.width * self.width
 
-    def told(self, start: int) -> str:
+    def description(self, start: int) -> str:
         """The values of the bin that starts there, as text."""
         last = start + self.width - 1
         if start + self.width >= self.end:
@@ -108,7 +108,7 @@ def levenshtein(
         for row, type_id in enumerate(rows)
         for bar in _distance_bars(row, counts[type_id], axis, threshold)
     ]
-    told = [_label(labels[type_id], counts[type_id]) for type_id in rows]
+    row_names = [_label(labels[type_id], counts[type_id]) for type_id in rows]
     x = alt.X(
         "start:Q",
         title="Levenshtein distance (characters)",
@@ -127,7 +127,9 @@ def levenshtein(
         .encode(x=alt.X("threshold:Q"))
     )
     in_sight = threshold + 1 < axis.end
-    return _chart(bars, told, x=x, colour=colour, ink=colours.ink, more=[rule] if in_sight else [])
+    return _chart(
+        bars, row_names, x=x, colour=colour, ink=colours.ink, more=[rule] if in_sight else []
+    )
 
 
 def cosine(
@@ -142,7 +144,7 @@ def cosine(
     colours = palette(dark=dark)
     rows = [type_id for type_id in labels if type_id in counts]
     bars = [bar for row, type_id in enumerate(rows) for bar in _cosine_bars(row, counts[type_id])]
-    told = [_label(labels[type_id], counts[type_id]) for type_id in rows]
+    row_names = [_label(labels[type_id], counts[type_id]) for type_id in rows]
     low = min((bar.start for bar in bars), default=0.0)
     x = alt.X(
         "start:Q",
@@ -150,7 +152,7 @@ def cosine(
         scale=alt.Scale(domain=[math.floor(low * 10) / 10, 1.0], nice=False),
         axis=alt.Axis(format=".1f", values=TENTHS),
     )
-    return _chart(bars, told, x=x, colour=alt.value(colours.after), ink=colours.ink)
+    return _chart(bars, row_names, x=x, colour=alt.value(colours.after), ink=colours.ink)
 
 
 def _label(label: str, counts: Mapping[int, int]) -> str:
@@ -183,7 +185,7 @@ def _distance_bars(
                     name,
                     number,
                     number / total,
-                    axis.told(start),
+                    axis.description(start),
                 )
                 below += number
 
@@ -245,7 +247,7 @@ def _chart(
         )
     )
     height = alt.Scale(domain=[0, max(1, len(labels))], reverse=True, nice=False)
-    drawn = (
+    bar_marks = (
         alt.Chart(pd.DataFrame(bars, columns=HistogramBar._fields))
         .mark_bar(strokeWidth=0, binSpacing=0)
         .encode(
@@ -267,7 +269,7 @@ def _chart(
         .encode(y=alt.Y("at:Q", scale=height, axis=None))
     )
     return (
-        alt.layer(names, alt.layer(drawn, base, *more))
+        alt.layer(names, alt.layer(bar_marks, base, *more))
         .resolve_scale(y="independent")
         .properties(height=max(LOWEST, ROW_HEIGHT * len(labels)) + AROUND)
     )

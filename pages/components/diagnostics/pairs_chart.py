@@ -139,7 +139,7 @@ def _counted(rows: Iterable[PairCount], axis: Axis) -> list[dict[str, Any]]:
                 "y": low,
                 "y2": high,
                 "number": number,
-                "distance": axis.told(column),
+                "distance": axis.description(column),
                 "cosine": f"{low:.2f} to {high:.2f}",
             }
         )
@@ -179,7 +179,7 @@ def _last_of(axis: Axis, column: int) -> int:
     return FARTHEST if column + axis.width >= axis.end else column + axis.width - 1
 
 
-def told(axis: Axis, region: Region) -> str:
+def description(axis: Axis, region: Region) -> str:
     """A region as text."""
     (first, last), (lowest, highest) = region
     far = f"{first} or more" if last == FARTHEST else f"{first} to {last}"

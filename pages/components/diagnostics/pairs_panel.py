@@ -52,7 +52,8 @@ def draw(view: PageView) -> None:
             levenshtein=region.distances,
             cosine_bins=region.bins,
         ),
-        told=f"{types[type_id].label}, {pairs_chart.told(types[type_id].axes.distance, region)}",
+        description=f"{types[type_id].label}, "
+        + pairs_chart.description(types[type_id].axes.distance, region),
         key="region",
     )
 

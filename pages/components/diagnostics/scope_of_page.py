@@ -88,7 +88,7 @@ def measure_button(missing: int, *, what: str) -> None:
             st.rerun()
 
 
-def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -> None:
+def found_table(view: PageView, wanted: VariantFilter, *, description: str, key: str) -> None:
     """Show how many variants were found, the first of them as a table, and a link to review them.
 
     Args:
@@ -99,19 +99,19 @@ def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -
         counting()
         return
     if not found.total:
-        st.text(f"No variants: {told}.")
+        st.text(f"No variants: {description}.")
         return
     rows = open_project.ask(variants_by_measure.rows, found.ids[:SHOWN])
     with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
-        st.text(_found_in_words(found, told))
+        st.text(_found_in_words(found, description))
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):
-            open_in_review(found.ids, f"Diagnostics: {told}")
+            open_in_review(found.ids, f"Diagnostics: {description}")
     markup.show(variant_rows.table(rows, view.labels))
 
 
-def _found_in_words(found: FoundVariants, told: str) -> str:
+def _found_in_words(found: FoundVariants, description: str) -> str:
     shown = "" if found.total <= SHOWN else f"; the table shows the first {SHOWN}"
-    return f"{counted(found.total, 'variant')}: {told}{shown}."
+    return f"{counted(found.total, 'variant')}: {description}{shown}."
 
 
 def _review_label(found: FoundVariants) -> str:

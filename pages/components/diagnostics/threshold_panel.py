@@ -65,10 +65,10 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
     if not counts:
         st.text("No measured variant of these types has this status.")
         return
-    _told(view, rows, threshold)
-    drawn = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
+    _effect(view, rows, threshold)
+    figure = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
     save.chart(
-        drawn,
+        figure,
         name="levenshtein",
         alt_text="Histograms of the Levenshtein distance, one row per type; the table below shows "
         "how many variants are above the threshold",
@@ -95,7 +95,7 @@ def _slider(rows: Sequence[Count], scope: Scope, present: int) -> int:
     )
 
 
-def _told(view: PageView, rows: Sequence[Count], threshold: int) -> None:
+def _effect(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     """The effect of the threshold in a sentence."""
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
@@ -167,8 +167,8 @@ def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -
                 f"Reject the {pending:,} pending variants above it", icon=":material/block:"
             ):
                 _reject_form(view.scope, threshold, pending)
-    if told := st.session_state.pop(SHOWN, ""):
-        st.text(told)
+    if message := st.session_state.pop(SHOWN, ""):
+        st.text(message)
     if REJECTED in st.session_state:
         st.button("Undo rejection", key="undo-threshold", on_click=_undo)
 
@@ -251,9 +251,9 @@ def _cosines(view: PageView, in_use: int) -> None:
     if not counts:
         return
     encoder = open_project.ask(get_setting, ACTIVE_ENCODER)
-    drawn = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
+    figure = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
     save.chart(
-        drawn,
+        figure,
         name="cosine",
         alt_text="Histograms of the cosine similarity between anchor and variant, one row per type",
     )

@@ -67,8 +67,10 @@ def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
     """Show the count of each problem, and the last raw texts of the chosen one."""
     if not counts:
         return
-    said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
-    st.text(f"Problems, including incomplete answers: {said}.")
+    counted_problems = ", ".join(
+        f"{problem.value} {number:,}" for problem, number in counts.items()
+    )
+    st.text(f"Problems, including incomplete answers: {counted_problems}.")
     # Labels have no counts, which change during the run: Streamlit keeps a choice by its label.
     picked = st.pills(
         "Show the latest answers with the problem",

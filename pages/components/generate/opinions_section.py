@@ -341,11 +341,11 @@ def _agreement(counts: CachedCounts) -> None:
     st.header("Agreement with people", anchor=False)
     for judge in found:
         state = "counts" if judge.counts else "does not count"
-        said = counts.get(verdict_counts, judge.id) or {}
-        would = ", ".join(f"{what} {said.get(verdict, 0):,}" for verdict, what in _SAYS.items())
+        verdicts = counts.get(verdict_counts, judge.id) or {}
+        would = ", ".join(f"{what} {verdicts.get(verdict, 0):,}" for verdict, what in _SAYS.items())
         st.text(
             f"{judge.name}: {judge.opinions:,} opinions; {state}."
-            + (f"\nWould {would}." if said else "")
+            + (f"\nWould {would}." if verdicts else "")
         )
         agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(

@@ -21,8 +21,8 @@ _PROBLEM, _MESSAGE = "generate_examples_problem", "generate_examples_told"
 
 def draw(chosen: PromptVersion, role: Role) -> None:
     """Show the examples of the version, and a form to choose others."""
-    if told := st.session_state.pop(_MESSAGE, ""):
-        st.text(told)
+    if message := st.session_state.pop(_MESSAGE, ""):
+        st.text(message)
     if chosen.examples:
         with st.expander(f"{len(chosen.examples)} examples", icon=":material/list:"):
             st.dataframe(

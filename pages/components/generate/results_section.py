@@ -1,4 +1,4 @@
-"""Run a run: calls, costs, cues and what can be retried."""
+"""Results of runs: calls, costs, cues and retries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

@@ -23,7 +23,7 @@ STAGES = {
 CELL = 0.82
 """Share of a column's width that the longest bar fills."""
 
-ROW_HEIGHT, AROUND = 36, 110
+ROW_HEIGHT, AROUND = 36, 128
 """Pixels per row, and pixels for column heads and legend together."""
 
 FONT_SIZE = 11

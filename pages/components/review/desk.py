@@ -1,4 +1,4 @@
-"""The desk: the card, the keys as buttons, what is open below, and the guideline beside."""
+"""The desk: the card, a button for each key, the open panel below, and the guideline next to it."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -28,8 +28,8 @@ from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card, guideline_view, sibling
 
 
-def seen_now(state: ReviewState) -> CardView:
-    """What a desk draws; its keys mean that card from now on."""
+def current_view(state: ReviewState) -> CardView:
+    """Read what a desk draws now. From now on, keys act on this card."""
     if state.redraw:
         state.redraw = False
         st.rerun()
@@ -42,13 +42,13 @@ def seen_now(state: ReviewState) -> CardView:
 
 @error_messages.fragment
 def desk(state: ReviewState) -> None:
-    """Draw what is to be decided now; a key redraws nothing else."""
-    view = seen_now(state)
+    """Draw the card to decide on now. A key press redraws only this part."""
+    view = current_view(state)
     queue_choice.selection_left(state)
     focus = view.focus
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
-        empty_queue.show(state)
+        empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
         keys.listen(state)
         return
@@ -74,12 +74,12 @@ def desk(state: ReviewState) -> None:
     keys.listen(state)
     state.drawn_now()
     if state.pinned is None and "variant" in st.query_params:
-        del st.query_params["variant"]  # the address named a card that is no longer shown
+        del st.query_params["variant"]  # the URL named a card that is no longer shown
     background.measure_edits(state.edited)
 
 
 def focus_card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
-    """Draw the card that the keys mean."""
+    """Draw the card that the keys act on."""
     focus = view.focus
     assert focus is not None
     hidden = focus.variant.id in view.hidden
@@ -100,57 +100,59 @@ def focus_card(state: ReviewState, view: CardView, entries: dict[str, VariantTyp
 def _sibling(
     state: ReviewState, shown: Card, entries: dict[str, VariantType], cards: Sequence[Card] | None
 ) -> sibling.Sibling | None:
-    """What a variant without a diff against its anchor is compared with.
+    """The sibling to compare with a variant that has no diff against its anchor.
 
     Args:
-        cards: its family, if that has been read.
+        cards: its family, if it has been read already.
     """
     if not sibling.wanted(shown):
         return None
     if cards is None:
-        cards = open_project.ask(state.beside, shown)
+        cards = open_project.ask(state.siblings, shown)
     return sibling.nearest(shown, cards, entries)
 
 
 def message(state: ReviewState) -> None:
-    """What the last key did."""
+    """Draw the message about the last key press, and the pace."""
     early = "" if messages.TOO_EARLY in state.message else messages.TOO_EARLY
-    pace = state.pace.told()
+    pace = state.pace.summary()
     markup.show(card.message(state.message, warn=state.warn, pace=pace, early=early))
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
-    """Who disagrees, or what was decided before a second look, or that it is not in use."""
+    """Who disagrees, what was decided before a second look, or that the variant is out of use."""
     variant = focus.variant
     if state.showings[variant.id].settles and variant.status != Status.SUPERSEDED:
         past = open_project.ask(history, variant.id)
         return card.notice(messages.disagreement(past, variant.status))
     if variant.second_look and not hidden:
         before = messages.before(open_project.ask(history, variant.id))
-        return card.notice(f"Decided on the earlier wording: {before}.") if before else Markup("")
+        return card.notice(f"On the earlier wording: {before}.") if before else Markup("")
     if variant.status == Status.SUPERSEDED and not hidden:
         child = open_project.ask(replacement_of, variant.id)
         if child is not None:
-            return card.notice("An edit has replaced this wording. Its card:", child)
+            return card.notice("An edit has replaced this wording. The new card:", child)
     if variant.retired:
         is_type = open_project.every_type()[variant.type_id].retired
         what = "type" if is_type else "anchor"
-        return card.notice(f"Out of use: its {what} is retired. It is in no queue and no release.")
+        return card.notice(
+            f"Out of use, because its {what} is retired. It is in no queue and no release."
+        )
     return Markup("")
 
 
 def marked(focus: Card, *, hidden: bool = False) -> Markup:
-    """That a card is to be discussed, and what about."""
+    """Notices about marks “discuss”, with who made them and their remarks unless ``hidden``."""
     notices = []
     for mark in open_project.ask(open_marks, focus.variant.id):
-        about = f": {mark.remark}" if mark.remark else ""
-        said = "To discuss." if hidden else f"To discuss, says {mark.reviewer}{about}"
-        notices.append(card.notice(said))
+        remark = f": {mark.remark}" if mark.remark else ""
+        text = "To discuss." if hidden else f"{mark.reviewer} wants to discuss this{remark}"
+        notices.append(card.notice(text if hidden or remark else f"{text}."))
     return join(notices)
 
 
 def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
-    """All variants of the anchor; the marked one has the keys, each has its own buttons."""
+    """Draw all variants of the anchor, each with buttons. Keys act on the highlighted one."""
     threshold = state.threshold
     for item in view.cards:
         shown = state.showings[item.variant.id]
@@ -191,16 +193,25 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
             )
 
 
+_SETTLING = {
+    "Accept": "Settle as accepted",
+    "Reject": "Settle as rejected",
+    "Reject with a note": "Settle as rejected with a note",
+    "Accept the edit": "Settle with the edit",
+}
+
+
 def label_of(verdict: str, shown: ShownCard) -> str:
-    """What a button is called that gives this verdict."""
-    return f"Settle: {verdict.lower()}" if shown.settles else verdict
+    """The label of a button that gives this verdict, which on a card in conflict settles it."""
+    return _SETTLING[verdict] if shown.settles else verdict
 
 
 def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
-    """The keys as buttons. The identity of those that decide carries the showing, so that a late
-    click is known; the others stay the same ones from card to card, which is quicker to draw.
+    """Draw a button for each key.
 
-    While a panel is open for typing, letters are text: no button takes anything then.
+    The widget keys of buttons that decide contain the id of the showing, so that a late click is
+    recognised. The other buttons stay the same from card to card, which is faster to draw. While a
+    panel for typing is open, letters are text and all buttons are disabled.
     """
     typing, choosing = state.typing, state.choosing
     opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
@@ -216,7 +227,7 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
     ) -> None:
         of_card = shown in args
         if not typing and (name == opener or not choosing):
-            # Up and down go on from the card that is there by then.
+            # Up and down move on from whichever card is there by then.
             decides = of_card and name not in ("up", "down", "d")
             state.keyboard.bind(name, act, *args, of_card=decides, writes=name in ("e", "d"))
         st.button(
@@ -248,18 +259,18 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
 def reasons(
     state: ReviewState, shown: ShownCard, entry: VariantType, *, with_family: bool = True
 ) -> None:
-    """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first.
+    """Draw the reject reasons, one digit each. After X, and for 'other', a note comes first.
 
-    A reason that is not for this type keeps its digit, which says so; it has no button.
+    A reason that does not apply to this type has no button. Its digit says that it does not apply.
 
     Args:
-        with_family: offer to reject the whole family, too.
+        with_family: also offer to reject the whole family.
     """
     with_note = state.panel is Panel.REASON
     row = "reasons-note" if with_note else "reasons"
     with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
         label = label_of("Reject", shown)
-        st.caption(f"{label} with a note, because:" if with_note else f"{label}:", width="content")
+        st.caption(f"{label} with a note. Reason:" if with_note else f"{label}:", width="content")
         for reason in REJECT_REASONS:
             if reason.id == "anchor_unsuitable":
                 continue
@@ -284,5 +295,5 @@ def reasons(
                 type="tertiary",
                 on_click=state.reject_family,
                 args=(shown,),
-                help="Not affirmative to begin with: rejects all of it.",
+                help="The anchor is not a plain affirmative claim: reject all its variants.",
             )

@@ -1,7 +1,8 @@
-"""What the review page shows where nothing is left: where there is more."""
+"""What the Review and Adjudicate pages show when a queue is empty: where to continue."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
@@ -14,45 +15,51 @@ from pages.components.shared.links import QUEUE_SOURCE, QUEUES
 from pages.components.shared.variants import empty_state
 
 _NOTHING_LEFT = {
-    Queue.PENDING: "Nothing is pending: every variant has been decided",
+    Queue.PENDING: "No variant is pending. Every variant has been decided",
     Queue.CONFLICT: "No variant is in conflict",
     Queue.MODEL_ONLY: "A person has decided on everything that models accepted",
     Queue.SECOND_LOOK: "No variant needs a second look",
 }
 
+State = TypeVar("State", bound=ReviewState)
 
-def show(state: ReviewState) -> None:
-    """Nothing left here: say where there is more."""
-    state.recount()  # what others did meanwhile decides where there is more
+
+def show(state: State, *, none_left: Callable[[State], None]) -> None:
+    """Say why no card is shown, and offer ways to continue.
+
+    Args:
+        none_left: draws what to say if nothing is left, not even on other screens or skipped.
+    """
+    state.recount()  # others may have decided since then
     if not state.sources:
         empty_state.box()
     else:
-        _done(state)
+        with st.container(border=True, key="empty"):
+            _done(state, none_left)
     state.keyboard.bind("z", state.undo)
     st.button("Undo", key="z-empty", on_click=state.undo)
 
 
-def _done(state: ReviewState) -> None:
-    with st.container(border=True, key="empty"):
-        if state.elsewhere:
-            left = (
-                "1 card left is" if state.elsewhere == 1 else f"{state.elsewhere:,} cards left are"
-            )
-            st.write(f"{left} on other screens.")
-            st.button("Look again", help="Cards come back when they are left undecided.")
-        if skipped := state.count_skipped():
-            st.write(f"Nothing left in this queue but the {skipped:,} you skipped.")
-            _offer(state, [("Go through the skipped ones", state.skipped.clear)])
-        elif state.elsewhere:
-            pass  # there is nothing else to say
-        elif state.selection is not None:
-            st.write("Every variant of this selection has been decided, and none is in conflict.")
-        else:
-            _elsewhere(state)
+def _done(state: State, none_left: Callable[[State], None]) -> None:
+    if elsewhere := state.elsewhere:
+        st.write(
+            "The remaining card is on another screen."
+            if elsewhere == 1
+            else f"{elsewhere:,} remaining cards are on other screens."
+        )
+        st.button("Check again", help="Cards that others leave undecided come back.")
+    if skipped := state.count_skipped():
+        st.write(f"Only cards that you skipped are left in this queue: {skipped:,}.")
+        _offer(state, [("Review skipped cards", state.skipped.clear)])
+    if not (elsewhere or skipped):
+        none_left(state)
 
 
-def _elsewhere(state: ReviewState) -> None:
-    """The queue is empty: go on with another type, another source or another queue."""
+def draw_none_left(state: ReviewState) -> None:
+    """Offer another type, source or queue of the Review page."""
+    if state.selection is not None:
+        st.write("Every variant in this selection has been decided, and none is in conflict.")
+        return
     types = [(entry, number) for entry in state.types if (number := _left(state, entry))]
     choose = partial(_choose, state)
     if types:
@@ -63,10 +70,10 @@ def _elsewhere(state: ReviewState) -> None:
         if number := state.left_of(None, state.queue, state.type_id):
             all_of_it = partial(choose, **{QUEUE_SOURCE: ALL})
             offers.append((f"This type in all sources ({number:,})", all_of_it))
-        st.text(f"{_nothing_of_type(state)} Go on with:")
+        st.text(f"{_nothing_of_type(state)} Continue with:")
         _offer(state, offers)
     elif number := state.left_of(None, state.queue):
-        st.write(f"Nothing left of this source in this queue. Other sources have {number:,}.")
+        st.write(f"This source has nothing left in this queue. Other sources have {number:,}.")
         everything = partial(choose, **{QUEUE_SOURCE: ALL, "type": ALL})
         _offer(state, [("Review all sources", everything)])
     else:
@@ -80,7 +87,7 @@ def _elsewhere(state: ReviewState) -> None:
             ],
         )
         if not state.left_in(Queue.PENDING):
-            st.page_link("pages/release.py", label="Freeze what is accepted in a release")
+            st.page_link("pages/release.py", label="Freeze the accepted variants in a release")
 
 
 def _left(state: ReviewState, entry: VariantType) -> int:
@@ -88,32 +95,36 @@ def _left(state: ReviewState, entry: VariantType) -> int:
 
 
 def _say_nothing_left(state: ReviewState) -> None:
-    """That nothing is left in this queue, or nothing but what is beyond the reviewer's quotas."""
+    """Say that the queue is empty, or that the rest is beyond the reviewer's quotas."""
     reached = state.reached(state.queue)
     if not any(n > 0 and type_id in reached for (type_id, _), n in state.left[state.queue].items()):
         st.write(f"{_NOTHING_LEFT[state.queue]}.")
         return
     st.text(
         f"You have reached your quota. {quotas_in_words(state)}. "
-        "The others are left for other people. To get more, have your quota raised under Team, "
-        "Assignment."
+        "The remaining variants are for other people. To get more, ask a lead to raise your quota "
+        "under Team, Assignment."
     )
 
 
 def _nothing_of_type(state: ReviewState) -> str:
-    """That all of this type is decided, or that the source never had any of it."""
+    """Say that the type has nothing left here, or that the source has no variants of it."""
     if state.type_id in state.reached(state.queue):
         return "You have reached your quota for this type."
     if state.source_id is None:
-        return "Nothing is left of this type in this queue."
+        return "This type has nothing left in this queue."
     source = state.sources[state.source_id]
     if sum(state.counts.get(state.type_id or "", {}).values()):
-        return f"Nothing is left of this type in this queue of {source}."
+        return f"This type has nothing left in this queue for {source}."
     return f"{source} has no variants of this type."
 
 
 def _offer(state: ReviewState, offers: Sequence[tuple[str, Callable[[], None]]]) -> None:
-    """Ways to go on, as labels that are safe to draw and what each does; N takes the first."""
+    """Draw buttons for ways to continue; N presses the first one.
+
+    Args:
+        offers: labels that are safe to draw, and what each button does.
+    """
     with st.container(horizontal=True, gap="small", key="go-on"):
         for place, (label, act) in enumerate(offers):
             st.button(
@@ -127,12 +138,12 @@ _CHOICE = "review_choice"
 
 
 def _choose(state: ReviewState, **values: str) -> None:
-    """Draw the page again with this chosen: a widget that is drawn cannot be changed."""
+    """Redraw the page with these choices: a widget that is already drawn cannot be changed."""
     st.session_state[_CHOICE] = values
     state.redraw = True
 
 
 def follow_choice() -> None:
-    """Choose what ``_choose`` asked for; before the controls are drawn."""
+    """Apply what ``_choose`` asked for; call it before the menus are drawn."""
     for key, value in st.session_state.pop(_CHOICE, {}).items():
         st.session_state[key] = value

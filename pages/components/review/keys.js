@@ -1,9 +1,9 @@
-// The keys of the review page. The server says which keys mean something now, and for which version
-// of which variant. A press goes back with both, so that it can decide on nothing else.
+// The keys of the Review page. The server sends the active keys with the variant and its version. A
+// press returns both, so that it cannot decide on anything else.
 
-// A key that decides counts only on a card that has been on the screen for 200 ms. The server holds
-// to that too, but its clock starts before a slow line or a busy browser shows the card: a second
-// press for the card before would decide on one that nobody has seen.
+// A key that decides counts only after its card has been on the screen for 200 ms. The server checks
+// this, too, but its clock starts before a slow connection or a busy browser shows the card, and a
+// second press for the previous card could decide on one that nobody has seen.
 const MIN_SHOWN_MS = 200;
 const shownSince = new Map();
 const cards = () => [...document.querySelectorAll("article[data-variant]")];
@@ -18,14 +18,14 @@ const noteCards = () => {
 const isEarly = (card) => {
   if (!card) return false;
   const early = !(performance.now() - shownSince.get(card.dataset.variant) >= MIN_SHOWN_MS);
-  cards()[0].toggleAttribute("data-early", early); // the style sheet has the message say so
+  cards()[0].toggleAttribute("data-early", early); // the style sheet then shows the message
   return early;
 };
 
-// What a key opens below the card, or next to it, comes into sight where the window ends above it.
-// Where it closes again, and with every new card, the page goes back to the card.
+// Scroll to a panel that a key opens outside the window. When it closes, and with every new card,
+// scroll back to the card.
 const BELOW = { g: ".st-key-all-details", h: ".st-key-keys-list", i: ".st-key-desk-guide", l: ".st-key-last" };
-const FILLED_AFTER = [100, 500]; // its content comes a moment after it
+const FILLED_AFTER = [100, 500]; // ms; the content appears a moment after the panel
 let toggled = null;
 const toggles = (name) => {
   const place = BELOW[name];
@@ -47,11 +47,11 @@ const cardIntoSight = (variant) => {
   document.querySelector('[data-testid="stMain"]').scrollTo({ top: 0 });
 };
 
-// Streamlit keeps the last of several presses that come while it is busy, so each carries those
-// before it that the server has not answered. Their numbers tell it which ones it knows. One without
-// an answer for three seconds is given up: whoever pressed it has seen that nothing happened.
+// While Streamlit is busy, it keeps only the last of several presses, so each press is sent with the
+// unanswered ones before it. By their numbers, the server ignores those it knows. After three seconds
+// without an answer a press is dropped, because the user has seen that nothing happened.
 const ANSWERED_WITHIN_MS = 3000;
-let server = null; // what it said last, and how to send it a press
+let server = null; // its latest data, and how to send it a press
 let presses = 0;
 let unanswered = [];
 const send = (key) => {
@@ -62,13 +62,13 @@ const send = (key) => {
   server.setTriggerValue("pressed", unanswered);
 };
 
-// A key that opens something to write in makes the letters after it text, though that takes a moment
-// to come: they are dropped until then (for three seconds at most), so that none of them decides.
+// After a key that opens a text field, letters are text, but the field takes a moment to appear. Until
+// then (at most three seconds) letters are dropped, so that none of them decides.
 const OPENING_MS = 3000;
 let openingUntil = 0;
 const opens = () => (openingUntil = performance.now() + OPENING_MS);
 
-// As Streamlit, the key of the Latin letter or digit where the keyboard has another script on it.
+// Like Streamlit, use the key's Latin letter or digit if the keyboard has another script.
 const ARROWS = { ArrowUp: "up", ArrowDown: "down" };
 const nameOf = ({ key, code, shiftKey }) => {
   const name = /^[a-z0-9]$/i.test(key) ? key : (ARROWS[key] ?? /^(?:Key|Digit)(.)$/.exec(code)?.[1] ?? key);
@@ -94,7 +94,7 @@ const pressed = (event) => {
   send(name);
 };
 
-// The search is a tool of the page; its box is a dialog's.
+// Open the search dialog with the page's own button.
 const search = (event) => {
   const tool = document.querySelector(".st-key-search-key button:not(:disabled)");
   if (!tool) return;
@@ -113,8 +113,8 @@ const clicked = (event) => {
   if (isEarly(row?.querySelector("article") ?? cards()[0])) swallow(event);
 };
 
-// P, or a click on "Copy link", puts the card's permalink on the clipboard. Where the browser
-// refuses that (a page without https), the old way is taken.
+// P, or a click on "Copy link", copies the card's permalink. If the browser refuses the clipboard (on
+// a page without https), use a text box instead.
 const copy = async (text) => {
   try {
     await navigator.clipboard.writeText(text);
@@ -130,9 +130,9 @@ const copy = async (text) => {
 const copyLink = async (button) => {
   if (!button) return;
   await copy(new URL(button.dataset.link, location.href).href);
-  const said = button.textContent;
+  const label = button.textContent;
   button.textContent = "Copied";
-  setTimeout(() => (button.textContent = said), 1500);
+  setTimeout(() => (button.textContent = label), 1500);
 };
 
 const listen = (signal) => {
@@ -158,7 +158,7 @@ const listen = (signal) => {
   followSidebar();
 };
 
-// Streamlit calls this with every new card, and what the last call gave when the page is left.
+// Streamlit calls this with every new card, and calls the returned function when the page is left.
 let listening = null;
 export default function (component) {
   if (server?.data.window !== component.data.window) unanswered = [];

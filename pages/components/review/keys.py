@@ -1,4 +1,4 @@
-"""The keys of the review page: one component, mounted once, that is given each card in turn."""
+"""The keys of the Review page: one component, mounted once, that receives each card in turn."""
 
 from typing import Protocol
 
@@ -18,21 +18,21 @@ _component = st.components.v2.component(
 
 
 class Listening(Protocol):
-    """A window that keys mean something in: reviewing, settling, practising."""
+    """A window with active keys: reviewing, settling or practising."""
 
     keyboard: Keyboard
     screen: Screen
 
     @property
     def typing(self) -> bool:
-        """Whether keys are text now."""
+        """Whether the user is typing, so that keys are text."""
 
-    def pass_over(self) -> None:
-        """A key came too early."""
+    def ignore_key(self) -> None:
+        """Handle a key that was pressed too early."""
 
 
 def listen(state: Listening) -> None:
-    """Tell the browser which keys mean something now. Call it when all keys are bound."""
+    """Send the browser the keys that are active now. Call it after all keys are bound."""
     keyboard = state.keyboard
     _component(
         key=_KEY,
@@ -50,6 +50,6 @@ def _pressed(state: Listening) -> None:
     for key in state.keyboard.press(st.session_state[_KEY].pressed or ()):
         with error_messages.message_kept():
             if key is None:
-                state.pass_over()
+                state.ignore_key()
             elif not state.typing:
                 key.act()

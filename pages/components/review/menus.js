@@ -1,5 +1,5 @@
-// What is chosen in the row opens a list of the others: one at a time, until something in it is
-// chosen, or Esc or a click elsewhere closes it.
+// The menus above the card. One list is open at a time, until the user chooses an entry, presses Esc
+// or clicks elsewhere.
 const ENTRIES = "[role=radio], .st-key-look button:not([aria-label])";
 const isOpen = (opener) => opener?.getAttribute("aria-expanded") === "true";
 const openList = (node) => {
@@ -19,7 +19,7 @@ const openOrClose = (event) => {
   opener.setAttribute("aria-expanded", String(open));
   const list = opener.closest('[class*="st-key-menu-"]');
   const first = list.querySelector("[role=radio][aria-checked=true], .st-key-look button:not([aria-label])");
-  if (open && event.detail === 0) first?.focus(); // opened with the keyboard
+  if (open && event.detail === 0) first?.focus(); // it was opened with the keyboard
 };
 const goThrough = (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -43,7 +43,7 @@ const menus = (signal) => {
     },
     { signal },
   );
-  // A choice made with the mouse keeps no focus, so that arrows and letters go to the card again.
+  // A choice with the mouse loses the focus, so that arrows and letters go to the card again.
   window.addEventListener(
     "click",
     (event) => {
@@ -54,7 +54,7 @@ const menus = (signal) => {
   );
 };
 
-// How wide the sidebar is while it is there, so that the card keeps its place when it goes.
+// Store the width of the open sidebar, so that the card keeps its place when the sidebar closes.
 const noteSidebar = new ResizeObserver(([entry]) => {
   if (entry.target.dataset.collapsed !== "false") return;
   document.documentElement.style.setProperty("--hg-sidebar", `${entry.target.offsetWidth}px`);

@@ -1,4 +1,4 @@
-"""Practice for new reviewers: a link above the card, or in place of it."""
+"""Practice for new reviewers: a link above the card, or instead of the card."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.components.shared.shell import open_project, rights
 
 
 def stops(reviewer_id: int) -> bool:
-    """Offer practice to a new reviewer; whether the project has them finish it first."""
+    """Offer practice to a new reviewer. Return whether the project requires it before reviewing."""
     number = open_project.ask(offered, reviewer_id) if rights.may(Role.REVIEWER) else 0
     if not number:
         return False
@@ -22,8 +22,8 @@ def stops(reviewer_id: int) -> bool:
         return False
     with st.container(border=True, key="empty"):
         st.write(
-            f"Before you review, practise on {cards}. You decide as you will here, and see after "
-            "each card what is right and why. It decides nothing."
+            f"Before you review, practise on {cards}. You decide as on this page, and after each "
+            "card you see what is right and why. Practice decides nothing."
         )
         _link("Start practising")
     return True

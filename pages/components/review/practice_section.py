@@ -1,4 +1,4 @@
-"""Practice: gold items one by one, decided as on the Review page, each with feedback at once."""
+"""Practice: gold items decided with the keys of the Review page, with feedback after each."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -26,23 +26,26 @@ from pages.components.shared.variants import guideline_view
 
 _STATE = "practice"
 
-_DID = {
+_ANSWERED = {
     Verdict.ACCEPT: "accepted it",
     Verdict.REJECT: "rejected it",
     Verdict.EDIT: "would edit it",
 }
-_RIGHT = {Verdict.ACCEPT: "It is right as it stands", Verdict.REJECT: "It should be rejected"}
+_RIGHT = {Verdict.ACCEPT: "It should be accepted", Verdict.REJECT: "It should be rejected"}
+
+_FAMILY = "anchor_unsuitable"
+"""Its key is F, as on the Review page."""
 
 
 def draw() -> None:
-    """The whole section."""
+    """Draw the section."""
     me = signin.reviewer_id()
     if me is None:
-        st.write("Your answers are kept under your name, so that you can go on later.")
+        st.write("Your answers are stored under your name, so that you can continue later.")
         signin.name_form("Your name", key="signin-practice", button="Start practising")
         return
     if not rights.may(Role.REVIEWER):
-        st.write("Practice is for reviewers. Ask a lead to make you one.")
+        st.write("Only reviewers and leads can practise. Ask a lead for that role.")
         return
     state = st.session_state.get(_STATE)
     if state is None or state.reviewer_id != me:
@@ -53,7 +56,7 @@ def draw() -> None:
 
 @error_messages.fragment
 def _desk(state: PracticeState) -> None:
-    """What is to be answered now, or how it went; a key redraws nothing else."""
+    """Show the current item, or the score. A key redraws only this part."""
     view = state.view()
     if view.item is not None:
         _item(state, view)
@@ -62,8 +65,8 @@ def _desk(state: PracticeState) -> None:
     else:
         with st.container(border=True, key="empty"):
             st.write(
-                "There is nothing to practise on yet. A lead chooses variants for it under Gold "
-                "items, with “Practice rounds” as their use."
+                "There are no cards to practise on yet. A lead adds them under Gold items, with "
+                "“Practice rounds” as the use."
             )
             st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
     keys.listen(state)
@@ -86,7 +89,7 @@ def _item(state: PracticeState, view: PracticeView) -> None:
 
 
 def _progress(view: PracticeView) -> None:
-    """Which item this is, and how it went so far."""
+    """Show the number of the item, and the score so far."""
     score, total = view.round.score(), len(view.round.items)
     number = score.answered + (view.answer is None)
     again = f"Round {view.round.number}, card" if view.round.number > 1 else "Card"
@@ -95,8 +98,8 @@ def _progress(view: PracticeView) -> None:
         ""
         if score.answered
         else (
-            " Decide as you would on the Review page, with the same keys. What you answer here is "
-            "stored as practice and decides nothing."
+            " Decide as on the Review page: A accepts, X, F and the digits reject, E says that you "
+            "would edit, S skips. Your answers are stored as practice, not as decisions."
         )
     )
     st.caption(f"{again} {number} of {total}.{so_far}{start}")
@@ -108,7 +111,7 @@ def _right(score: Score) -> str:
 
 
 def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: VariantType) -> None:
-    """The keys as buttons, with the names that they have on the Review page."""
+    """The keys as buttons, with the same labels as on the Review page."""
 
     def button(
         label: str,
@@ -140,16 +143,16 @@ def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: Varian
                 view.round,
                 item,
                 Verdict.EDIT,
-                help="You would change it. That counts as not accepting it as it stands.",
+                help="You would change it. This counts as not accepting it.",
             )
-            button("Skip", "s", state.skip, item, help="It comes back at the end.")
+            button("Skip", "s", state.skip, item, help="The card comes back at the end.")
         with st.container(horizontal=True, key="reasons", gap="small", vertical_alignment="center"):
             st.caption("Reject:", width="content")
             for reason in REJECT_REASONS:
-                if reason.applies_to(entry) and reason.id not in ("other", "anchor_unsuitable"):
+                if reason.applies_to(entry):
                     button(
                         reason.label,
-                        reason.digit,
+                        "f" if reason.id == _FAMILY else reason.digit,
                         state.answer,
                         view.round,
                         item,
@@ -161,9 +164,9 @@ def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: Varian
 
 
 def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: VariantType) -> None:
-    """Right or wrong, and why; below it, what the guideline says to that."""
+    """Show whether the answer is right and why, and the passage of the guideline about it."""
     with st.container(border=True, key="practice-feedback"):
-        markup.show(_told(view, item))
+        markup.show(_result(view, item))
         state.keyboard.bind("n", state.go_on)
         st.button(
             "Next card" if view.round.left else "See your result",
@@ -180,48 +183,48 @@ def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: Varia
     )
 
 
-def _told(view: PracticeView, item: Gold) -> Markup:
+def _result(view: PracticeView, item: Gold) -> Markup:
     assert view.answer is not None
     given, is_right = view.answer, view.is_right
-    mine = f"You {_DID[given.verdict]}{_because(given.reason)}."
+    mine = f"You {_ANSWERED[given.verdict]}{_in_brackets(given.reason)}."
     return Markup(
         '<section aria-label="Feedback" role="status" class="hg-feedback"><div class="hg-head">'
         '<span class="hg-said-{}">{}</span><span>{}</span></div>{}</section>'
     ).format(
         "accept" if is_right else "reject",
         "Right" if is_right else "Not quite",
-        f"{mine} {_known(item, is_right=is_right, reason=given.reason)}".strip(),
-        _why(item),
+        f"{mine} {_right_answer(item, is_right=is_right, reason=given.reason)}".strip(),
+        _explanation(item),
     )
 
 
-def _why(item: Gold) -> Markup:
-    """What the lead has to say to it."""
+def _explanation(item: Gold) -> Markup:
+    """The lead's explanation."""
     if not item.explanation:
         return Markup("")
     return Markup('<p class="hg-why hg-text" dir="auto">{}</p>').format(item.explanation)
 
 
-def _known(item: Gold, *, is_right: bool, reason: str) -> str:
-    """What is right, as far as the answer did not say it."""
+def _right_answer(item: Gold, *, is_right: bool, reason: str) -> str:
+    """The right verdict or reason, if the answer was a different one."""
     if not is_right:
-        return f"{_RIGHT[item.verdict]}{_because(item.reason)}."
+        return f"{_RIGHT[item.verdict]}{_in_brackets(item.reason)}."
     if item.reason not in ("", "other", reason):
         return f"The reason here: {reason_text(item.reason)}."
     return ""
 
 
-def _because(reason: str) -> str:
+def _in_brackets(reason: str) -> str:
     return f" ({reason_text(reason)})" if reason not in ("", "other") else ""
 
 
 def _label(item: Gold) -> str:
-    """The label of the reason that it is rejected for; '' for an acceptance."""
+    """The label of the right reason; '' for an acceptance."""
     return reject_reason(item.reason).label if item.reason else ""
 
 
 def _score(state: PracticeState, found: PracticeRound) -> None:
-    """The end of a round: how it went by type, and what to look at again."""
+    """The end of a round: the score by type, and the missed cards."""
     score = found.score()
     with st.container(key="practice-score"):
         st.header(f"You had {_right(score)}", anchor=False)
@@ -250,7 +253,7 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
             state.keyboard.bind("n", state.once_more)
             st.button("Practise again", key="n-practice-again", on_click=state.once_more)
         if missed := [item for item in found.answered if not found.is_right(item)]:
-            st.subheader(f"Look again at {counted(len(missed), 'card')}", anchor=False)
+            st.subheader(f"Answered wrong: {counted(len(missed), 'card')}", anchor=False)
             for item in missed:
                 _missed(found, item, names)
 
@@ -258,16 +261,16 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
 def _missed(found: PracticeRound, item: Gold, names: dict[str, str]) -> None:
     shown = open_project.ask(card, item.variant_id)
     mine = found.answers[item.id]
-    said = f"You {_DID[mine.verdict]}{_because(mine.reason)}."
-    right = _known(item, is_right=False, reason=mine.reason)
+    answered = f"You {_ANSWERED[mine.verdict]}{_in_brackets(mine.reason)}."
+    right = _right_answer(item, is_right=False, reason=mine.reason)
     markup.show(
         Markup(
             '<div class="hg-card hg-line"><div class="hg-head"><span class="hg-type">{}</span>'
             "<span>{}</span></div>{}{}</div>"
         ).format(
             names.get(item.type_id, item.type_id),
-            f"{said} {right}",
+            f"{answered} {right}",
             card_view.sentences(shown),
-            _why(item),
+            _explanation(item),
         )
     )

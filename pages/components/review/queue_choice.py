@@ -1,4 +1,4 @@
-"""What the review page shows: a queue, by type, source, order and view, or a selection."""
+"""Menus for what the Review page shows: queue, type, source, order and view, or a selection."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.variants.picked_variants import SELECTION
 
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
-"""What is too long for the row."""
+"""Short labels for names that are too long for the row."""
 
 ORDERS = {
     Order.OLDEST: "Oldest",
@@ -33,10 +33,10 @@ ALL = "all"
 
 
 def controls(state: ReviewState) -> None:
-    """What is gone through, and in which order. No text boxes: they would swallow the keys.
+    """Draw the menus for what to review, and in which order.
 
-    The keys U, Q, K, O and V choose the next entry of each row (see ``bind``). The address keeps
-    what is chosen, so that a reload comes back to it.
+    There are no text boxes, because they would swallow the keys. The keys U, Q, K, O and V choose
+    the next entry of each menu (see ``bind``). The URL keeps the choices across reloads.
     """
     state.has_opinions = open_project.ask(has_opinions)
     state.choices = {}
@@ -54,7 +54,7 @@ def controls(state: ReviewState) -> None:
         VIEWS,
         key="view",
         value=FAMILY if state.by_family else CARD,
-        help="Family: an anchor with all its variants together.",
+        help="Family: an anchor with all its variants.",
     )
     state.go_to(
         queue=Queue(queue),
@@ -66,7 +66,7 @@ def controls(state: ReviewState) -> None:
 
 
 def _complete_address() -> None:
-    """Second looks used to be a type, with their number in its name; a queue has all types."""
+    """Support old URLs, in which *Second look* was a type; and show all types of a given queue."""
     if "queue" in st.session_state:
         return
     asked = st.query_params.get("type", "")
@@ -80,7 +80,7 @@ def _complete_address() -> None:
 
 
 def _queue(state: ReviewState) -> str:
-    """The numbers behind the labels are drawn with each card (see ``queue_markup.left``)."""
+    """The queue. The numbers after the labels are drawn with each card (``queue_markup.left``)."""
     return choice(
         state,
         "Queue",
@@ -88,23 +88,23 @@ def _queue(state: ReviewState) -> str:
         QUEUES,
         key="queue",
         value=state.queue,
-        help="In conflict: reviewers disagree, and your decision settles it. Accepted by a model "
-        "only: no person has looked at it. Second look: its anchor was corrected after it had been "
-        "decided.",
+        help="In conflict: reviewers disagree, and a lead's decision settles it. Accepted by a "
+        "model only: no person has decided on it. Second look: its anchor was corrected after the "
+        "decision.",
     )
 
 
 def type_choice(state: ReviewState, *, key: str = "type") -> str:
-    """The id of the type chosen, or ``ALL``."""
+    """The id of the chosen type, or ``ALL``."""
     labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: ALL_TYPES}
     value = state.type_id or ALL
-    if st.session_state.get(key, value) not in labels:  # retired since it was chosen
+    if st.session_state.get(key, value) not in labels:  # retired since then
         st.session_state[key] = value
     return choice(state, "Type", "Q", labels, key=key, value=value, help=None)
 
 
 def chosen_source(state: ReviewState, *, key: str = QUEUE_SOURCE) -> int | None:
-    """The source chosen, None for all; there is no choice where there is one source."""
+    """The id of the chosen source, None for all. With one source there is no menu."""
     if len(state.sources) < 2:
         return None
     labels = {ALL: ALL_SOURCES} | {str(key): plain(name) for key, name in state.sources.items()}
@@ -118,15 +118,15 @@ def chosen_source(state: ReviewState, *, key: str = QUEUE_SOURCE) -> int | None:
         labels,
         key=key,
         value=value,
-        help="Your own anchors come first in every order, before those of the corpora that ship "
-        "with Hedgerow.",
+        help="In every order, your own anchors come before those of the corpora that ship with "
+        "Hedgerow.",
     )
     return None if chosen == ALL else int(chosen)
 
 
 def _order(state: ReviewState) -> str:
     allowed = {o: label for o, label in ORDERS.items() if not state.blind or o in BLIND_ORDERS}
-    doubtful = " Doubtful: what models are unsure of, or contradict."
+    doubtful = " Doubtful: models are unsure, or their opinions contradict each other."
     if not state.has_opinions:
         allowed.pop(Order.DOUBTFUL, None)
         doubtful = ""
@@ -140,8 +140,8 @@ def _order(state: ReviewState) -> str:
         allowed,
         key="order",
         value=value,
-        help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
-        f"wrong. Most suspicious: what the diagnostics flag.{doubtful}",
+        help="Hardest: a small Levenshtein distance and a high cosine, the pairs that an encoder "
+        f"gets wrong. Most suspicious: flagged by the diagnostics.{doubtful}",
     )
 
 
@@ -155,10 +155,10 @@ def choice(
     value: str,
     help: str | None,
 ) -> str:
-    """What is chosen, as a button that opens a list of the others.
+    """Draw a menu: a button with the current choice that opens the list. Return the choice.
 
     Args:
-        letter: the key that chooses the next one.
+        letter: the key that chooses the next entry.
     """
     st.session_state.setdefault(key, value)
     state.choices[letter.lower()] = (key, list(options))
@@ -183,7 +183,7 @@ def choice(
 
 
 def bind(state: ReviewState) -> None:
-    """Have a letter choose the next entry of its row, with Shift the one before."""
+    """Bind each letter to the next entry of its menu, and with Shift to the previous one."""
     for letter, (key, options) in state.choices.items():
         state.keyboard.bind(letter, _step, state, key, options, 1)
         state.keyboard.bind(f"shift+{letter}", _step, state, key, options, -1)
@@ -196,13 +196,13 @@ def _step(state: ReviewState, key: str, options: list[Any], by: int) -> None:
 
 
 def selection_left(state: ReviewState) -> None:
-    """Where the selection comes from and how much of it is left, which every decision changes."""
+    """Draw where the selection comes from and how much is left."""
     selection = state.selection
     if selection is None:
         return
     left = len(selection.open or ())
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
-        st.text(f"{left:,} of {len(selection.ids):,} left. Selection: {selection.told}")
+        st.text(f"{left:,} of {len(selection.ids):,} left. Selection: {selection.description}")
         if st.button("Leave the selection", width="content"):
             st.query_params.pop(SELECTION, None)
             state.take(None)
@@ -210,14 +210,14 @@ def selection_left(state: ReviewState) -> None:
 
 
 def progress(state: ReviewState, *, focus: str | None = None) -> None:
-    """How much is left of each type; of what is pending, as a thin bar. And of each queue.
+    """Draw how much is left of each type (for pending variants with a thin bar) and in each queue.
 
     Args:
-        focus: the type of the card, which is marked where the card is of no queue.
+        focus: the type of the card, highlighted if the card does not come from a queue.
     """
     reviewed = state.type_id if state.in_queue or focus is None else focus
     rows: list[tuple[str, int, int | None, bool]] = []
-    reached = state.reached(state.queue)  # of the quota: the line below says so
+    reached = state.reached(state.queue)  # quotas; the line below shows them
     for entry in state.types:
         left, total = state.left_in(state.queue, entry.id), None
         if state.queue is Queue.PENDING and entry.id not in reached:
@@ -231,17 +231,17 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
 
 
 def quotas_in_words(state: ReviewState) -> str:
-    """How far the reviewer is with what they are to decide on: 'Your quota: verbal 12 of 50'."""
+    """The reviewer's progress with their quotas: 'Your quota: verbal 12 of 50'."""
     shares = state.workload.shares() if state.workload is not None else []
     labels = open_project.type_names() | {ALL_TYPES_TOGETHER: "all types"}
-    said = [
+    parts = [
         f"{labels.get(one.type_id, one.type_id)} {one.done:,} of {one.quota:,}" for one in shares
     ]
-    return f"Your quota: {' · '.join(said)}" if said else ""
+    return f"Your quota: {' · '.join(parts)}" if parts else ""
 
 
 def _left(state: ReviewState) -> Markup:
-    """The numbers behind the queues and the types."""
+    """The numbers after the entries of the menus."""
     ids = [*(entry.id for entry in state.types), None]
     numbers = {
         "queue": [state.left_in(queue) for queue in QUEUES],

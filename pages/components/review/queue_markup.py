@@ -1,4 +1,4 @@
-"""The markup of the row of choices, and of how much is left."""
+"""Markup of the row of menus, and of how much is left."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,9 +8,11 @@ from pages.components.shared.formatting.diff import join
 
 
 def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
-    """What is left of each type: (label, left, of how many, whether it is under review).
+    """How much is left of each type.
 
-    A thin bar shows the share that is done, where it is known of how many.
+    Args:
+        rows: label, number left, total (None if unknown) and whether the type is under review. If
+            the total is known, a thin bar shows the share that is done.
     """
     parts = [
         Markup('<div class="{}"><div>{}</div><div>{:,} left{}</div>{}</div>').format(
@@ -31,7 +33,7 @@ def _bar(share: float) -> Markup:
 
 
 def quietly(text: str) -> Markup:
-    """A line for those who look for it."""
+    """A line in small grey type."""
     return Markup('<div class="hg-head"><span>{}</span></div>').format(text)
 
 
@@ -41,10 +43,10 @@ def opener(label: str) -> Markup:
 
 
 def choice_opener(label: str, *, chosen: str, short: str, letter: str) -> Markup:
-    """The same for a choice: it shows what is chosen, room for how much there is of it, its key.
+    """The button of a menu, with the current choice, space for its number, and its key.
 
     Args:
-        short: what is chosen in a word or two; its whole name is read out and in a tooltip.
+        short: the choice in a word or two; screen readers and the tooltip get the full name.
     """
     return _opener(
         Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
@@ -59,13 +61,13 @@ def _opener(attributes: Markup, content: Markup) -> Markup:
 
 
 def left(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int]) -> Markup:
-    """What is left of each entry of a list, as style rules that write it behind the labels.
+    """Style rules that write the number left after each label of the menus.
 
-    The lists themselves are not drawn with every card; the numbers are.
+    The numbers are drawn with every card; the menus themselves are not.
 
     Args:
-        numbers: key of a list → what is left of its entries, in their order.
-        chosen: key of a list → the place of what is chosen there, which its opener shows.
+        numbers: key of a menu → the number left for each of its entries, in their order.
+        chosen: key of a menu → the position of the current choice, whose number the button shows.
     """
     rules = [
         Markup('.st-key-{} [role="radio"]:nth-of-type({})::after{{content:"{:,}"}}').format(

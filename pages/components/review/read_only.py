@@ -1,4 +1,4 @@
-"""The review page of a viewer: the same cards, with nothing that changes them."""
+"""The Review page for viewers: the same cards, with nothing that changes them."""
 
 import streamlit as st
 
@@ -13,24 +13,27 @@ from pages.components.shared.formatting import markup
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants import card, guideline_view
 
-_SAID = "You are a viewer: you can read every card. To decide, ask a lead to make you a reviewer."
+_NOTICE = (
+    "You are a viewer, so you can read cards but not decide on them. To decide, ask a lead to make "
+    "you a reviewer."
+)
 
 
 @error_messages.fragment
 def desk(state: ReadingState) -> None:
-    """Draw the card that is read now."""
-    view = review_desk.seen_now(state)
+    """Draw the card to read now."""
+    view = review_desk.current_view(state)
     focus = view.focus
-    st.caption(_SAID)
+    st.caption(_NOTICE)
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
-        empty_queue.show(state)
+        empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
     else:
         _read(state, view, open_project.every_type())
     keys.listen(state)
     if state.pinned is None and "variant" in st.query_params:
-        del st.query_params["variant"]  # the address named a card that is no longer shown
+        del st.query_params["variant"]  # the URL named a card that is no longer shown
 
 
 def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) -> None:

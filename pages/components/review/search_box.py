@@ -1,4 +1,4 @@
-"""Searching while reviewing: a hit opens its card, and all hits make a selection."""
+"""Search while reviewing. A hit opens its card, and all hits together can be reviewed."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.variants.picked_variants import open_in_review
 
 SHOWN = 20
-"""Hits listed; each has a button, and more of them make drawing slow."""
+"""Maximum number of hits listed. Each has a button, which takes time to draw."""
 
 _LABELS = {
     SearchKind.VARIANTS: "Variants",
@@ -26,18 +26,18 @@ _LABELS = {
 }
 _TEXT, _KIND = "search-text", "search-in"
 _LAST = "searched"
-"""What was searched for last is there when the dialog opens again."""
+"""Session key of the last search, which the dialog shows when it opens again."""
 
 
 def search(state: ReviewState) -> None:
-    """Open a dialog to search in. Letters are text while it is open (see editor.js)."""
+    """Open the search dialog. While it is open, letters are text (see editor.js)."""
     error_messages.dialog(lambda: contents(state), title="Search")
 
 
 def contents(state: ReviewState) -> None:
-    """Ask what to look for and list what is found.
+    """Draw the search field and the hits.
 
-    In blind mode no notes are searched and no status is shown: both tell what others think.
+    In blind mode, notes are not searched and no status is shown: both reveal what others think.
     """
     kinds = [kind for kind in SearchKind if kind is not SearchKind.NOTES or not state.blind]
     with st.container(key="type-here-search"):
@@ -62,14 +62,14 @@ def contents(state: ReviewState) -> None:
             for number, hit in enumerate(found.hits):
                 hidden = hit.variant_id in veiled
                 if hidden and hit.kind is SearchKind.NOTES:
-                    st.text("A note on a variant that you are to decide on first.")
+                    st.text("This note is hidden, because its variant is reviewed blind.")
                 else:
                     hit_row(state, hit, number=number, hidden=hidden, text=text)
 
 
 def as_pending(state: ReviewState, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with gold items as this reviewer is to see them before they decide: as pending
-    variants, without notes."""
+    """The hits, with gold items disguised until this reviewer has decided on them: they appear as
+    pending variants without notes."""
     ids = [hit.variant_id for hit in hits if hit.variant_id is not None]
     gold = open_project.ask(undecided, state.reviewer_id, ids)
     return [
@@ -81,11 +81,11 @@ def as_pending(state: ReviewState, hits: Sequence[Hit]) -> list[Hit]:
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
     total = counted(len(found.rows), _LABELS[kind].lower().removesuffix("s"))
-    said = f"{'More than ' if found.more else ''}{total}"
+    summary = f"{'More than ' if found.more else ''}{total}"
     if len(found.hits) < len(found.rows):
-        said += f". Here are the first {len(found.hits)}"
+        summary += f", of which the first {len(found.hits)} are listed"
     with st.container(horizontal=True, vertical_alignment="center", key="search-found"):
-        st.text(f"{said}.")
+        st.text(f"{summary}.")
         ids = tuple(dict.fromkeys(found.rows))
         if kind is not SearchKind.ANCHORS and ids:
             label = "Review this one" if len(ids) == 1 else f"Review these {len(ids):,}"
@@ -96,13 +96,13 @@ def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
 def hit_row(
     state: ReviewState, hit: Hit, *, number: int, hidden: bool, text: str = "", fact: str = ""
 ) -> None:
-    """One hit with a button that opens it.
+    """Draw a hit with a button that opens it.
 
     Args:
-        number: of the row, from 0.
+        number: position in the list, from 0.
         hidden: leave out its status.
-        text: what was looked for; it is marked.
-        fact: shown with what the hit is.
+        text: the search text, which is highlighted.
+        fact: a fact to show before the hit's type and status.
     """
     with st.container(horizontal=True, vertical_alignment="center", key=f"one-line-hit-{number}"):
         facts = " · ".join(part for part in (fact, _facts(hit, hidden=hidden)) if part)
@@ -115,7 +115,7 @@ def hit_row(
 
 
 def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
-    """The hit with what was looked for marked, and what it is."""
+    """The hit with the search text highlighted, and the facts about it."""
     pieces = (
         Markup('<mark class="hg-match">{}</mark>' if is_match else "{}").format(piece)
         for piece, is_match in marked(hit.text, text)

@@ -1,4 +1,4 @@
-"""The tools above the card open what is next to or below it. A decision does not redraw them."""
+"""The tools above the card. They open panels next to and below it."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -32,29 +32,31 @@ def _tools(state: ReviewState) -> list[_Tool]:
             "Write a variant of your own for this anchor.",
             writes=True,
         ),
-        _Tool("Details", "g", state.toggle_details, "Siblings, origin, notes, history."),
+        _Tool("Details", "g", state.toggle_details, "Origin, notes, history, other variants."),
         _Tool("Guideline", "i", state.toggle_guide),
         _Tool(
             "Not blind" if state.blind else "Blind",
             "b",
             state.toggle_blind,
-            "Diagnostics, notes and other verdicts only after your own.",
+            "Show diagnostics, notes and other verdicts at once."
+            if state.blind
+            else "Hide diagnostics, notes and other verdicts until you have decided.",
         ),
         _Tool(
             "Decisions",
             "l",
             lambda: state.toggle(Panel.LAST),
-            "Your last decisions; each can be taken back by itself.",
+            "Your latest decisions; you can undo any of them.",
         ),
         _Tool("Keys", "h", lambda: state.toggle(Panel.KEYS)),
     ]
 
 
 def tools(state: ReviewState) -> None:
-    """Draw them as buttons with their keys; a narrow window has them in a list that opens.
+    """Draw the tools as buttons with their keys; in a narrow window, in a menu.
 
-    They are outside the desk, which is drawn for each card: seven buttons would take a sixth of the
-    time until the next card.
+    They are outside the desk, which is redrawn for each card: seven buttons would take a sixth of
+    the time until the next card appears.
     """
     *first, last, shortcuts = _tools(state)
     with st.container(key="menu-tools", width="content"):
@@ -66,7 +68,7 @@ def tools(state: ReviewState) -> None:
                 "Search (/)",
                 key="search-key",
                 type="tertiary",
-                help="Find anchors, variants and notes by their words.",
+                help="Search the texts of anchors, variants and notes.",
             ):
                 search(state)
             _button(state, last)
@@ -85,12 +87,12 @@ def _button(state: ReviewState, tool: _Tool) -> None:
 
 
 def bind(state: ReviewState) -> None:
-    """Have their keys do what they do."""
+    """Bind the keys of the tools."""
     for tool in _tools(state):
         state.keyboard.bind(tool.letter, _use, state, tool.act, writes=tool.writes)
 
 
 def _use(state: ReviewState, act: Callable[[], None]) -> None:
-    """Nothing happens while somebody is writing, or where there is no card to use a tool on."""
+    """Use a tool, unless the user is typing or there is no card."""
     if state.showings and not state.typing:
         act()

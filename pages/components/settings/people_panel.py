@@ -1,24 +1,23 @@
-"""The people who review: their roles and names, and merging two names of one person."""
+"""The people who review: adding, renaming and merging them, and their roles."""
 
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from curation.review.people.by_id import give_role, merge, plan_merge, rename, separate
+from curation.review.people.by_id import add, give_role, merge, plan_merge, rename, separate
 from curation.review.people.reviewers import MAX_NAME, Person, lookalikes, people
 from curation.review.people.roles import Role
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 
 _PERSON, _INTO, _NAME, _ROLE = "person", "person-into", "person-name", "person-role"
-_SAID = "people_said"
+_NEW_NAME, _NEW_ROLE = "new-person-name", "new-person-role"
+_MESSAGE = "people_said"
 
 
 def draw() -> None:
-    """Show the panel, or nothing if nobody has reviewed yet."""
+    """Show the panel."""
     found = open_project.ask(people)
-    if not found:
-        return
     with st.container(border=True, key="people-panel"):
         st.text("People")
         st.caption(
@@ -26,33 +25,60 @@ def draw() -> None:
             "only read. Names ignore upper and lower case. If somebody has reviewed under two "
             "names, you can merge them."
         )
-        st.dataframe(
-            [
-                {
-                    "Name": one.name,
-                    "Role": one.role,
-                    "Decisions": one.decisions,
-                    "Merged into": one.merged_into,
-                    "Signs in as": one.signs_in_as,
-                }
-                for one in found
-            ],
-            hide_index=True,
-            key="people",
-            width="content",
-            height="content",
-            column_config={
-                "Name": st.column_config.TextColumn(width="medium"),
-                "Decisions": st.column_config.NumberColumn(format="localized"),
-            },
-        )
+        if found:
+            _table(found)
         for first, second in lookalikes(found):
             st.text(f"{second.name} may be {first.name}: the names differ only in case.")
-        if said := st.session_state.pop(_SAID, ""):
-            st.text(said)
+        if message := st.session_state.pop(_MESSAGE, ""):
+            st.text(message)
         error_messages.show_kept(_PERSON)
-        if rights.only_leads("change people"):
-            _changes(found)
+        if rights.only_leads("can change people"):
+            if not signin.signs_in():  # otherwise, people are added when they sign in
+                _add_form()
+            if found:
+                _changes(found)
+
+
+def _table(found: Sequence[Person]) -> None:
+    st.dataframe(
+        [
+            {
+                "Name": one.name,
+                "Role": one.role,
+                "Decisions": one.decisions,
+                "Merged into": one.merged_into,
+                "Signs in as": one.signs_in_as,
+            }
+            for one in found
+        ],
+        hide_index=True,
+        key="people",
+        width="content",
+        height="content",
+        column_config={
+            "Name": st.column_config.TextColumn(width="medium"),
+            "Decisions": st.column_config.NumberColumn(
+                format="localized",
+                help="All stored decisions, including settlements, decisions by rule and undone "
+                "ones. Team › People counts current verdicts on single variants.",
+            ),
+        },
+    )
+
+
+def _add_form() -> None:
+    """Add a person before they begin."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="add-person"):
+        st.text_input("Add a person", key=_NEW_NAME, max_chars=MAX_NAME, placeholder="Name")
+        st.selectbox(
+            "Role of the new person",
+            list(Role),
+            index=list(Role).index(Role.REVIEWER),
+            key=_NEW_ROLE,
+            format_func=lambda role: role.value.capitalize(),
+            width=180,
+        )
+        st.button("Add", key="add-person-button", on_click=_add)
 
 
 def _changes(found: Sequence[Person]) -> None:
@@ -97,11 +123,11 @@ def _changes(found: Sequence[Person]) -> None:
 
 
 def _role(person: Person) -> None:
-    """What they may do; the settings decide for those who sign in."""
+    """Choose the person's role; the settings decide for people who sign in."""
     if person.signs_in_as:
         st.text(
-            f"{person.name} signs in: HEDGEROW_SIGN_IN_LEADS and HEDGEROW_SIGN_IN_REVIEWERS say "
-            "who is what."
+            f"{person.name} signs in, so the settings HEDGEROW_SIGN_IN_LEADS and "
+            "HEDGEROW_SIGN_IN_REVIEWERS decide the role."
         )
         return
     key = f"{_ROLE}-{person.id}-{person.role}"
@@ -118,7 +144,7 @@ def _role(person: Person) -> None:
 
 
 def _merge_form(person: int, into: int) -> None:
-    """Say what a merge changes, and show its button."""
+    """Show the effect of the merge, and its button."""
     plan = open_project.ask(plan_merge, person=person, into=into)
     for line in plan.in_words():
         st.text(line)
@@ -132,10 +158,20 @@ def _merge_form(person: int, into: int) -> None:
     )
 
 
+def _add() -> None:
+    def do() -> str:
+        role = st.session_state[_NEW_ROLE]
+        name = open_project.tell(add, st.session_state[_NEW_NAME], role)
+        st.session_state[_NEW_NAME] = ""
+        return f"Added {name} as a {role}."
+
+    _change(do)
+
+
 def _give_role(person: int, key: str) -> None:
     def do() -> str:
-        role = Role(st.session_state.pop(key))  # drawn again from what is stored, also if refused
-        return f"{open_project.tell(give_role, person, role)} is a {role} now."
+        role = Role(st.session_state.pop(key))  # so that a refused change shows the stored role
+        return f"{open_project.tell(give_role, person, role)} is now a {role}."
 
     _change(do)
 
@@ -165,12 +201,12 @@ def _separate(person: int) -> None:
 
 
 def _change(do: Callable[[], str]) -> None:
-    """Apply the change and say what happened; keep the signed-in person's identity up to date."""
+    """Apply the change and keep its message; update the name of the person at this page."""
     try:
-        said = do()
+        message = do()
     except HedgerowError as error:
         error_messages.keep(_PERSON, str(error))
         return
-    st.session_state[_SAID] = said
+    st.session_state[_MESSAGE] = message
     st.session_state[_PERSON] = None
     signin.follow_people()

@@ -44,8 +44,8 @@ def draw() -> None:
     """Show the panels, and the progress of a run they started."""
     st.header("Project", anchor=False)
     st.caption("These settings apply to everybody in this project.")
-    if told := st.session_state.pop(_MESSAGE, ""):
-        st.text(told)
+    if message := st.session_state.pop(_MESSAGE, ""):
+        st.text(message)
     _at_work()
     counts = CachedCounts()
     if rights.only_leads("change these settings"):
@@ -103,9 +103,10 @@ def _threshold() -> None:
         )
         over = open_project.ask(count_over_threshold, value)
         if value == now:
-            st.text(f"Measured variants above it: {over.now:,}.")
+            st.text(f"Variants above the threshold: {over.now:,}.")
         else:
-            st.text(f"Measured variants above {value}: {over.then:,}; above {now}: {over.now:,}.")
+            st.text(f"Variants above {value}: {over.then:,}. Above {now}: {over.now:,}.")
+        st.caption("Counts measured variants in use. Free-form types have no threshold.")
         st.button(
             "Change the threshold",
             key="change-threshold",

@@ -35,7 +35,7 @@ def _backup() -> None:
             'directory. Others can keep working meanwhile. "hedgerow db restore" restores it.'
         )
         newest = _newest(BACKUP)
-        _told(newest)
+        _last_result(newest)
         artifacts = st.checkbox(
             "Include models, exports and logs", value=True, key="backup-artifacts"
         )
@@ -56,7 +56,7 @@ def _check() -> None:
             "decisions, releases that have changed, and runs whose process has ended."
         )
         newest = _newest(CHECK)
-        _told(newest)
+        _last_result(newest)
         result = None
         if newest is not None and newest.state == RunState.DONE:
             result = CheckResult.of_facts(newest.result)
@@ -86,7 +86,7 @@ def _is_under_way(run: Run | None) -> bool:
     return run is not None and run.state in (RunState.QUEUED, RunState.RUNNING)
 
 
-def _told(run: Run | None) -> None:
+def _last_result(run: Run | None) -> None:
     """Show the result of the last run; a running one is followed at the top of the page."""
     if run is None:
         return

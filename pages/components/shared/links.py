@@ -1,4 +1,4 @@
-"""Ways from one screen to another: no screen imports another screen's parts."""
+"""Links between pages. No page imports another page's parts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,13 +13,13 @@ from pages.components.shared.formatting.label import plain
 
 GENERATE_WHICH, GENERATE_SOURCE = "generate-which", "generate-source"
 GENERATE_ROLES, GENERATE_TYPES = "generate-roles", "generate-types"
-"""The keys of the Generate page's boxes."""
+"""Keys of the fields on the Generate page."""
 
 GENERATE_SECTION, SET_UP = "step", "Set up"
-"""In the Generate page's address, and the section in which a run is set up."""
+"""URL parameter of the Generate page, and its section for setting up a run."""
 
 ANCHOR = "anchor"
-"""In the Anchors page's address: the uids of those that are picked."""
+"""URL parameter of the Anchors page with the uids of the picked anchors."""
 
 QUEUES = {
     Queue.PENDING: "Pending",
@@ -27,25 +27,25 @@ QUEUES = {
     Queue.MODEL_ONLY: "Accepted by a model only",
     Queue.SECOND_LOOK: "Second look",
 }
-"""The queues as the Review page and its address call them."""
+"""Names of the queues on the Review page and in its URL."""
 
 ALL_TYPES = "All types"
 ALL_SOURCES = "All sources"
 
 QUEUE_SOURCE = "queue-source"
-"""The source that is reviewed, in the Review page's address. `source_choice` has another key: the
-box of a page that somebody leaves would outrank the address of the next one."""
+"""URL parameter of the Review page with the source. It differs from the key in `source_choice`: the
+menu of the page that the user leaves would override the URL of the next page."""
 
 SECTION = "show"
-"""The section of the Team page, in its address."""
+"""URL parameter of the Team page with its section."""
 GOLD, PEOPLE, PRACTICE = "Gold items", "People", "Practice"
-"""Sections that other pages lead to, or that lead to each other."""
+"""Sections of the Team page that other pages or sections link to."""
 GOLD_UID = "gold"
-"""In the Team page's address: the uid of a variant to make a gold item."""
+"""URL parameter of the Team page with the uid of a variant to make a gold item."""
 
 
 def make_gold(uid: str) -> str:
-    """The address at which a variant is made a gold item, relative to the app's."""
+    """The URL for making a variant a gold item, relative to the app's."""
     return f"team?{SECTION}={quote(GOLD)}&{GOLD_UID}={quote(uid, safe='')}"
 
 
@@ -56,7 +56,7 @@ def to_generate(
     roles: Sequence[Role] = (),
     types: Sequence[str] = (),
 ) -> None:
-    """Switch to the Generate page, set to write for these anchors, calls and types."""
+    """Switch to the Generate page, set up for these anchors, roles and types."""
     state = st.session_state
     state[GENERATE_WHICH] = which
     if source is not None:
@@ -65,23 +65,23 @@ def to_generate(
         state[GENERATE_ROLES] = list(roles)
     if types:
         state[GENERATE_TYPES] = list(types)
-    # Without any, Streamlit refuses to leave a page whose boxes are in the address.
+    # Without parameters, Streamlit refuses to leave a page whose widgets are in the URL.
     st.switch_page("pages/generate.py", query_params={GENERATE_SECTION: SET_UP})
 
 
 def anchor(uid: str) -> str:
-    """The address of the Anchors page with this anchor picked, relative to the app's."""
+    """The URL of the Anchors page with this anchor picked, relative to the app's."""
     return f"anchors?{ANCHOR}={quote(uid, safe='')}"
 
 
 def to_review(
     label: str, *, queue: Queue | None = None, source: str | None = None, **more: Any
 ) -> None:
-    """A link to the Review page.
+    """Draw a link to the Review page.
 
     Args:
-        queue: open this queue with all types; None for where the reviewer left off.
-        source: the name of a source to review; None leaves the choice as it is.
+        queue: open this queue with all types; None continues where the reviewer left off.
+        source: the name of a source to review; None keeps the current choice.
     """
     address = {} if queue is None else {"queue": QUEUES[queue], "type": ALL_TYPES}
     if source is not None:

@@ -56,35 +56,35 @@ def _facts(entry: VariantType) -> None:
 def in_words(check: SurfaceCheck) -> list[str]:
     """The requirements of a surface check, one sentence each."""
     place = "in the main clause" if check.scope == "main_clause" else "in the sentence"
-    said = []
+    sentences = []
     if check.require_cue:
-        said.append(_cue_in_words(check.require_words))
+        sentences.append(_cue_in_words(check.require_words))
     elif check.require_words:
-        said.append(f"Must add {_one_of(check.require_words)}.")
-    said += [f"Must add, {place}: {CLASS_LABELS[name]}." for name in check.require_new]
-    said += [f"Must not add, {place}: {CLASS_LABELS[name]}." for name in check.forbid_new]
+        sentences.append(f"Must add {_one_of(check.require_words)}.")
+    sentences += [f"Must add, {place}: {CLASS_LABELS[name]}." for name in check.require_new]
+    sentences += [f"Must not add, {place}: {CLASS_LABELS[name]}." for name in check.forbid_new]
     if check.forbid_words:
-        said.append(f"Must not add: {', '.join(check.forbid_words)}.")
+        sentences.append(f"Must not add: {', '.join(check.forbid_words)}.")
     if check.require_replaced_content:
-        said.append("Must replace a content word of the anchor.")
+        sentences.append("Must replace a content word of the anchor.")
     if check.forbid_replaced_content:
-        said.append("Must not replace content words of the anchor.")
+        sentences.append("Must not replace content words of the anchor.")
     if check.forbid_reversed_content:
-        said.append("Must not replace content words of the anchor with their antonyms.")
-    said += [
+        sentences.append("Must not replace content words of the anchor with their antonyms.")
+    sentences += [
         f"Must not add: {_each_once(rule.words)} (unless the anchor has "
         f"{_one_of(rule.anchor_has)})."
         for rule in check.forbid_words_unless
     ]
     if check.max_lost_content == 0:
-        said.append("Must not drop content words of the anchor.")
+        sentences.append("Must not drop content words of the anchor.")
     elif check.max_lost_content is not None:
-        said.append(f"May drop up to {check.max_lost_content} content words of the anchor.")
+        sentences.append(f"May drop up to {check.max_lost_content} content words of the anchor.")
     affixes = [f"{word}-" for word in check.negative_prefixes]
     affixes += [f"-{word}" for word in check.negative_suffixes]
     if affixes:
-        said.append(f"Negative affixes: {', '.join(affixes)}.")
-    return said or ["No surface check."]
+        sentences.append(f"Negative affixes: {', '.join(affixes)}.")
+    return sentences or ["No surface check."]
 
 
 def _cue_in_words(cues: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
     if not anchor or not text:
         st.text("Enter an anchor and a variant to see the result of the check.")
     else:
-        _said(entry, anchor, text)
+        _show_result(entry, anchor, text)
     if entry.label and entry.definition:
         _prompt(entry, anchor, type_id)
 
@@ -50,12 +50,12 @@ def _pair(entry: VariantType, key: str) -> tuple[str, str]:
     return canonical(anchor) or entry.example_anchor, canonical(text) or entry.example
 
 
-def _said(entry: VariantType, anchor: str, text: str) -> None:
+def _show_result(entry: VariantType, anchor: str, text: str) -> None:
     tried = try_out(entry, anchor=anchor, text=text)
     markup.show(card.pair(anchor, text, cue=tried.cue))
     cue = f" Its cue: {tried.cue}." if tried.cue else ""
-    told = " ".join(tried.problems) or f"The check finds nothing wrong.{cue}"
-    markup.show(card.message(told, warn=bool(tried.problems)))
+    result = " ".join(tried.problems) or f"The check finds nothing wrong.{cue}"
+    markup.show(card.message(result, warn=bool(tried.problems)))
 
 
 def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:

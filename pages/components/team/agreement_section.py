@@ -1,4 +1,4 @@
-"""Agreement: how far people agree, by what, and which variants each figure is of."""
+"""Agreement between people, by group, and the variants behind each figure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,25 +19,24 @@ from pages.components.shared.variants import empty_state, source_choice
 from pages.components.team import confusion_table, record_list
 
 _VERDICTS, _PEOPLE, _BY = "verdicts", "people", "agreement-by"
-"""Keys of the choices."""
+"""Widget keys."""
 
 _EVERYBODY = "everybody"
 
 _HELP = {
-    _VERDICTS: "Independent: what people said before they knew anybody else's verdict. A verdict "
-    "given after another one was on the card tends to follow it.",
-    "Agreement": "The share of the pairs of verdicts on a variant that agree. Accepting is one "
-    "verdict, rejecting or editing the other.",
-    "Alpha": "Krippendorff's alpha: 0 is what chance gives, 1 is full agreement. For any number of "
-    "people.",
-    "Kappa": "Cohen's kappa: 0 is what chance gives, 1 is full agreement. For two people.",
-    "Accepted": "The share of the verdicts that accept.",
+    _VERDICTS: "Independent: verdicts given before the person knew anybody else's. People who see "
+    "an earlier verdict tend to follow it.",
+    "Agreement": "The share of pairs of verdicts on the same variant that agree. An edit counts as "
+    "a rejection.",
+    "Alpha": "Krippendorff's alpha for any number of people: 0 is chance, 1 is full agreement.",
+    "Kappa": "Cohen's kappa for two people: 0 is chance, 1 is full agreement.",
+    "Accepted": "The share of verdicts that accept.",
 }
 
 
 @dataclass(frozen=True)
 class _Names:
-    """What groups and people are called: somebody's words."""
+    """The names of groups and people; they may contain hostile text."""
 
     types: Mapping[str, str]
     sources: Mapping[int, str]
@@ -54,7 +53,7 @@ class _Names:
 
 
 def draw() -> None:
-    """The whole section."""
+    """Draw the section."""
     counts = CachedCounts()
     if counts.empty:
         empty_state.box()
@@ -72,9 +71,8 @@ def draw() -> None:
 def _nothing_yet() -> None:
     with st.container(border=True, key="empty"):
         st.write(
-            "No two people have decided on the same variant yet. Have several people decide on a "
-            "share of the variants under Assignment, or import verdicts of several people with "
-            "their variants."
+            "No two people have decided on the same variant yet. Assign a share of the variants to "
+            "several people under Assignment, or import variants with verdicts of several people."
         )
         st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
 
@@ -88,25 +86,26 @@ def _agreement(found: Overlap) -> None:
     pair, scope, left_out = _scope(found, names)
     if not scope.variants:
         st.text(
-            "No variant has verdicts that two people gave independently of each other. Choose All "
-            "to see those that somebody gave after seeing another's."
+            "No variant has independent verdicts of two people. Choose All to include verdicts "
+            "given after seeing another one."
         )
         return
     _headline(figures(scope))
     if left_out:
         st.caption(
-            f"Left out: {counted(left_out, 'variant')} on which at most one verdict is independent."
+            f"Left out: {counted(left_out, 'variant')} with fewer than two independent verdicts."
         )
-    told, behind, pair = _groups(scope, names, pair)
+    filters, behind, pair = _groups(scope, names, pair)
     cell = ""
     if pair is not None:
         cell, behind = confusion_table.draw(behind, [names.people[person] for person in pair])
-    record_list.draw(behind, [*told, *([cell] if cell else [])], names.types, filtered=bool(cell))
+    filters += [cell] if cell else []
+    record_list.draw(behind, filters, names.types, filtered=bool(cell))
 
 
 def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overlap, int]:
-    """The pair of people that the section is narrowed to, all that is left, and how many variants
-    are left out because their verdicts are not independent."""
+    """The chosen pair of people, the variants to count, and how many variants are left out because
+    their verdicts are not independent."""
     pairs = {f"{one}-{other}": (one, other) for one, other in found.pairs}
     labels = {_EVERYBODY: "Everybody"} | {key: names.pair(pair) for key, pair in pairs.items()}
     if st.session_state.get(_PEOPLE, _EVERYBODY) not in labels:
@@ -128,9 +127,9 @@ def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overl
             key=_PEOPLE,  # not in the address, which would name people
             width=260,
         )
-        there = {pattern.source_id for pattern in found.patterns}
+        present = {pattern.source_id for pattern in found.patterns}
         source_id = source_choice.selectbox(
-            {key: name for key, name in names.sources.items() if key in there}
+            {key: name for key, name in names.sources.items() if key in present}
         )
     pair = pairs.get(people)
     everything = found.narrowed(pair=pair, source_id=source_id)
@@ -139,7 +138,7 @@ def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overl
 
 
 def _headline(found: Figures) -> None:
-    """The figures in large, each with its interval, and what they mean."""
+    """Show the overall figures with their intervals and an interpretation."""
     shown = {
         "Agreement": (found.agreement, True),
         "Alpha": (found.alpha, False),
@@ -167,7 +166,7 @@ def _metric(label: str, estimate: Estimate, *, as_percent: bool) -> None:
         delta=interval_text(estimate, as_percent=as_percent) or None,
         delta_color="off",
         delta_arrow="off",
-        help=f"{_HELP[label]} Below: its 95% bootstrap interval.",
+        help=f"{_HELP[label]} The 95% bootstrap interval is below.",
         width=170,
     )
 
@@ -175,7 +174,7 @@ def _metric(label: str, estimate: Estimate, *, as_percent: bool) -> None:
 def _groups(
     scope: Overlap, names: _Names, pair: tuple[int, int] | None
 ) -> tuple[list[str], Overlap, tuple[int, int] | None]:
-    """The table of groups; what is chosen in it in words, its variants, and the pair to compare."""
+    """Draw the table of groups; the name and variants of the selected one, and its pair, if any."""
     left_out = {By.PAIR} if pair else set()
     options = {by.value.capitalize(): by for by in By if by not in left_out}
     chosen = st.segmented_control(
@@ -200,7 +199,7 @@ def _groups(
 
 
 def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | None:
-    """The figures of the groups; the number of the row that is selected."""
+    """Draw the figures of the groups; the index of the selected row."""
     kappa = any(found.kappa.value is not None for _, found in rows)
     event = st.dataframe(
         [
@@ -226,6 +225,6 @@ def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | No
             "Accepted": st.column_config.NumberColumn(format="%.1f%%", help=_HELP["Accepted"]),
         },
     )
-    st.caption("In brackets: 95% bootstrap intervals. Select a row to see its variants.")
+    st.caption("Brackets show 95% bootstrap intervals. Select a row to see its variants.")
     picked = [row for row in event.selection.rows if row < len(rows)]
     return picked[0] if picked else None

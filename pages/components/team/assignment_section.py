@@ -1,9 +1,10 @@
-"""Assignment: how many people decide on what, how far they are, and how much each is to do."""
+"""Assignment: variants for several people, their progress, and a quota for each person."""
 
 from collections.abc import Mapping
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.review.assignment.plan import Plan, current_plan
 from curation.review.assignment.planning import assign
 from curation.review.assignment.progress import Progress, progress
@@ -27,7 +28,7 @@ _REFUSED_PLAN, _REFUSED_QUOTA = "assignment", "quota"
 
 
 def draw() -> None:
-    """The whole section."""
+    """Draw the section."""
     counts = CachedCounts()
     if counts.empty:
         empty_state.box()
@@ -41,20 +42,20 @@ def draw() -> None:
 
 
 def _plan(plan: Plan) -> None:
-    """What is assigned, and the fields that change it."""
+    """Show the assignment, and the fields to change it."""
     st.header("Several people on one variant", anchor=False)
     st.text(plan.in_words())
     if not plan:
         st.caption(
-            "To measure how far people agree, have several of them decide on a share of the "
-            "variants. Nobody sees what another one says before all of them have decided."
+            "To measure agreement, have several people decide on a share of the variants. They "
+            "don't see each other's verdicts until all of them have decided."
         )
     if rights.only_leads("can change the assignment"):
         _plan_fields(plan)
 
 
 def _plan_fields(plan: Plan) -> None:
-    """The fields have no limits of their own, which would drop what is outside without a word."""
+    """Fields without limits: Streamlit would silently drop a value outside of them."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="assignment"):
         st.number_input(
             "People per variant", value=max(2, plan.reviewers), key=_REVIEWERS, width=160
@@ -66,12 +67,13 @@ def _plan_fields(plan: Plan) -> None:
             format="%.4g",
             key=_SHARE,
             width=200,
-            help="Which variants these are depends on their texts alone: a larger share only adds "
-            "some, a smaller one leaves some out. 0 ends the assignment.",
+            help="A share of all variants. People are not asked for variants that only models or "
+            "a rule have decided, so the counts below can be lower. A larger share keeps the "
+            "variants of a smaller one. 0 ends the assignment.",
         )
         st.button("Save", key="assign-save", type="primary", on_click=_save_plan)
     error_messages.show_kept(_REFUSED_PLAN)
-    st.caption("Decisions stay as they are, and earlier ones count.")
+    st.caption("Earlier decisions are kept and count.")
 
 
 def _save_plan() -> None:
@@ -85,7 +87,7 @@ def _save_plan() -> None:
 
 
 def _progress(found: Progress | None) -> None:
-    """How many of these variants have how many verdicts, by type."""
+    """Show how many assigned variants have 0, 1, … verdicts, by type."""
     if found is None:
         st.text("Counting. In a large project this takes some seconds.")
         return
@@ -93,7 +95,7 @@ def _progress(found: Progress | None) -> None:
     if not found.by_type:
         return
     labels = open_project.type_names()
-    heads = [_verdicts(number) for number in range(found.plan.reviewers + 1)]
+    heads = [counted(number, "verdict") for number in range(found.plan.reviewers + 1)]
     st.dataframe(
         [
             {"Type": labels.get(type_id, type_id)} | dict(zip(heads, numbers, strict=True))
@@ -109,20 +111,19 @@ def _progress(found: Progress | None) -> None:
     )
 
 
-def _verdicts(number: int) -> str:
-    return "1 verdict" if number == 1 else f"{number} verdicts"
-
-
 def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
-    """What each person has done, and is to do; the fields that change it."""
+    """Show each person's progress and quotas, and the fields to change them."""
     st.header("Quotas", anchor=False)
     everybody = [one for one in open_project.ask(people) if not one.merged_into]
     if not everybody:
-        st.text("Nobody has reviewed here yet. Whoever signs in on the Review page is listed here.")
+        st.text(
+            "Nobody has reviewed here yet. People appear here when they first review, or when a "
+            "lead adds them under Settings."
+        )
         return
     st.caption(
-        "Once people reach their quota for a type, they get no more of it. "
-        "No decision is ever lost: what comes late counts as well."
+        "People who reach their quota for a type get no more of its variants. Decisions beyond "
+        "the quota count, too."
     )
     if done is None:
         st.text("Counting. In a large project this takes some seconds.")
@@ -137,10 +138,10 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
     rows = []
     quotas = shares_of(open_project.ask(all_quotas), done)
     for person in everybody:
-        its = {share.type_id: share for one, share in quotas if one.reviewer_id == person.id}
+        by_type = {share.type_id: share for one, share in quotas if one.reviewer_id == person.id}
         total = sum(number for (key, _), number in done.items() if key == person.id)
-        rows.append((person.name, ALL_TYPES, total, its.pop(ALL_TYPES, None)))
-        rows += [(person.name, key, share.done, share) for key, share in its.items()]
+        rows.append((person.name, ALL_TYPES, total, by_type.pop(ALL_TYPES, None)))
+        rows += [(person.name, key, share.done, share) for key, share in by_type.items()]
     st.dataframe(
         [
             {
@@ -158,7 +159,11 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
         width="content",
         height="content",
         column_config={
-            name: st.column_config.NumberColumn(format="localized", width=90)
+            "Reviewer": st.column_config.TextColumn(width=120),
+            "Type": st.column_config.TextColumn(width=135),
+        }
+        | {
+            name: st.column_config.NumberColumn(format="localized", width=75)
             for name in ("Decided", "Quota", "Left")
         },
     )

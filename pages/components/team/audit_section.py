@@ -20,17 +20,17 @@ from pages.components.shared.variants import source_choice
 from pages.components.shared.variants.card import permalink
 
 SHOWN = 50
-"""Entries of a page."""
+"""Entries per page."""
 
 _ALL = ""
 _PLACES, _WANTED = "audit-places", "audit-wanted"
-"""Where this page and the newer ones begin, and the filters that these places are for."""
+"""Session keys: the starts of this page and the newer ones, and the filters they belong to."""
 
 _HEADS = ("When", "Variant", "What", "Who", "Type", "Card")
 
 
 def draw() -> None:
-    """The whole section."""
+    """Draw the section."""
     types = open_project.type_names()
     wanted = _filters(types)
     if st.session_state.get(_WANTED) != wanted:
@@ -40,7 +40,7 @@ def draw() -> None:
     if found.entries:
         markup.show(_table(found.entries, types))
     else:
-        st.text("Nobody has done anything like that yet.")
+        st.text("There are no such actions.")
     _buttons(wanted, places, found.older, empty=not found.entries)
 
 
@@ -52,7 +52,7 @@ def _filters(types: Mapping[str, str]) -> Filters:
         kind = _choice("What", {_ALL: "Everything"} | {k.value: k.value.capitalize() for k in Kind})
         type_id = _choice("Type", {_ALL: "All types"} | {k: plain(n) for k, n in types.items()})
         source_id = source_choice.selectbox(open_project.ask(sources_in_use))
-        period = st.date_input("Period", value=[], key="audit-period", width=240)
+        period = st.date_input("Period", value=[], key="audit-period", width=280)
         text = st.text_input("Text or uid", key="audit-text", max_chars=200, width=220)
     days = period if isinstance(period, tuple) else (period,)
     return Filters(
@@ -77,7 +77,7 @@ def _choice(label: str, options: Mapping[str, str]) -> str:
 
 
 def _midnight(day: date) -> datetime:
-    """When a day began where this browser is, in UTC."""
+    """The start of a day in the browser's time zone, in UTC."""
     zone = local(datetime.now(UTC)).tzinfo
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
@@ -103,9 +103,9 @@ def _buttons(wanted: Filters, places: list[Place], older: Place | None, *, empty
             icon=":material/download:",
             on_click="ignore",
             disabled=empty,
-            help="All that the filters keep, not this page alone.",
+            help="All actions that match the filters, not only this page.",
         )
-        st.caption(f"Page {len(places):,}, the newest first. Changes of settings are not recorded.")
+        st.caption(f"Page {len(places):,}, the newest first. Changes to settings are not recorded.")
 
 
 def _newer() -> None:
@@ -128,7 +128,7 @@ def _row(entry: Entry, types: Mapping[str, str]) -> Markup:
     card: str | Markup = ""
     if entry.uid:
         card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
-            permalink(entry.uid), "The variant on its card in Review, in another tab."
+            permalink(entry.uid), "Open the card in Review in a new tab."
         )
     what = Markup('<b>{}</b> <span class="hg-text" dir="auto">{}</span>').format(
         entry.kind.value, entry.detail

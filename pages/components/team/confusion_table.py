@@ -1,4 +1,4 @@
-"""What one of two people says where the other says what."""
+"""The confusion table of two people's verdicts."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,23 @@ _DOES = {Verdict.ACCEPT: "Accepts", Verdict.REJECT: "Rejects", Verdict.EDIT: "Ed
 
 
 def draw(found: Overlap, names: Sequence[str]) -> tuple[str, Overlap]:
-    """Draw it for a pair; the chosen cell in words, and its variants; '' and all without one.
+    """Draw the table for a pair of people.
 
     Args:
-        found: narrowed to the pair.
-        names: what the two are called, in the order of their ids.
+        found: the variants of this pair.
+        names: the two names, in the order of their ids.
+
+    Returns:
+        The selected cell in words and its variants; without a selection, '' and all variants.
     """
     one, other = names
-    st.text(f"Rows: {one}. Columns: {other}. Click on a number to see its variants.")
+    st.text(f"Rows: {one}. Columns: {other}. Click a number to see its variants.")
     counts = confusion(found)
     event = st.dataframe(
         [
-            {"Verdict": _DOES[mine]} | {_DOES[its]: counts.get((mine, its), 0) for its in VERDICTS}
-            for mine in VERDICTS
+            {"Verdict": _DOES[row]}
+            | {_DOES[column]: counts.get((row, column), 0) for column in VERDICTS}
+            for row in VERDICTS
         ],
         hide_index=True,
         key="team-confusion",
@@ -39,6 +43,6 @@ def draw(found: Overlap, names: Sequence[str]) -> tuple[str, Overlap]:
     for row, column in event.selection.cells:
         if column in columns and row < len(VERDICTS):
             cell = (VERDICTS[row], columns[column])
-            told = f"{one} {_DOES[cell[0]].lower()}, {other} {column.lower()}"
-            return told, in_cell(found, cell)
+            in_words = f"{one} {_DOES[cell[0]].lower()}, {other} {column.lower()}"
+            return in_words, in_cell(found, cell)
     return "", found

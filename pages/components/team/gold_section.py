@@ -1,4 +1,4 @@
-"""Gold items: which there are, how often they come, and making and removing them."""
+"""Gold items: how often reviewers get them, and adding, listing and removing them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from curation.plurals import counted
 from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, get_setting
 from curation.review.browser_window.messages import reason as reason_text
 from curation.review.cards import card
-from curation.review.gold.items import Gold, gold_items, mark, remove
+from curation.review.gold.items import USE_LABELS, Gold, gold_items, mark, remove
 from curation.review.gold.settings import change_practise_first, change_rate
 from curation.review.people.statistics import Share, answers_on_gold
 from curation.review.shown_card import MAX_NOTE, find_variant
@@ -24,27 +24,26 @@ from pages.components.shared.variants import card as card_view
 from pages.components.team.lead_only import lead
 
 RATES = (0, 5, 10, 20, 50, 100)
-USES = {GoldUse.MIXED: "Mixed in with the queue", GoldUse.TRAINING: "Practice rounds"}
 VERDICTS = {Verdict.ACCEPT: "Accept", Verdict.REJECT: "Reject"}
 
 _UID, _VERDICT, _REASON = "gold-uid", "gold-verdict", "gold-reason"
 _WHY, _USE, _LIST = "gold-explanation", "gold-use", "gold-list"
-_SAID = "gold-said"
+_MESSAGE = "gold-said"
 
 
 def draw() -> None:
-    """The whole section."""
-    me = lead("choose the gold items")
+    """Draw the section."""
+    me = lead("can choose gold items")
     if me is None:
         return
     st.text(
-        "A gold item is a variant whose right verdict is known. Mixed in with the queue, it looks "
-        "like any pending card and shows how well reviewers decide. In a practice round, new "
-        "reviewers learn from it."
+        "A gold item is a variant whose right verdict is known. In the review queue, it looks like "
+        "any pending card and shows how well reviewers decide. In practice rounds, new reviewers "
+        "learn from it."
     )
     _settings()
-    if said := st.session_state.pop(_SAID, ""):
-        st.text(said)
+    if message := st.session_state.pop(_MESSAGE, ""):
+        st.text(message)
     _form(me)
     found = open_project.ask(gold_items)
     if found:
@@ -52,7 +51,7 @@ def draw() -> None:
 
 
 def _settings() -> None:
-    """How often they come, and who practises first; a change is stored at once."""
+    """Choose the rate, and whether new reviewers practise first. A change is stored at once."""
     rate, first = (open_project.ask(get_setting, key) for key in (GOLD_RATE, PRACTISE_FIRST))
     options = sorted({*RATES, rate})
     with st.container(horizontal=True, vertical_alignment="bottom", key="gold-settings"):
@@ -61,18 +60,19 @@ def _settings() -> None:
             options,
             index=options.index(rate),
             format_func=lambda one: (
-                f"One in {one:,} cards" if one else "No gold items in the queue"
+                f"About one in {one:,} cards" if one else "No gold items in the queue"
             ),
             key=f"gold-rate-{rate}",
             width=260,
-            help="On average; the distance between two of them varies, so that nobody can count "
-            "them off. Each reviewer gets each of them once, in an order of their own.",
+            help="The distance between two gold items varies, so that reviewers can't predict the "
+            "next one. Each reviewer gets each item once, in random order.",
         )
         wanted = st.checkbox(
             "New reviewers practise first",
             first,
             key=f"gold-first-{first}",
-            help="Whoever has decided on nothing yet finishes a practice round before the queue.",
+            help="Reviewers who have not decided on any variant yet finish a practice round before "
+            "they get the queue.",
         )
     if chosen != rate:
         open_project.tell(change_rate, chosen)
@@ -83,10 +83,9 @@ def _settings() -> None:
 
 
 def _form(me: int) -> None:
-    """Make a variant a gold item, which an address may name."""
-    asked = st.query_params.pop(GOLD_UID, "")
-    if asked:
-        st.session_state[_UID] = asked[:64]
+    """The form that makes a variant a gold item. A link can name the variant."""
+    if linked := st.query_params.pop(GOLD_UID, ""):
+        st.session_state[_UID] = linked[:64]
     with st.container(border=True, key="gold-form"):
         uid = st.text_input(
             "Uid of the variant",
@@ -98,8 +97,8 @@ def _form(me: int) -> None:
         if entry is None:
             if not uid:
                 st.caption(
-                    "The Adjudicate page (Settled) and the details of a card (G on the Review "
-                    "page) lead here, too."
+                    "To fill this in, use “Make it a gold item” under Adjudicate › Settled or in a "
+                    "card's details (G on the Review page)."
                 )
             return
         with st.container(horizontal=True, vertical_alignment="bottom", key="gold-choices"):
@@ -108,22 +107,23 @@ def _form(me: int) -> None:
                 list(VERDICTS),
                 format_func=lambda one: VERDICTS[one],
                 key=_VERDICT,
-                default=Verdict.ACCEPT,
-                required=True,
+                default=None,
             )
             if verdict is Verdict.REJECT:
                 reasons = [one.id for one in REJECT_REASONS if one.applies_to(entry)]
                 st.selectbox(
                     "Reason",
                     reasons,
+                    index=None,
+                    placeholder="Choose a reason",
                     format_func=lambda key: reject_reason(key).label,
                     key=_REASON,
                     width=230,
                 )
             st.segmented_control(
                 "Use",
-                list(USES),
-                format_func=lambda one: USES[one],
+                list(GoldUse),
+                format_func=lambda use: USE_LABELS[use].capitalize(),
                 key=_USE,
                 default=GoldUse.MIXED,
                 required=True,
@@ -133,20 +133,25 @@ def _form(me: int) -> None:
             key=_WHY,
             max_chars=MAX_NOTE,
             height=80,
-            placeholder="Why it is right, in a sentence or two, for somebody who got it wrong",
+            placeholder="A sentence or two about why this verdict is right",
+            help="Practice rounds show it after each answer.",
+        )
+        st.caption(
+            "This also settles the variant: reviewers' verdicts no longer change its status. Z on "
+            "the Review page undoes both."
         )
         st.button(
             "Make it a gold item",
             key="make-gold",
             type="primary",
+            disabled=verdict is None,
             on_click=_make,
             args=(me, uid),
-            help="Settles the variant. Z on the Review page takes both back.",
         )
 
 
 def _shown(uid: str) -> VariantType | None:
-    """Draw the variant that is meant; its type, or None where there is no such variant."""
+    """Draw the variant with this uid, and return its type; None if there is no such variant."""
     try:
         variant = open_project.ask(find_variant, uid)
     except HedgerowError as error:
@@ -165,29 +170,35 @@ def _shown(uid: str) -> VariantType | None:
 
 def _make(me: int, uid: str) -> None:
     state = st.session_state
-    rejects = state[_VERDICT] is Verdict.REJECT
+    is_rejection = state[_VERDICT] is Verdict.REJECT
     try:
         made = open_project.tell(
             mark,
             uid,
             state[_VERDICT],
             reviewer_id=me,
-            reason=state[_REASON] if rejects else "",
+            reason=(state[_REASON] or "") if is_rejection else "",
             explanation=state[_WHY] or "",
             use=state[_USE],
         )
     except HedgerowError as error:
-        state[_SAID] = str(error)
+        state[_MESSAGE] = str(error)
         return
     state[_UID] = state[_WHY] = ""
-    state[_SAID] = f"{made.uid} is a gold item, to {made.verdict}."
+    state[_VERDICT] = None
+    state[_MESSAGE] = f"{made.uid} is now a gold item, settled as {made.verdict}."
 
 
 def _items(found: Sequence[Gold]) -> None:
-    """All of them, with how people did on them; those selected can be removed."""
-    mixed = sum(item.use is GoldUse.MIXED for item in found)
+    """The table of all gold items with reviewers' results, and a button to remove some."""
+    in_queue = sum(item.use is GoldUse.MIXED for item in found)
     st.header("Gold items", anchor=False)
-    st.text(f"{counted(mixed, 'item')} mixed in, {len(found) - mixed:,} for practice.")
+    st.text(
+        f"{counted(in_queue, 'item')} for the review queue, {len(found) - in_queue:,} for practice "
+        "rounds."
+    )
+    if in_queue and not open_project.ask(get_setting, GOLD_RATE):
+        st.text("Reviewers don't get the items for the queue yet: choose a rate under How often.")
     answers, names = open_project.ask(answers_on_gold), open_project.type_names()
     event = st.dataframe(
         [_row(item, answers, names) for item in found],
@@ -195,8 +206,15 @@ def _items(found: Sequence[Gold]) -> None:
         key=_LIST,
         on_select="rerun",
         selection_mode="multi-row",
+        column_config={
+            "Variant": st.column_config.TextColumn(width=210),
+            "Uid": st.column_config.TextColumn(width=165),
+            "Matched": st.column_config.TextColumn(
+                width=80, help="How many reviewers' verdicts match the right verdict."
+            ),
+        },
     )
-    chosen = [found[place].uid for place in event["selection"]["rows"] if place < len(found)]
+    chosen = [found[row].uid for row in event["selection"]["rows"] if row < len(found)]
     st.button(
         f"Remove {counted(len(chosen), 'gold item')}" if chosen else "Remove",
         key="remove-gold",
@@ -209,16 +227,16 @@ def _items(found: Sequence[Gold]) -> None:
 
 def _row(item: Gold, answers: Mapping[int, Share], names: Mapping[str, str]) -> dict[str, str]:
     given = answers.get(item.variant_id, Share())
-    why = f" ({reason_text(item.reason)})" if item.reason else ""
+    reason = f" ({reason_text(item.reason)})" if item.reason else ""
     return {
         "Variant": item.text,
+        "Uid": item.uid,
         "Type": names.get(item.type_id, item.type_id),
-        "Right": f"{item.verdict}{why}",
-        "Use": "mixed in" if item.use is GoldUse.MIXED else "practice",
+        "Right": f"{item.verdict}{reason}",
+        "Use": USE_LABELS[item.use],
         "Matched": f"{given.number} of {given.of}" if given.of else "–",
         "Explanation": item.explanation,
-        "Made by": item.maker,
-        "Uid": item.uid,
+        "Added by": item.maker,
     }
 
 
@@ -227,6 +245,6 @@ def _remove(uids: Sequence[str]) -> None:
         for uid in uids:
             open_project.tell(remove, uid)
     except HedgerowError as error:
-        st.session_state[_SAID] = str(error)
+        st.session_state[_MESSAGE] = str(error)
     else:
-        st.session_state[_SAID] = f"Removed {counted(len(uids), 'gold item')}."
+        st.session_state[_MESSAGE] = f"Removed {counted(len(uids), 'gold item')}."

@@ -1,4 +1,4 @@
-"""What only a lead sees on the Team page."""
+"""Sections of the Team page for leads only."""
 
 import streamlit as st
 
@@ -7,14 +7,14 @@ from pages.components.shared.shell import rights, signin
 
 
 def lead(do: str) -> int | None:
-    """The signed-in lead's id; for anybody else None, and a sentence that says why.
+    """The id of the lead at this page; for others None, with a message about why.
 
     Args:
-        do: what leads do here, as in 'Leads …'.
+        do: what leads can do here, to complete "Only leads …".
     """
     me = signin.reviewer_id()
     if me is None:
-        st.write(f"Leads {do}. Say who you are.")
+        st.write(f"Only leads {do}. Enter your name.")
         signin.name_form("Your name", key="signin-lead", button="Continue")
         return None
     return me if rights.may(Role.LEAD) or rights.only_leads(do) else None

@@ -1,4 +1,4 @@
-"""The variants behind a figure of agreement, with what each person says of them."""
+"""The variants behind a figure of agreement, with each person's verdict."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,26 +26,28 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.variants.card import permalink
 
 SHOWN = 100
-"""Rows of the table; more are slow to scroll and are not read. The file has all."""
+"""Rows in the table. More would be slow to scroll; the CSV file has all."""
 
 _DIFFERING, _ALL = "Disagreements", "All"
 _HEADS = ("Card", "Variant", "Verdicts", "Anchor", "Type", "Status")
-_SAYS = {Verdict.ACCEPT: "accepts", Verdict.REJECT: "rejects", Verdict.EDIT: "edits"}
+_DOES = {Verdict.ACCEPT: "accepts", Verdict.REJECT: "rejects", Verdict.EDIT: "edits"}
 
 
-def draw(found: Overlap, told: Sequence[str], labels: Mapping[str, str], *, filtered: bool) -> None:
-    """Draw the first of them, and offer all as a file.
+def draw(
+    found: Overlap, filters: Sequence[str], labels: Mapping[str, str], *, filtered: bool
+) -> None:
+    """Draw the first variants, and offer all of them as a file.
 
     Args:
-        told: what they have in common, in words.
-        labels: what the types are called.
-        filtered: they were chosen by their verdicts already.
+        filters: the chosen group and cell, in words.
+        labels: the names of the types.
+        filtered: whether they were already chosen by their verdicts.
     """
     st.header("Variants", anchor=False)
-    everything = filtered or _wants_all()
-    ids = ids_of(found if everything else differing(found))
+    shows_all = filtered or _wants_all()
+    ids = ids_of(found if shows_all else differing(found))
     with st.container(horizontal=True, vertical_alignment="center", key="team-found"):
-        st.text(_in_words(len(ids), told, of=None if everything else found.variants))
+        st.text(_in_words(len(ids), filters, of=None if shows_all else found.variants))
         st.download_button(
             "CSV",
             lambda: csv_bytes(COLUMNS, table(open_project.ask(records, ids))),
@@ -56,7 +58,7 @@ def draw(found: Overlap, told: Sequence[str], labels: Mapping[str, str], *, filt
             icon=":material/download:",
             on_click="ignore",
             disabled=not ids,
-            help="One row a verdict, of all these variants.",
+            help="All verdicts on these variants, one per row.",
         )
     if ids:
         rows = open_project.ask(records, ids[:SHOWN])
@@ -76,8 +78,8 @@ def _wants_all() -> bool:
     return chosen == _ALL
 
 
-def _in_words(number: int, told: Sequence[str], *, of: int | None) -> str:
-    what = f"{': ' if told else ''}{'; '.join(told)}"
+def _in_words(number: int, filters: Sequence[str], *, of: int | None) -> str:
+    what = f"{': ' if filters else ''}{'; '.join(filters)}"
     shown = f" The table has the first {SHOWN}." if number > SHOWN else ""
     if of is None:
         return f"{counted(number, 'variant')}{what}.{shown}"
@@ -94,7 +96,7 @@ def _table(rows: Sequence[Record], labels: Mapping[str, str]) -> Markup:
 
 def _row(row: Record, labels: Mapping[str, str]) -> Markup:
     card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
-        permalink(row.uid), "The variant on its card in Review, in another tab."
+        permalink(row.uid), "Open the card in Review in a new tab."
     )
     cells: tuple[str | Markup, ...] = (
         card,
@@ -108,12 +110,12 @@ def _row(row: Record, labels: Mapping[str, str]) -> Markup:
 
 
 def _verdict(given: GivenVerdict) -> Markup:
-    """A line: who, what, why, and whether they knew of another verdict."""
-    said = [_SAYS[given.verdict], reason(given.reason), given.note]
+    """One line: reviewer, verdict, reason, note, and whether it is independent."""
+    parts = [_DOES[given.verdict], reason(given.reason), given.note]
     if not given.independent:
-        said.append("(after seeing another verdict)")
+        parts.append("(after seeing another verdict)")
     return Markup('<div class="hg-text" dir="auto"><b>{}</b> {}</div>').format(
-        given.reviewer, " · ".join(part for part in said if part)
+        given.reviewer, " · ".join(part for part in parts if part)
     )
 
 

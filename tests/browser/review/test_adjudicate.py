@@ -46,8 +46,8 @@ def test_keys_settle_and_are_text_while_somebody_writes(
     page.keyboard.press("z")
     eventually(page, lambda: rows(home, _LATEST)[0][0] == "retract")
     settle(page)
-    box = editor(page, "d", "What is there to discuss? (optional)")
+    box = editor(page, "d", "What do you want to discuss? (optional)")
     page.keyboard.type("all of it")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("To discuss, says Ada: all of it")).to_be_visible()
+    expect(page.get_by_text("Ada wants to discuss this: all of it")).to_be_visible()
     assert rows(home, "SELECT kind, remark FROM discuss_mark") == [("mark", "all of it")]

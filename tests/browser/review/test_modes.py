@@ -116,7 +116,7 @@ def test_blind_hides_what_others_said_until_one_has_decided(
     assert not page.get_by_text("Most suspicious").is_visible()
     press(page, "a")
     message = page.locator(".hg-message")
-    expect(message).to_contain_text("Others before: Bert rejected it (not a hedge).")
+    expect(message).to_contain_text("Before you, Bert rejected it (not a hedge).")
     assert rows(home, "SELECT blind FROM decision ORDER BY id") == [(0,), (1,)]
     settle(page)
     page.keyboard.press("b")

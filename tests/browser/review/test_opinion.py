@@ -34,7 +34,7 @@ def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
     expect(card(page)).to_have_attribute("data-variant", uid)
     settle(page)
     page.keyboard.press("j")
-    expect(page.get_by_text("once you have decided")).to_be_visible()
+    expect(page.get_by_text("after you have decided")).to_be_visible()
     expect(said).to_have_count(0)
     page.keyboard.press("b")
     expect(page.get_by_role("button", name="Not blind")).to_have_count(0)
@@ -42,7 +42,7 @@ def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
     page.keyboard.press("j")
     expect(said).to_be_in_viewport()
     assert rows(home, "SELECT count(*) FROM opinion_look") == [(1,)]
-    page.get_by_role("button", name="Take the suggestion over").click()
+    page.get_by_role("button", name="Edit from this suggestion").click()
     box = page.get_by_label("New wording, from the second opinion")
     expect(box).to_be_focused()
     expect(box).to_have_value(HOSTILE)

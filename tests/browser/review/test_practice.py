@@ -30,6 +30,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
                 variant.uid,
                 verdict,
                 reviewer_id=lena,
+                reason="wrong_scope" if verdict is Verdict.REJECT else "",
                 explanation="<b>So it is.</b>",
                 use=GoldUse.TRAINING,
             )
@@ -50,7 +51,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
         page.keyboard.press("a")  # decides nothing more
         page.keyboard.press("n")
     expect(page.get_by_text("You had 1 of 2 right")).to_be_visible()
-    expect(page.get_by_text("It should be rejected.")).to_be_visible()
+    expect(page.get_by_text("It should be rejected (wrong scope).")).to_be_visible()
     assert rows(home, "SELECT count(*) FROM practice_answer") == [(2,)]
     assert rows(home, DECISIONS) == [(0,)]
     page.get_by_role("link", name="Go to the queue").click()
@@ -62,7 +63,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
         expect(card(page)).not_to_contain_text("status:")
         page.keyboard.press("a")
         eventually(page, lambda number=number: rows(home, DECISIONS) == [(number,)])
-        expect(page.get_by_text("Accepted. Z takes it back.")).to_be_visible()
+        expect(page.get_by_text("Accepted. Press Z to undo.")).to_be_visible()
         expect(card(page)).not_to_have_attribute("data-variant", seen[-1])
     assert gold in seen
     assert rows(home, "SELECT status FROM variant WHERE uid = ?", gold) == [("rejected",)]

@@ -46,7 +46,7 @@ def test_each_is_blind_until_both_have_decided_and_then_they_are_in_conflict(
         settle(other)
         other.keyboard.press("a")
         eventually(other, lambda: len(rows(home, _SAID, uid)) == 2)
-        expect(other.get_by_text("Others before: Ada rejected it", exact=False)).to_be_visible()
+        expect(other.get_by_text("Before you, Ada rejected it", exact=False)).to_be_visible()
         expect(other.get_by_text("You have reached your quota", exact=False)).to_be_visible()
     page.reload()
     expect(card(page)).to_have_attribute("data-variant", uid)

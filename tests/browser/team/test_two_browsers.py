@@ -88,15 +88,15 @@ def test_one_accepts_the_other_rejects_by_the_permalink_and_both_are_told(
     ada, bert = two
     uid = come(ada, address, "/review", "Ada")
     assert come(bert, address, f"/review?variant={uid}", "Bert") == uid
-    expect(said(bert)).to_contain_text("Ada has this card on screen, too.")
+    expect(said(bert)).to_contain_text("Ada also has this card on screen.")
     press(ada, "a")
     bert.keyboard.press("1")
-    expect(said(bert)).to_contain_text("Meanwhile Ada had accepted it; both decisions are kept.")
+    expect(said(bert)).to_contain_text("Meanwhile, Ada had accepted it. Both decisions are stored.")
     assert rows(home, STATUS, uid) == [("conflict",)]
     assert rows(home, GIVEN, uid) == [("Ada", "accept", 0), ("Bert", "reject", 0)]
     settle(ada)
     ada.keyboard.press("g")
-    expect(said(ada)).to_contain_text("rejected it (wrong type) after you. It is in conflict now.")
+    expect(said(ada)).to_contain_text("rejected it (wrong type) after you. It is now in conflict.")
 
 
 def test_a_lead_settles_by_keyboard_and_the_other_browser_shows_it(
@@ -110,11 +110,11 @@ def test_a_lead_settles_by_keyboard_and_the_other_browser_shows_it(
     come(ada, address, f"/review?variant={uid}", "Ada")
     expect(card(ada)).to_contain_text("In conflict: Ada accepted it; Bert rejected it (wrong type)")
     visit(lea, address, "/adjudicate", name="Lea")
-    expect(lea.get_by_text("The conflicts that are left are on other screens.")).to_be_visible()
+    expect(lea.get_by_text("The remaining card is on another screen.")).to_be_visible()
     visit(ada, address, "/adjudicate", name="Ada")
     ada.get_by_role("radio", name="Settled").click()  # which leaves the conflict to others
     expect(ada.get_by_text("No conflict has been settled yet.")).to_be_visible()
-    lea.get_by_role("button", name="Look again").click()
+    lea.get_by_role("button", name="Check again").click()
     expect(card(lea)).to_have_attribute("data-variant", uid)
     settle(lea)
     lea.keyboard.press("2")

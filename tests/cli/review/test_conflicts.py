@@ -28,6 +28,6 @@ def test_a_variant_is_marked_and_the_mark_lifted(loaded_home: Path) -> None:
     assert (found["uid"], found["reviewer"], found["remark"]) == (uid, "Ann", "Is it?")
     assert "already" in complaint("review", "discuss", uid, "--reviewer", "Bo")
     assert ask("review", "discuss", uid, "--lift", "--reviewer", "Bo")["marked"] is False
-    assert "nothing to lift" in complaint("review", "discuss", uid, "--lift", "--reviewer", "Bo")
+    assert "no mark to remove" in complaint("review", "discuss", uid, "--lift", "--reviewer", "Bo")
     assert "marked “discuss” again" in said("review", "undo", "--reviewer", "Bo")
     assert len(ask("review", "conflicts")["to_discuss"]) == 1

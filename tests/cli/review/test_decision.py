@@ -123,7 +123,7 @@ def test_undo_takes_back_the_last_thing_be_it_a_note(loaded_home: Path) -> None:
     undone = ask("review", "undo", "--reviewer", "Ann")
     assert undone == {"undone": 1, "what": "note", "variant": uid}
     assert uid not in pending(loaded_home)
-    assert said("review", "undo", "--reviewer", "Ann").strip() == "You took back your acceptance."
+    assert said("review", "undo", "--reviewer", "Ann").strip() == "You undid your acceptance."
     assert uid in pending(loaded_home)
     assert "nothing left" in said("review", "undo", "--reviewer", "Ann")
 

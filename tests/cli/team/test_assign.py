@@ -17,7 +17,7 @@ def test_an_assignment_is_set_shown_changed_and_ended(loaded_home: Path) -> None
     ask("review", "reject", chosen[0], "--reviewer", "Bo", "--reason", "wrong_scope")
     assert ask("review", "conflicts")["conflicts"] == []
     problem = complaint("review", "settle", chosen[0], "accept", "--reviewer", "Ann")
-    assert "More people are to decide" in problem
+    assert "Not everybody assigned to" in problem
     answer = ask("review", "assign", "--reviewers", "2")
     assert (answer["reviewers"], answer["share"]) == (2, 0.4)
     assert answer["verdicts"]["verbal"] == [len(chosen) - 1, 0, 1]

@@ -60,9 +60,9 @@ def test_from_the_sample_to_the_rule_and_back(
     assert ask(*judge, "--sample", sample)["done"] == 16
     decide_blind(uids, rejected=8)
     again = said(*judge, "--sample", sample, "--times", "2")
-    assert "has judged variants 32 times, which are no opinions" in again
+    assert "has judged variants 32 times (these answers do not count as opinions)" in again
     asked = ["review", "calibration", "apply", "--judge", NAME, "--reviewer", "Ada"]
-    assert "Of no type" in complaint(*asked)
+    assert "No type is recommended for" in complaint(*asked)
     found = ask("review", "calibration", "show", sample, "--precision", "0.6")
     (one,) = found["judges"]
     rows = {row["type"]: row for row in one["types"]}
@@ -72,7 +72,7 @@ def test_from_the_sample_to_the_rule_and_back(
     assert one["calibration_error"] == pytest.approx(0.25)
     assert one["self_consistency"]["same"] == 1.0 and one["self_consistency"]["answers"] == 32
     output = said("review", "calibration", "show", "--precision", "0.6")
-    assert f"{NAME}: accept without a person: word." in output
+    assert f"{NAME}: accept without human review: word." in output
     assert ask(*judge, "--types", "word")["done"] == 2  # those beyond the sample
     sure = [*asked, "--precision", "0.6"]
     planned = ask(*sure, "--dry-run")
@@ -88,8 +88,8 @@ def test_from_the_sample_to_the_rule_and_back(
 def test_what_does_not_fit_is_said_in_a_sentence() -> None:
     asked = ["review", "judge", "--model", "fake"]
     for wrong, sentence in (
-        (["--times", "3"], "name it with --sample"),
-        (["--sample", "1", "--types", "verbal"], "leave out --types"),
+        (["--times", "3"], "--times requires --sample"),
+        (["--sample", "1", "--types", "verbal"], "cannot be combined with --types"),
     ):
         done = CliRunner().invoke(cli.app, [*asked, *wrong])
         assert done.exit_code == 2 and sentence in done.stderr

@@ -40,7 +40,7 @@ def test_another_spelling_of_a_name_adds_nobody(uids: list[str]) -> None:
 def test_nobody_decides_under_a_reserved_name(
     uids: list[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    refused = "is reserved for what imports and models decide"
+    refused = "is reserved for imports and models"
     assert refused in complaint("review", "accept", uids[1], "--reviewer", name)
     assert refused in complaint("reviewers", "rename", "Ada", name)
     monkeypatch.setenv("HEDGEROW_REVIEWER", name)
@@ -48,8 +48,18 @@ def test_nobody_decides_under_a_reserved_name(
     assert names() == ["ada l.", "Ada"]
 
 
+def test_a_new_name_is_reported_once_and_only_if_it_is_stored(uids: list[str]) -> None:
+    def reported(*arguments: str) -> str:
+        return CliRunner().invoke(cli.app, ["review", *arguments, "--json"]).stderr
+
+    assert reported("accept", "0" * 16, "--reviewer", "Adda").startswith("There is no variant")
+    added = "Added a new reviewer, 'Adda'. If that is a misspelling, merge it into the right name"
+    assert reported("accept", uids[1], "--reviewer", "Adda").startswith(added)
+    assert reported("accept", uids[1], "--reviewer", "adda") == ""
+
+
 def test_a_person_is_renamed(uids: list[str]) -> None:
-    assert said("reviewers", "rename", "ada", "Ada Lovelace") == "Ada is called Ada Lovelace now.\n"
+    assert said("reviewers", "rename", "ada", "Ada Lovelace") == "Ada is now called Ada Lovelace.\n"
     assert names() == ["ada l.", "Ada Lovelace"]
     assert "is another reviewer" in complaint("reviewers", "rename", "ada l.", "ada lovelace")
     assert "There is no person 'Bo'" in complaint("reviewers", "rename", "Bo", "Bob")
@@ -78,7 +88,7 @@ def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
     }
     assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == [None, None]
     agreed = CliRunner().invoke(cli.app, command, input="y\n")
-    assert agreed.stdout.endswith("ada l. and Ada are one reviewer now, Ada.\n")
+    assert agreed.stdout.endswith("ada l. and Ada are now one reviewer, Ada.\n")
     assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == ["Ada", None]
 
 

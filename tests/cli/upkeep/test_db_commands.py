@@ -94,7 +94,7 @@ def test_check_ends_with_one_where_something_is_wrong(project: Path) -> None:
     assert (code, answer["clean"]) == (1, False)
     found = finding(answer, "status")
     assert (found["number"], found["repaired"]) == (1, False)
-    assert "accepted, by its decisions pending" in found["example"]
+    assert "accepted, but pending by its decisions" in found["example"]
     repaired = ask("db", "check", "--repair")
     assert finding(repaired, "status")["repaired"] is True
     assert "Status of variants: OK." in said("db", "check")

@@ -20,12 +20,12 @@ from curation.project.shared_settings import change_encoder, change_threshold, c
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.models import Diagnostic, Variant
+from db.models import Anchor, Diagnostic, Variant
 from db.runs import create_run
 from db.settings import load_settings
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import Fill, both_databases, one_database
-from tests.support.factories import add_family
+from tests.support.factories import add_family, add_variant
 
 pytestmark = both_databases
 
@@ -92,6 +92,24 @@ def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> Non
 def count_above(session: Session, value: int) -> int:
     rows = session.execute(select(col(Diagnostic.levenshtein))).scalars()
     return sum(distance > value for distance in rows)
+
+
+def test_free_form_types_and_retired_variants_are_not_above_the_threshold(
+    measured: Engine,
+) -> None:
+    with writing(measured) as session:
+        before = count_over_threshold(session, 5).then
+        far = add_variant(
+            session, session.get_one(Anchor, 1), "affirmation", "Nobody needs to fear for lorries."
+        )
+        measure_variants(session, [far.id])
+        assert count_above(session, 5) == before + 1
+        assert count_over_threshold(session, 5).then == before
+        above = select(col(Diagnostic.variant_id)).where(col(Diagnostic.levenshtein) > 5)
+        first = session.execute(above.order_by(col(Diagnostic.variant_id)).limit(1)).scalar_one()
+        session.get_one(Variant, first).retired = True
+        session.flush()
+        assert count_over_threshold(session, 5).then == before - 1
 
 
 def test_the_same_threshold_again_changes_nothing(measured: Engine) -> None:

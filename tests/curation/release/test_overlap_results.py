@@ -17,9 +17,9 @@ from curation.release.overlap_results import (
     description_by_field,
     keep,
     kept,
-    page_text,
     records_of,
     texts_of,
+    told,
 )
 from db.engine import writing
 from db.models import Variant
@@ -111,7 +111,7 @@ def test_it_is_told_in_one_sentence() -> None:
             "SemAntoNeg (a.jsonl) was not compared: It is gone.",
         ),
     ):
-        assert page_text(facts) == sentence
+        assert told(facts) == sentence
 
 
 def test_the_texts_of_a_release_are_its_anchors_and_all_variants(engine: Engine) -> None:

@@ -103,7 +103,7 @@ def test_nothing_left_is_one_sentence(engine: Engine) -> None:
 
 
 def test_a_release_says_what_stays_out() -> None:
-    assert Selection().told() == ""
-    told = Selection(("A", "B"), 60, True).told()
-    assert told.startswith("Sources: A, B. Without variants more than 60 characters")
-    assert told.endswith("Only families with all four negations and both hedges of the paper.")
+    assert Selection().sentences() == ""
+    sentences = Selection(("A", "B"), 60, True).sentences()
+    assert sentences.startswith("Sources: A, B. Without variants more than 60 characters")
+    assert sentences.endswith("Only families with all four negations and both hedges of the paper.")

@@ -130,8 +130,8 @@ def test_a_settled_conflict_keeps_its_trail_and_an_undo_brings_it_back(
         second, first = settled(session)
         assert [second.variant_id, first.variant_id] == [family[3], family[1]]
         assert second.settlement.reviewer == "Dora"
-        assert [one.reviewer for one in second.said] == ["A", "B", "C", "D", "E", "Cleo"]
-        assert [(one.reviewer, one.verdict.value) for one in first.said] == [
+        assert [one.reviewer for one in second.verdicts] == ["A", "B", "C", "D", "E", "Cleo"]
+        assert [(one.reviewer, one.verdict.value) for one in first.verdicts] == [
             ("Ada", "accept"),
             ("Bert", "reject"),
         ]

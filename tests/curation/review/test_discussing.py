@@ -118,12 +118,12 @@ def test_a_merged_persons_mark_is_the_others(engine: Engine, ada: int) -> None:
 
 @one_database
 def test_what_cannot_be_done_is_said_and_changes_nothing(engine: Engine, ada: int) -> None:
-    with pytest.raises(HedgerowError, match="nothing to lift"), writing(engine) as session:
+    with pytest.raises(HedgerowError, match="no mark to remove"), writing(engine) as session:
         lift(session, 1, reviewer_id=ada)
     with pytest.raises(HedgerowError, match="at most 2000"), writing(engine) as session:
         mark(session, 1, reviewer_id=ada, remark="x" * (MAX_NOTE + 1))
     bert_marks(engine)
-    with pytest.raises(HedgerowError, match="Bert has marked"), writing(engine) as session:
+    with pytest.raises(HedgerowError, match="Bert has already marked"), writing(engine) as session:
         mark(session, 1, reviewer_id=ada)
     assert marked(engine) == [1]
 

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Collection
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from multiprocessing import get_context
 
@@ -91,6 +91,28 @@ def test_what_a_window_gives_back_is_free(engine: Engine, ids: list[int]) -> Non
         expire(session)
         leases.release(session, [])
         assert session.execute(select(Lease)).first() is None
+
+
+def test_a_closing_window_gives_back_a_card_that_another_window_has_just_tried_to_take(
+    engine: Engine, ids: list[int]
+) -> None:
+    """On PostgreSQL, trying to take a leased card locks its lease; SQLite has one writer."""
+    with writing(engine) as session:
+        take(session, ids[0])
+
+    def release() -> None:
+        with writing(engine) as session:
+            leases.release(session, ["one"])
+
+    with ThreadPoolExecutor(1) as pool:
+        with writing(engine) as session:
+            assert take(session, ids[0], window="two") == set()
+            released = pool.submit(release)
+            wait([released], timeout=0.5)
+            assert not released.done()
+        released.result()
+    with reading(engine) as session:
+        assert leases.on_other_screens(session, "three") == {}
 
 
 def test_a_family_is_all_variants_of_an_anchor(engine: Engine, ids: list[int]) -> None:

@@ -118,15 +118,15 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     with writing(engine) as session:
         while (undone := actions.undo(session, reviewer_id=ada)) is not None:
             done.append(str(undone))
-    assert done[0].startswith("You took back your rejection and ")
+    assert done[0].startswith("You undid your rejection and ")
     assert done[1:] == [
-        "You took back your acceptance of your own variant.",
-        "You took back your cue correction.",
-        "You took back your retyping.",
+        "You undid your acceptance of your own variant.",
+        "You undid your cue correction.",
+        "You undid your retyping.",
         "Note on “The bridge is unsafe.” removed.",
-        "You took back your edit.",
+        "You undid your edit.",
         "Note on “No part of the bridge is safe.” removed.",
-        "You took back your acceptance.",
+        "You undid your acceptance.",
     ]
     with reading(engine) as session:
         assert session.get_one(Variant, 1).status == Status.PENDING

@@ -63,7 +63,7 @@ def test_every_example_differs_from_its_anchor_and_says_why(entry: VariantType) 
 
 GAPS = {
     "no longer": {"verbal", "absolute", "lexical", "negated_antonym"},
-    "flat claim": {"word", "phrase"},
+    "unhedged claim": {"word", "phrase"},
     "two negators": {entry.id for entry in TAXONOMY},
     "quanti": {entry.id for entry in TAXONOMY},
     "idiom": {entry.id for entry in TAXONOMY},

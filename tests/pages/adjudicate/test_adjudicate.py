@@ -171,15 +171,15 @@ def test_a_mark_is_listed_until_it_is_lifted(
     with writing(with_source) as session:
         mark(session, conflicts[0], reviewer_id=person(session, "Bert"), remark=HOSTILE)
     app = open_page("adjudicate")
-    assert "To discuss, says Bert" in markup(app)
+    assert "Bert wants to discuss this" in markup(app)
     app.segmented_control(key="part").set_value("To discuss").run()
     assert "&lt;img src=x" in markup(app) and "<img src=x" not in unsafe_texts(app)
-    (lifting,) = [button for button in app.button if button.label == "Lift"]
+    (lifting,) = [button for button in app.button if button.label == "Remove mark"]
     lifting.click().run()
     assert not app.exception
     with reading(with_source) as session:
         assert not is_marked(session, conflicts[0])
-    assert "Nothing is marked" in texts(app)
+    assert "No card is marked" in texts(app)
 
 
 def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(
@@ -194,7 +194,7 @@ def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(
     with reading(with_source) as session:
         (found,) = open_marks(session)
         assert (found.reviewer, found.remark, found.status) == ("Ada", "Which scope?", "pending")
-    assert "To discuss, says Ada: Which scope?" in markup(app)
+    assert "Ada wants to discuss this: Which scope?" in markup(app)
     press(app, "d")
     with reading(with_source) as session:
         assert open_marks(session) == []

@@ -370,7 +370,7 @@ def give_name(app: AppTest) -> AppTest:
     next(
         i for i in app.text_input if i.label.startswith("Your changes are stored under your name")
     ).set_value("Ada")
-    return press(app, "Go on")
+    return press(app, "Continue")
 
 
 def test_a_press_goes_on_once_the_name_is_given(unnamed: Engine, open_page: OpenPage) -> None:

@@ -77,7 +77,7 @@ def test_without_variants_it_leads_to_the_overview(open_page: OpenPage) -> None:
     app = open_page("diagnostics")
     assert not app.exception
     assert "no variants yet" in app.markdown[0].value
-    assert [link.label for link in app.get("page_link")] == ["To the overview"]
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
     assert not app.get("vega_lite_chart")
 
 

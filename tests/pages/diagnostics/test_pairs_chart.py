@@ -16,8 +16,8 @@ from pages.components.diagnostics.pairs_chart import (
     TypePairs,
     axes_of,
     clicked,
+    description,
     marked,
-    page_text,
 )
 from pages.components.shared.charts.save import as_svg
 
@@ -80,14 +80,14 @@ def test_far_outliers_leave_the_others_their_room() -> None:
     axis = axes_of([pair(5, 95, 5000), pair(9, 95, 4000), pair(1999, 60, 3)]).distance
     assert axis.end < 20
     assert clicked(axis, axis.bin_of(1999), 60).distances[1] == FARTHEST
-    assert "or more" in page_text(axis, clicked(axis, axis.bin_of(1999), 60))
+    assert "or more" in description(axis, clicked(axis, axis.bin_of(1999), 60))
 
 
 def test_a_region_that_begins_above_the_chart_holds_no_cosine_beyond_1() -> None:
     axis = Axis(1, 63)
     region = marked(axis, (-0.9, 70.0), (0.871, 1.002))
     assert region == Region((0, FARTHEST), (93, COSINE_BINS - 1))
-    assert page_text(axis, region) == "Levenshtein distance 0 or more, cosine 0.86 to 1.00"
+    assert description(axis, region) == "Levenshtein distance 0 or more, cosine 0.86 to 1.00"
 
 
 @given(

@@ -127,5 +127,5 @@ def test_without_variants_there_is_nothing_to_draw(
     with writing(with_source) as session:
         add_anchor(session)
     app = section(open_page)
-    assert [link.label for link in app.get("page_link")] == ["To the overview"]
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
     assert not app.get("number_input")

@@ -84,7 +84,7 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
 def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
     for more in ({}, {"view": "Family"}):
         app = opened(selection="gone", **more)
-        assert "That selection is no longer kept" in html(app)
+        assert "This selection no longer exists" in html(app)
         assert "hg-card" in html(app)
 
 
@@ -126,10 +126,10 @@ def test_an_old_address_opens_the_queue_of_second_looks(
 def test_cards_on_other_screens_are_said_and_come_when_they_are_left(ids: list[int]) -> None:
     others = [opened(type="Verbal negation") for _ in ids]
     app = opened(type="Verbal negation")
-    assert any(text.value == "3 cards left are on other screens." for text in app.markdown)
+    assert any(text.value == "3 remaining cards are on other screens." for text in app.markdown)
     left = first_card(others[1])
     others[1].switch_page("pages/overview.py").run()
-    next(button for button in app.button if button.label == "Look again").click().run()
+    next(button for button in app.button if button.label == "Check again").click().run()
     assert first_card(app) == left
 
 
@@ -145,8 +145,8 @@ def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(
         actions.reject(session, card, reviewer_id=person(session, "Cleo"), reason="wrong_type")
     app = opened(queue="In conflict")
     assert "In conflict: Bert accepted it; Cleo rejected it (wrong type)." in html(app)
-    assert any("Settle: reject:" in caption.value for caption in app.caption)
-    next(button for button in app.button if button.label == "Settle: accept").click().run()
+    assert any("Settle as rejected:" in caption.value for caption in app.caption)
+    next(button for button in app.button if button.label == "Settle as accepted").click().run()
     assert "No variant is in conflict" in " ".join(text.value for text in app.markdown)
     with reading(app_engine) as session:
         assert session.get_one(Variant, ids[0]).status == Status.ACCEPTED
@@ -210,7 +210,7 @@ def test_an_empty_queue_draws_the_progress_once(
             actions.accept(session, actions.shown(variant), reviewer_id=person(session))
     app = open_page("review")
     assert html(app).count('class="hg-progress"') == 1
-    assert any("every variant has been decided" in m.value for m in app.markdown)
+    assert any("Every variant has been decided" in m.value for m in app.markdown)
 
 
 def test_a_type_without_variants_has_no_bar(ids: list[int]) -> None:
@@ -224,7 +224,7 @@ def test_a_project_without_variants_says_where_they_come_from(
 ) -> None:
     app = opened()
     assert any("There are no variants yet" in m.value for m in app.markdown)
-    assert any(link.label == "To the overview" for link in app.get("page_link"))
+    assert any(link.label == "Go to Overview" for link in app.get("page_link"))
 
 
 def test_what_was_added_meanwhile_is_there_at_the_next_look(
@@ -302,7 +302,7 @@ def test_a_note_taken_back_is_told_in_the_history_without_its_text(
     app = opened(type="Verbal negation")
     pressed(app, "g-").click().run()
     texts = [text.value for text in app.text]
-    assert any(text.endswith("· Ada · note · (taken back)") for text in texts)
+    assert any(text.endswith("· Ada · note · (removed)") for text in texts)
     assert not any("slip" in text for text in texts)
 
 
@@ -340,7 +340,7 @@ def test_a_source_without_a_type_says_which_types_it_has(
         anchor = add_anchor(session, "The door is safe.", source=HOSTILE)
         uid = add_variant(session, anchor, "lexical", "The door is dangerous.").uid
     app = opened(**{"queue": "Pending", "type": "Verbal negation", "queue-source": plain(HOSTILE)})
-    said = f"{HOSTILE} has no variants of this type. Go on with:"
+    said = f"{HOSTILE} has no variants of this type. Continue with:"
     assert said in [text.value for text in app.text]
     assert [b.label for b in app.button if "go-on" in str(b.key)] == [
         "Lexical negation (1)",
@@ -355,7 +355,7 @@ def test_a_type_that_is_done_leads_to_the_next(ids: list[int], with_source: Engi
         for variant in (session.get_one(Variant, number) for number in ids):
             actions.accept(session, actions.shown(variant), reviewer_id=person(session))
     app = opened(queue="Pending", type="Verbal negation")
-    assert any("Nothing is left of this type in this queue." in text.value for text in app.text)
+    assert any("This type has nothing left in this queue." in text.value for text in app.text)
     next(button for button in app.button if button.label == "Absolute negator (3)").click().run()
     assert first_card(app)
 

@@ -65,7 +65,7 @@ def test_a_blind_reviewer_decides_first(state: ReviewState) -> None:
     state.blind = True
     state.pin(number)
     second_opinion.ask(state, draw(state))
-    assert "once you have decided" in state.message
+    assert "after you have decided" in state.message
     assert state.panel is Panel.NONE and looks(state) == []
     state.accept(draw(state))
     assert "judge" not in state.message
@@ -157,7 +157,7 @@ def test_the_page_shows_it_on_demand_and_opens_the_editor_with_the_suggestion(
     assert "would edit it" in html(app) and "80% certain" in html(app)
     assert HOSTILE not in unsafe_texts(app)
     assert "&lt;img" in html(app)
-    pressed(app, "Take the suggestion over")
+    pressed(app, "Edit from this suggestion")
     assert [box.value for box in app.text_area] == [HOSTILE]
     assert HOSTILE not in unsafe_texts(app)
 
@@ -172,11 +172,11 @@ def test_it_is_put_away_when_the_card_becomes_another_one(judged: Engine) -> Non
     pressed(app, "Second opinion")
     pressed(app, "Details")
     assert html(app).count("would edit it") == 1
-    assert "No decision yet." in [text.value for text in app.text]
+    assert "No decisions yet." in [text.value for text in app.text]
     pressed(app, "Blind")
     assert "would edit it" not in html(app)
     pressed(app, "Second opinion")
-    assert "would edit it" not in html(app) and "once you have decided" in html(app)
+    assert "would edit it" not in html(app) and "after you have decided" in html(app)
     pressed(app, "Not blind")
     pressed(app, "Second opinion")
     assert "would edit it" in html(app)

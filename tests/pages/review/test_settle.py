@@ -43,7 +43,7 @@ def test_accepting_a_card_in_conflict_settles_it_and_undo_brings_it_back(
     assert (card.variant_id, card.settles) == (conflict, True)
     state.accept(card)
     assert status(state, conflict) == Status.ACCEPTED
-    assert state.message == "You settled it: accepted. Z takes it back."
+    assert state.message == "Settled: accepted. Press Z to undo."
     assert state.left_in(Queue.CONFLICT) == 0
     assert state.view().focus is None
     state.undo()
@@ -56,7 +56,7 @@ def test_a_reason_settles_it_as_rejected_and_a_pending_card_is_only_decided(
     state: ReviewState, conflict: int
 ) -> None:
     state.reject(draw(state), "wrong_scope")
-    assert state.message.startswith("You settled it: rejected (wrong scope).")
+    assert state.message.startswith("Settled: rejected (wrong scope).")
     assert status(state, conflict) == Status.REJECTED
     state.go_to(queue=Queue.PENDING, type_id="verbal", order=Order.OLDEST, family=False)
     card = draw(state)
@@ -109,7 +109,7 @@ def test_the_card_says_who_said_what(state: ReviewState, conflict: int) -> None:
     with reading(state.engine) as session:
         past = history(session, conflict)
     assert "Ada settled it as accepted" in messages.disagreement(past, Status.ACCEPTED)
-    assert "settle: accept" in history_lines.line(past[-1])
+    assert "settled: accept" in history_lines.line(past[-1])
 
 
 def test_a_family_goes_on_with_what_is_in_the_queue(state: ReviewState, conflict: int) -> None:

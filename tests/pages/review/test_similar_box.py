@@ -5,10 +5,12 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from curation.similar import embedding_run
+from curation.similar.lookup import NONE_SIMILAR
 from db.engine import writing
 from db.execution import execute
 from db.runs import create_run
 from db.settings import load_settings
+from pages.components.review import similar_box
 from tests.pages.conftest import TIMEOUT
 from tests.pages.review.test_review import html
 from tests.support.factories import add_anchor, add_family, add_variant
@@ -67,6 +69,9 @@ def test_without_embeddings_it_offers_to_compute_them(variants: Engine, started:
     app.button("compute-embeddings").click().run()
     assert len(started) == 1
     assert not [button for button in app.button if button.key == "compute-embeddings"]
+    assert [one.proto.text for one in app.get("progress")] == [
+        f"Run {started[0]} is computing embeddings"
+    ]
 
 
 def test_a_hit_shows_its_cosine_and_opens_its_card(variants: Engine) -> None:
@@ -77,6 +82,14 @@ def test_a_hit_shows_its_cosine_and_opens_its_card(variants: Engine) -> None:
     assert app.button("review-similar").label == "Review these 1"
     app.button("hit-0").click().run()
     assert "pinned: None" not in [text.value for text in app.text]
+
+
+def test_low_cosines_are_pointed_out(variants: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    compute(variants)
+    monkeypatch.setattr(similar_box, "LOW_COSINE", -1.0)
+    assert not [one for one in opened().caption if one.value == NONE_SIMILAR]
+    monkeypatch.setattr(similar_box, "LOW_COSINE", 1.0)
+    assert [one for one in opened().caption if one.value == NONE_SIMILAR]
 
 
 def test_a_blind_reviewer_sees_no_status(variants: Engine) -> None:

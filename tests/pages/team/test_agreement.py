@@ -68,7 +68,7 @@ def listed(app: AppTest) -> str:
 def test_without_variants_it_leads_to_the_overview(open_page: OpenPage) -> None:
     app = open_page("team")
     assert not app.exception
-    assert [link.label for link in app.get("page_link")] == ["To the overview"]
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
 
 
 def test_without_overlap_it_says_how_to_get_some(with_source: Engine, open_page: OpenPage) -> None:
@@ -91,7 +91,7 @@ def test_the_figures_are_those_of_the_database(with_source: Engine, open_page: O
     assert " to " in found["Agreement"][1]
     assert "Kappa" in found and "Landis and Koch call a kappa of" in texts(app)
     assert "37.5% of the verdicts accept." in texts(app)
-    assert "Left out: 1 variant on which at most one verdict is independent." in [
+    assert "Left out: 1 variant with fewer than two independent verdicts." in [
         caption.value for caption in app.caption
     ]
     table = app.dataframe[0].value
@@ -147,7 +147,7 @@ def test_people_and_verdicts_narrow_everything(with_source: Engine, open_page: O
     people = app.selectbox(key="people")
     assert people.options == ["Everybody", f"Ada and {HOSTILE}", "Ada and Cleo"]
     app = people.select_index(2).run()
-    assert "No variant has verdicts that two people gave independently" in texts(app)
+    assert "No variant has independent verdicts of two people." in texts(app)
     app.session_state["verdicts"] = "All"
     app.run()
     assert metrics(app)["Variants"][0] == "1"

@@ -32,13 +32,13 @@ def test_an_assignment_is_made_and_shown(with_source: Engine, open_page: OpenPag
     app = opened(open_page)
     assert not app.exception
     assert app.text[0].value == "One person decides on each variant."
-    assert "have several of them decide" in " ".join(one.value for one in app.caption)
+    assert "have several people decide" in " ".join(one.value for one in app.caption)
     app.number_input(key="assign-share").set_value(100.0)
     app.button(key="assign-save").click().run()
     with reading(with_source) as session:
         assert current_plan(session) == Plan(2, 1.0)
     assert app.text[0].value == "2 people decide on each variant."
-    said = "7 variants for 2 people each: 1 finished or settled, 11 verdicts still to come."
+    said = "7 variants for 2 people each: 1 finished or settled, 11 verdicts to go."
     assert app.text[1].value.startswith(said)
     table = app.dataframe[0].value.set_index("Type")
     assert list(table.loc["Verbal negation"]) == [0, 1, 0]
@@ -67,7 +67,7 @@ def test_quotas_are_set_and_removed(with_source: Engine, open_page: OpenPage) ->
     assert list(app.dataframe[0].value["Left"].fillna(-1)) == [19, -1, 5]
     app.button(key="quota-remove").click().run()
     app.button(key="quota-remove").click().run()
-    assert "no quota for all types together" in texts(app)
+    assert "no quota for all types" in texts(app)
     with reading(with_source) as session:
         assert all_quotas(session) == [PersonQuota(bert, "Bert", "verbal", 5)]
 

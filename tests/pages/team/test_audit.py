@@ -54,7 +54,7 @@ def test_filters_narrow_it(done: str, open_page: OpenPage) -> None:
     assert listed(app).count("<tr>") == 1 + 1
     app.selectbox(key="audit-what").set_value("release").run()
     assert listed(app) == ""
-    assert "Nobody has done anything like that yet." in [text.value for text in app.text]
+    assert "There are no such actions." in [text.value for text in app.text]
 
 
 def test_pages_are_turned(done: str, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

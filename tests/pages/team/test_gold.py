@@ -86,16 +86,22 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
     with reading(project) as session:
         uid = session.get_one(Variant, 2).uid
     app = section(open_page, "Gold items")
-    assert "2 for practice" in texts(app) and not app.exception
+    assert "1 item for the review queue, 2 for practice rounds." in texts(app)
+    assert "choose a rate" in texts(app) and not app.exception
     app.text_input(key="gold-uid").set_value(uid).run()
-    app.get("button_group")  # the choices are there
+    assert app.button(key="make-gold").disabled, "no verdict is preselected"
+    app.segmented_control(key="gold-verdict").set_value(Verdict.REJECT).run()
+    app.button(key="make-gold").click().run()
+    assert "Expected a reason for 'reject'" in texts(app)
+    app.segmented_control(key="gold-verdict").set_value(Verdict.ACCEPT).run()
     app.text_area(key="gold-explanation").set_value("No part is.").run()
     app.button(key="make-gold").click().run()
-    assert f"{uid} is a gold item, to accept." in texts(app)
+    assert f"{uid} is now a gold item, settled as accept." in texts(app)
     with reading(project) as session:
         (made,) = gold_items(session, of=[2])
         assert (made.maker, made.explanation, made.use) == ("Ada", "No part is.", GoldUse.MIXED)
     app.text_input(key="gold-uid").set_value(uid).run()
+    app.segmented_control(key="gold-verdict").set_value(Verdict.ACCEPT).run()
     app.button(key="make-gold").click().run()
     assert "is already a gold item" in texts(app)
     app.text_input(key="gold-uid").set_value("nonsense").run()
@@ -111,18 +117,19 @@ def test_the_rate_and_who_practises_first_are_chosen_there(
     with reading(project) as session:
         assert (get_setting(session, GOLD_RATE), get_setting(session, PRACTISE_FIRST)) == (20, True)
     assert app.selectbox(key="gold-rate-20").value == 20
+    assert "choose a rate" not in texts(app)
 
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("Gold items", "choose the gold items"), ("People", "see the figures of each person")],
+    [("Gold items", "can choose gold items"), ("People", "can see each person's figures")],
 )
 def test_nobody_but_a_lead_sees_them(
     project: Engine, open_page: OpenPage, name: str, what: str
 ) -> None:
     make_reviewer(project)
     app = section(open_page, name)
-    assert f"Only leads {what}." in captions(app)
+    assert f"Only leads can {what}." in captions(app)
     assert not app.get("arrow_data_frame") and not app.get("text_input")
 
 
@@ -142,8 +149,8 @@ def test_people_have_their_figures(project: Engine, open_page: OpenPage) -> None
     app = section(open_page, "People")
     assert not app.exception
     (row,) = app.dataframe[0].value.to_dict("records")
-    assert (row["Name"], row["Decisions"], row["Gold"]) == (HOSTILE, 2, "–")
-    assert row["Accepted"] == "100.0% (15.8% to 100.0%)"
+    assert (row["Name"], row["Verdicts"], row["Gold"]) == (HOSTILE, 2, "–")
+    assert row["Accepted"] == "100.0%", "an interval of two verdicts says nothing"
     assert list(app.dataframe[1].value.columns) == [HOSTILE]
     assert HOSTILE not in unsafe_texts(app)
 
@@ -153,7 +160,7 @@ def test_without_decisions_it_says_so(
 ) -> None:
     with writing(with_source) as session:
         add_family(session)
-    assert "Nobody has decided on anything yet." in texts(section(open_page, "People"))
+    assert "Nobody has decided on a variant yet." in texts(section(open_page, "People"))
 
 
 # -- practice --------------------------------------------------------------------------
@@ -202,11 +209,15 @@ def test_a_skipped_card_comes_back_at_the_end(project: Engine, open_page: OpenPa
     app = section(open_page, "Practice")
     with reading(project) as session:
         first, second = current_round(session, person_id(session)).items
+    assert {"Other", "Anchor unsuitable"} <= {one.label for one in app.button}
     press(app, "s")
     assert second.uid in texts(app) and first.uid not in texts(app)
-    press(app, "e")
+    press(app, "f")
+    assert "You rejected it (anchor unsuitable)." in texts(app)
     press(app, "n")
     assert first.uid in texts(app)
+    press(app, "0")
+    assert "You rejected it." in texts(app)
 
 
 def test_practice_is_offered_on_review_and_may_be_required(
@@ -240,10 +251,10 @@ def test_nothing_on_the_review_page_tells_a_gold_item_from_a_pending_card(
     assert f'data-variant="{uid}"' in shown
     for word in ("rejected", "settle", "Lena", SECRET, "wrong scope", "gold", "status:", "blind"):
         assert word not in shown.replace("Wrong scope", "").split("hg-guide")[0], word
-    assert "No decision yet." in shown and "No note yet" in shown
+    assert "No decisions yet." in shown and "No notes yet." in shown
     assert "Make it a gold item" in links(app)  # as on any card, for a lead
     press(app, "a")
-    assert "Accepted. Z takes it back." in texts(app)
+    assert "Accepted. Press Z to undo." in texts(app)
     with reading(project) as session:
         assert session.get_one(Variant, 1).status is Status.REJECTED
         query = select(col(Decision.verdict)).where(col(Decision.variant_id) == 1)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from curation.release.export.overlap_section import NOT_CHECKED
 from curation.release.freezing import create_release
-from curation.release.overlap_results import FOLDER, page_text
+from curation.release.overlap_results import FOLDER, told
 from db.engine import reading, writing
 from db.errors import RunCancelled
 from db.execution import execute
@@ -64,7 +64,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     seen: list[tuple[int, int, str]] = []
     nevir, own = compare(session, folder, release, report=lambda *told: seen.append(told))
     assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
-    assert page_text(own.facts) == SAID and own.shares
+    assert told(own.facts) == SAID and own.shares
     assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
         (0, True, "Door 1 is not open."),
         (2, True, "Door 3 is open."),
@@ -98,9 +98,7 @@ def test_what_an_older_hedgerow_kept_is_compared_again_by_field(
     path.write_text(json.dumps(values), encoding="utf-8")
     (folder / data.file).unlink()
     (old,) = compare(session, folder, release)
-    assert old.fields is None and page_text(old.facts) == SAID, (
-        "the data are gone, so that it stays"
-    )
+    assert old.fields is None and told(old.facts) == SAID, "the data are gone, so that it stays"
 
 
 def test_each_comparison_is_made_once(
@@ -135,9 +133,9 @@ def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
     nevir = keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
     (folder / nevir.file).write_text("{")
     broken, own = compare(session, folder, release)
-    assert page_text(own.facts) == SAID
-    assert page_text(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
-    assert str(folder) not in page_text(broken.facts) and broken.facts["items"] == 0
+    assert told(own.facts) == SAID
+    assert told(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
+    assert str(folder) not in told(broken.facts) and broken.facts["items"] == 0
     assert missing(folder, release.content_hash) == []
     (folder / data.file).unlink()
     assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
@@ -150,7 +148,7 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
     (settings.data_folder / FOLDER).write_text("in the way")
     for _ in range(2):
         (found,) = compare(session, settings.data_folder, release)
-        assert page_text(found.facts) == SAID
+        assert told(found.facts) == SAID
 
 
 def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(

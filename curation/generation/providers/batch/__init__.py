@@ -1,1 +1,1 @@
-"""The provider's Batch API: slow, at half the price."""
+"""The provider's Batch API: slow, but at half the price."""

@@ -1,7 +1,7 @@
 """Client for the provider's Batch API: send a file, check, cancel, fetch.
 
-Between the provider's word that a batch exists and ours being stored, a process can be killed: a
-batch therefore carries a label, under which it is found again.
+A process can be killed after the provider has created a batch and before the batch's id is stored.
+A batch therefore has a label by which it can be found.
 """
 
 from collections.abc import AsyncGenerator
@@ -21,14 +21,14 @@ from curation.generation.providers.chat.completions import CallError
 from db.errors import HedgerowError
 
 LABEL = "hedgerow"
-"""The entry of a batch's metadata that holds its label."""
+"""The key of a batch's metadata for its label."""
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 TOO_MANY = "token_limit_exceeded"
-"""The provider's code for a batch that is more than it lets wait at a time."""
+"""The provider's error code for too many waiting calls."""
 
 CLOCKS = timedelta(days=1)
-"""How far the provider's clock may be from ours when a batch is looked for."""
+"""Tolerance for differences between the provider's clock and ours when searching for a batch."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,11 @@ class BatchApi:
     model: ChatModel
 
     async def create(self, path: Path, label: str) -> Batch:
-        """Send a file of calls, to be answered within a day.
+        """Send a file of calls, which will be answered within a day.
 
         Raises:
-            CallError, HedgerowError: it was not taken; in a way that may pass, and for good.
+            CallError: it was refused; trying again may help.
+            HedgerowError: it was refused for good.
         """
         client = self.model.client()
         try:
@@ -64,7 +65,7 @@ class BatchApi:
         return self.model.explained(error)
 
     async def find(self, label: str, *, since: datetime) -> Batch | None:
-        """The batch with this label, made after ``since``, the newest first; None for none."""
+        """Return the newest batch with this label created after ``since``, or None."""
         oldest = (since - CLOCKS).timestamp()
         try:
             async for batch in self.model.client().batches.list(limit=100):
@@ -76,12 +77,12 @@ class BatchApi:
             raise self._explained(error) from error
         return None
 
-    async def look(self, batch_id: str) -> Batch:
-        """The batch as it is now.
+    async def state(self, batch_id: str) -> Batch:
+        """Return the batch's current state.
 
         Raises:
-            CallError: the provider gave no answer this time.
-            HedgerowError: it knows no such batch, or refuses the key.
+            CallError: the provider did not answer this time.
+            HedgerowError: the provider knows no such batch, or refuses the key.
         """
         try:
             return await self.model.client().batches.retrieve(batch_id)
@@ -94,7 +95,10 @@ class BatchApi:
             raise self.model.explained(error) from error
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask the provider to stop; a batch that has ended, or is gone, stays as it is."""
+        """Ask the provider to stop the batch.
+
+        Nothing happens if it has ended or no longer exists.
+        """
         try:
             await self.model.client().batches.cancel(batch_id)
         except (openai.BadRequestError, openai.ConflictError, openai.NotFoundError):
@@ -103,10 +107,10 @@ class BatchApi:
             raise self.model.explained(error) from error
 
     async def lines(self, file_id: str, *, at_once: int) -> AsyncGenerator[list[bytes]]:
-        """The lines of a file of answers, read as they arrive; none where it was deleted.
+        """Yield the lines of a file of answers as they arrive; none if it was deleted.
 
         Raises:
-            CallError: it interrupted the answer.
+            CallError: the provider interrupted the answer.
         """
         try:
             async with self.model.client().files.with_streaming_response.content(file_id) as file:
@@ -119,18 +123,18 @@ class BatchApi:
         except openai.APIError as error:
             raise self.model.explained(error) from error
         except httpx2.HTTPError as error:
-            said = f"{self.model.where} interrupted the answer."
-            raise CallError(AnswerProblem.CONNECTION, said) from error
+            message = f"{self.model.where} interrupted the answer."
+            raise CallError(AnswerProblem.CONNECTION, message) from error
 
 
 def why_failed(batch: Batch) -> str:
-    """What the provider says about a batch that it did not take, on one line."""
+    """Return the provider's reason for refusing a batch, on one line."""
     errors = (batch.errors.data if batch.errors else None) or []
-    said = [" ".join((error.message or error.code or "").split())[:300] for error in errors[:3]]
-    return " ".join(one for one in said if one) or "no reason given"
+    messages = [" ".join((error.message or error.code or "").split())[:300] for error in errors[:3]]
+    return " ".join(one for one in messages if one) or "no reason given"
 
 
 def has_too_many(batch: Batch) -> bool:
-    """Whether the provider would have taken a smaller batch."""
+    """Whether the provider would have accepted a smaller batch."""
     errors = (batch.errors.data if batch.errors else None) or []
     return any(error.code == TOO_MANY for error in errors)

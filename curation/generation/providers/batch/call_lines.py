@@ -12,13 +12,13 @@ ENDPOINT: Final = "/v1/chat/completions"
 
 
 def request_line(call_id: int, body: dict[str, Any]) -> bytes:
-    """A line of the file that is sent."""
+    """Return a line of the file to send."""
     line = {"custom_id": str(call_id), "method": "POST", "url": ENDPOINT, "body": body}
     return json.dumps(line).encode() + b"\n"
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write the file that is sent, line by line."""
+    """Write the file to send, line by line."""
     with path.open("wb") as file:
         file.writelines(lines)
 
@@ -26,13 +26,14 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
 async def split_lines(
     pieces: AsyncIterator[bytes], *, at_once: int, most: int
 ) -> AsyncIterator[list[bytes]]:
-    """The lines of a file that arrives in pieces, some at once.
+    """Split a file that arrives in pieces into lines, and yield several at once.
 
-    Only a line feed ends a line: a text may hold other characters that Unicode breaks lines at.
+    Only a line feed ends a line: a text may contain other characters that Unicode treats as line
+    breaks.
 
     Args:
-        at_once: lines at most.
-        most: bytes of a line; what goes beyond is left out, and the line can't be read any more.
+        at_once: maximum lines at once.
+        most: maximum bytes of a line. The rest is dropped, which makes the line unreadable.
     """
     rest = b""
     lines: list[bytes] = []
@@ -49,10 +50,10 @@ async def split_lines(
 
 
 def read_answer(line: bytes) -> tuple[int, Reply | CallError] | None:
-    """The call that a line of an output or error file belongs to, and what came of it.
+    """Read a line of an output or error file: its call, and the call's result.
 
     Returns:
-        None where the line names no call, or one that the provider did not get to.
+        None if the line names no call, or one that the provider did not process.
     """
     try:
         value = json.loads(line)
@@ -63,12 +64,12 @@ def read_answer(line: bytes) -> tuple[int, Reply | CallError] | None:
     if error.get("code") == "batch_cancelled":
         return None
     if error.get("code") == "batch_expired":
-        return call_id, CallError(AnswerProblem.EXPIRED, _said(error))
+        return call_id, CallError(AnswerProblem.EXPIRED, _message(error))
     response = _object(value, "response")
     body = _object(response, "body")
     if response.get("status_code") != 200:
         problem = _problem(response.get("status_code"))
-        return call_id, CallError(problem, _said(_object(body, "error") or error))
+        return call_id, CallError(problem, _message(_object(body, "error") or error))
     try:
         return call_id, read_completion(body)
     except CallError as unreadable:
@@ -76,13 +77,13 @@ def read_answer(line: bytes) -> tuple[int, Reply | CallError] | None:
 
 
 def _object(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """The object of this name; an empty one where there is none."""
+    """Return the object with this name; an empty one if there is none."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def _problem(status: Any) -> AnswerProblem:
-    """What the status of a line's answer means; of one without, the server has failed."""
+    """Return the meaning of a line's HTTP status; without one, the server has failed."""
     if status == 429:
         return AnswerProblem.RATE_LIMIT
     if isinstance(status, int) and 400 <= status < 500 and status != 408:
@@ -90,6 +91,6 @@ def _problem(status: Any) -> AnswerProblem:
     return AnswerProblem.SERVER
 
 
-def _said(error: dict[str, Any]) -> str:
-    """What the provider said, on one line."""
+def _message(error: dict[str, Any]) -> str:
+    """Return the provider's message on one line."""
     return " ".join(str(error.get("message") or "No answer.").split())[:500]

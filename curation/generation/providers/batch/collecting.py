@@ -1,4 +1,4 @@
-"""Store the answers of batches with their calls, and track the batch of open calls."""
+"""Stores the answers of batches with their calls, and tracks the batch of each open call."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ CHUNK = 500
 
 @dataclass
 class BatchStore:
-    """The calls of one run, and what is stored of them.
+    """The calls of one run, and their stored answers.
 
     Attributes:
-        total, ended: calls of the run; those that are done or have failed.
+        total, ended: number of all calls, and of those that are done or have failed.
     """
 
     context: RunContext
@@ -45,40 +45,40 @@ class BatchStore:
         return self.context.run.id
 
     def read(self, query: Callable[..., Result]) -> Result:
-        """What a query about the run gives."""
+        """Return the result of a query about the run."""
         with reading(self.context.engine) as session:
             return query(session, self.run_id)
 
     def count(self) -> None:
-        """Read how many calls there are."""
+        """Count the calls."""
         counts = self.read(count_calls)
         self.total = sum(counts.values())
         self.ended = self.total - counts[CallState.OPEN]
 
     def report(self, done: int, message: str) -> None:
-        """Report how far the run is: what has ended, and ``done`` of what is under way."""
+        """Report progress: the ended calls, and ``done`` of those in progress."""
         money = f" {self.ledger.cost()} so far." if self.ledger.money else ""
         self.context.progress(self.ended + done, self.total, message + money)
 
     # -- places ---------------------------------------------------------------------------
 
     def label(self, ids: Sequence[int], label: str) -> None:
-        """Put these calls under the label of a batch to come."""
+        """Assign these calls to the label of a future batch."""
         with writing(self.context.engine) as session:
             places.label(session, self.run_id, ids, label)
 
     def move(self, old: str, new: str) -> int:
-        """Let all calls that lie in one place lie in another; gives how many."""
+        """Move all calls with one batch or label to another; return their number."""
         with writing(self.context.engine) as session:
             return places.move(session, self.run_id, old, new)
 
     # -- storing --------------------------------------------------------------------------
 
     def keep(self, attempt: Attempt) -> None:
-        """Store an attempt that was made at once: unlike a batch, nobody keeps it for us.
+        """Store an attempt made directly. Unlike a batch, it is not kept by the provider.
 
         Raises:
-            HedgerowError: it could not be stored; says where it is kept.
+            HedgerowError: it could not be stored; the message says where it was saved.
         """
         try:
             self.store([attempt], self.request.price)
@@ -86,11 +86,11 @@ class BatchStore:
             raise unstored(self.context, [attempt], error) from error
 
     def recover(self) -> None:
-        """Store what earlier attempts at this run have put aside."""
+        """Store answers that earlier attempts at this run saved in a file."""
         recover(self.context, lambda attempts: self.store(attempts, self.request.price))
 
     def store(self, attempts: Sequence[Attempt], price: Price) -> list[Attempt]:
-        """Store attempts, and set their calls free that are still open.
+        """Store attempts, and take calls that are still open out of their batch.
 
         Returns:
             Those that were not stored before.
@@ -105,13 +105,13 @@ class BatchStore:
         return stored
 
     def store_answers(self, answers: dict[int, Reply | CallError], batch_id: str) -> None:
-        """Store answers, by the number of the call, to those that wait for them in this batch."""
+        """Store answers, by call number, for calls that wait for them in this batch."""
         with reading(self.context.engine) as session:
             calls = open_calls(session, self.run_id, ids=list(answers), batch=batch_id)
         self.store([self._attempt(call, answers[call.id]) for call in calls], self.request.charged)
 
     def count_as_failed(self, batch_id: str, *, expired: bool) -> None:
-        """Store that this batch brought no answer to the calls that are left in it."""
+        """Record that this batch did not answer the calls that are left in it."""
         error = (
             CallError(AnswerProblem.EXPIRED, "The batch expired before this call was made.")
             if expired
@@ -121,7 +121,7 @@ class BatchStore:
             self.store([self._attempt(call, error) for call in calls], self.request.charged)
 
     def _attempt(self, call: Call, answer: Reply | CallError) -> Attempt:
-        # The tries of all batches count, so that no call is put into batches for ever.
+        # Attempts in all batches count, so that no call is sent in batches forever.
         number = call.attempts + 1
         if isinstance(answer, CallError):
             return self.asker.failed(call, number, answer, tries=number)

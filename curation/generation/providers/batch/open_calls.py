@@ -21,13 +21,13 @@ def _open(run_id: int) -> tuple[Any, ...]:
 
 
 def taken_place(session: Session, run_id: int) -> str:
-    """The batch, or the label of one, that open calls lie in; '' where none does."""
+    """Return the batch or label that open calls have; '' if none."""
     query = select(col(ModelCall.batch)).where(*_open(run_id), col(ModelCall.batch) != "")
     return session.execute(query.limit(1)).scalar() or ""
 
 
 def calls_in(session: Session, run_id: int, place: str) -> Iterator[Call]:
-    """All open calls that lie there, a block of them in memory at a time."""
+    """Yield all open calls with this batch or label, with one block in memory at a time."""
     after = 0
     while block := open_calls(session, run_id, batch=place, after=after):
         yield from block
@@ -35,21 +35,21 @@ def calls_in(session: Session, run_id: int, place: str) -> Iterator[Call]:
 
 
 def one_a_role(session: Session, run_id: int) -> list[Call]:
-    """The first open call of each role."""
+    """Return the first open call of each role."""
     query = select(func.min(col(ModelCall.id))).where(*_open(run_id)).group_by(col(ModelCall.role))
     ids = [call_id for call_id in session.execute(query).scalars() if call_id is not None]
     return open_calls(session, run_id, ids=ids)
 
 
 def put(session: Session, run_id: int, ids: Sequence[int], place: str) -> None:
-    """Let these calls lie there."""
+    """Assign these calls to a batch or label."""
     for some in chunks(ids):
         of_these = (col(ModelCall.id).in_(some), *_open(run_id))
         session.execute(update(ModelCall).where(*of_these).values(batch=place))
 
 
 def label(session: Session, run_id: int, ids: Sequence[int], place: str) -> None:
-    """Let these calls lie under a label, each to ask about its anchor as it is worded now."""
+    """Assign these calls to a label, each with the current revision of its anchor."""
     revision = select(col(Anchor.revision)).where(col(Anchor.id) == col(ModelCall.anchor_id))
     for some in chunks(ids):
         of_these = (col(ModelCall.id).in_(some), *_open(run_id))
@@ -61,14 +61,14 @@ def label(session: Session, run_id: int, ids: Sequence[int], place: str) -> None
 
 
 def move(session: Session, run_id: int, old: str, new: str) -> int:
-    """Let all calls that lie in one place lie in another; gives how many."""
+    """Move all calls with one batch or label to another; return their number."""
     of_these = (*_open(run_id), col(ModelCall.batch) == old)
     moved = session.execute(update(ModelCall).where(*of_these).values(batch=new))
     return getattr(moved, "rowcount", 0)
 
 
 def mean_costs(session: Session, run_id: int, price: Price) -> dict[str, float]:
-    """By role, what a call costs at this price if it takes what the run's answers so far took."""
+    """Return the mean cost of a call by role, from the run's answers so far and this price."""
     query = (
         select(
             col(ModelCall.role),

@@ -1,9 +1,9 @@
-"""Carry out a run with the provider's Batch API: slow, at half the price.
+"""Carries out a run with the provider's Batch API: slow, but at half the price.
 
-Which batch a call lies in is stored with the call (``ModelCall.batch``), so that any process can go
-on waiting for it. Before a batch is made, a label stands there, which the batch carries, too: who
-finds a label looks for its batch, and makes one only where there is none. An answer is stored with
-the call that it names.
+The batch of a call is stored with the call (``ModelCall.batch``), so that any process can continue
+to wait for it. Before a batch is created, its label is stored there instead. A process that finds a
+label searches for its batch, and creates one only if there is none. An answer is stored with the
+call that it names.
 """
 
 import asyncio
@@ -31,21 +31,21 @@ from db.errors import HedgerowError, RunCancelled, RunPaused
 from db.execution import RunContext
 
 LABELLED = "label:"
-"""How a label begins, and no batch of a provider."""
+"""The prefix of labels, which no provider uses for batch ids."""
 
 MAX_CALLS, MAX_BYTES = 50_000, 100_000_000
-"""Of one batch; OpenAI takes 50,000 calls and 200 MB."""
+"""Limits of one batch; OpenAI accepts 50,000 calls and 200 MB."""
 
 CANCEL_SECONDS = 15.0
-"""How long a cancelled run waits for what its batch has brought."""
+"""Seconds that a cancelled run waits for its batch's results."""
 
 
 @dataclass
 class BatchWorker:
-    """The state of a run that is carried out in this process, one batch after the other.
+    """The state of a run that is carried out in this process, one batch at a time.
 
     Attributes:
-        at_most: calls in one batch; fewer once the provider found a batch too large.
+        at_most: maximum calls in one batch; reduced when the provider finds a batch too large.
     """
 
     context: RunContext
@@ -61,14 +61,14 @@ class BatchWorker:
     def __post_init__(self) -> None:
         self._api = BatchApi(self.asker.model)
         self._store = BatchStore(self.context, self.request, self.asker, self.ledger)
-        self._waiting = Waiting(self.context, lambda said: self._store.report(0, said))
+        self._waiting = Waiting(self.context, lambda message: self._store.report(0, message))
 
     async def run(self) -> None:
         """Send open calls, wait and store the answers until no call is open.
 
         Raises:
-            RunCancelled: somebody asked for it; a cancelled run's batch is cancelled, too.
-            RunPaused: the budget is spent, or the provider did not take or finish a batch.
+            RunCancelled: the run was cancelled; its batch is cancelled too.
+            RunPaused: the budget is spent, or the provider refused or did not finish a batch.
             HedgerowError: no call can succeed.
         """
         await asyncio.to_thread(self._store.recover)
@@ -93,7 +93,7 @@ class BatchWorker:
     # -- sending --------------------------------------------------------------------------
 
     async def _choose(self) -> str:
-        """Put the next calls under a new label; gives it, or '' where no call is open.
+        """Assign the next calls to a new label and return it; '' if no call is open.
 
         Raises:
             RunPaused: the budget allows no further call.
@@ -114,10 +114,10 @@ class BatchWorker:
         return label
 
     async def _try_out(self) -> None:
-        """Make a call of each role at once, before thousands are sent.
+        """Make one direct call for each role before sending thousands.
 
-        This shows whether key and model are right, what the server understands, and what an answer
-        costs; a batch would show it a day later.
+        This shows immediately whether key and model are right, what the server supports and what an
+        answer costs. A batch would show it a day later.
         """
         for call in self._store.read(places.one_a_role):
             if self.ledger.allows() and self.asker.asked_types(call):
@@ -128,7 +128,7 @@ class BatchWorker:
                 check_server(self.asker.gate)
 
     def _affordable(self) -> tuple[list[int], bool]:
-        """The next calls that fit into the budget and one file; and whether any call is open."""
+        """Return the next calls that fit into the budget and a file; and whether any is open."""
         ids: list[int] = []
         size, money = 0, 0.0
         cap = self.request.budget.money
@@ -137,7 +137,7 @@ class BatchWorker:
         with reading(self.context.engine) as session:
             means = places.mean_costs(session, self._store.run_id, self.request.charged)
             for call in places.calls_in(session, self._store.run_id, ""):
-                if not self.asker.asked_types(call):  # retired, all of them
+                if not self.asker.asked_types(call):  # all of them are retired
                     continue
                 line = self._line(call)
                 size += len(line)
@@ -148,18 +148,18 @@ class BatchWorker:
         return ids, bool(ids)
 
     def _bound(self, line: bytes) -> float:
-        """US dollars that no answer to this call exceeds: each token is a byte at least."""
+        """Return an upper bound on a call's cost in US dollars: each token is at least one byte."""
         return self.request.charged.cost(len(line), self.request.max_tokens)
 
     def _line(self, call: Call) -> bytes:
         return request_line(call.id, self.asker.model.request(*self.asker.question(call)))
 
     async def _send(self, label: str) -> str:
-        """Find the batch with this label, or make it of the calls that lie there; gives its id.
+        """Find the batch with this label, or create it from its calls; return its id.
 
         Raises:
             RunPaused: the provider does not answer.
-            HedgerowError: it takes no batch like this.
+            HedgerowError: the provider accepts no such batch.
         """
         try:
             batch = await self._waiting.tries(lambda: self._found_or_made(label))
@@ -188,10 +188,10 @@ class BatchWorker:
     # -- waiting --------------------------------------------------------------------------
 
     async def _wait(self, batch_id: str) -> Batch:
-        """Until the batch has ended, however long the provider takes.
+        """Wait until the batch has ended, however long the provider takes.
 
         Raises:
-            RunPaused: the provider gives no answer for long.
+            RunPaused: the provider has not answered for a long time.
         """
 
         def has_ended(batch: Batch) -> bool:
@@ -202,12 +202,12 @@ class BatchWorker:
             self._store.report(done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}.")
             return False
 
-        return await self._waiting.until(lambda: self._api.look(batch_id), has_ended)
+        return await self._waiting.until(lambda: self._api.state(batch_id), has_ended)
 
     async def _cancel(self, place: str) -> None:
-        """Cancel the batch here if there is one, and store what it has brought if that comes soon.
+        """Cancel the batch, if there is one, and store its results if they arrive soon.
 
-        Where only a label is known, the run was cancelled while the batch was being made.
+        If only a label is known, the run was cancelled while the batch was being created.
         """
         with suppress(CallError, RunPaused):
             if place.startswith(LABELLED):
@@ -217,22 +217,22 @@ class BatchWorker:
                     return
                 place = made.id
             await self._api.cancel(place)
-            batch = await self._api.look(place)
+            batch = await self._api.state(place)
             begun = asyncio.get_running_loop().time()
             while batch.status not in ENDED:
                 if asyncio.get_running_loop().time() > begun + CANCEL_SECONDS:
-                    return  # who resumes the run finds it, and what it brought
+                    return  # a resumed run finds the batch and its results
                 await asyncio.sleep(waiting.CHECK_SECONDS)
-                batch = await self._api.look(place)
+                batch = await self._api.state(place)
             await self._collect(batch)
 
     # -- storing --------------------------------------------------------------------------
 
     async def _collect(self, batch: Batch) -> None:
-        """Store what a batch brought, and set free what it left unanswered.
+        """Store the results of a batch, and free the calls that it left unanswered.
 
         Raises:
-            RunPaused: it was refused, or cancelled at the provider's.
+            RunPaused: the batch was refused, or cancelled at the provider.
         """
         for file_id in (batch.output_file_id, batch.error_file_id):
             if file_id:
@@ -251,7 +251,7 @@ class BatchWorker:
         self.at_most = min(self.at_most, size) // 2 or 1
 
     async def _fetch(self, file_id: str, batch_id: str) -> None:
-        """Store the answers in a file; after a broken transfer, those that were stored stay so."""
+        """Store the answers in a file. Answers stored before a broken transfer are kept."""
         for number in range(1, waiting.TRIES + 1):
             try:
                 async with aclosing(self._api.lines(file_id, at_once=CHUNK)) as arriving:

@@ -1,1 +1,1 @@
-"""Chat models behind any address that speaks OpenAI's protocol."""
+"""Chat models at any address that implements OpenAI's protocol."""

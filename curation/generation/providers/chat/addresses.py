@@ -1,8 +1,8 @@
 """The addresses of calls, and which of them get the API key from the environment.
 
-The key of the environment belongs to the address of the environment, or to OpenAI: anybody can type
-any address into a page, and a key must not follow it there. A key that is typed in for another
-address reaches the run's process together with that address, as that process's environment.
+The environment's key is for the environment's address, or for OpenAI. Anybody can type any address
+on a page, and the key must not be sent there. A key entered for another address is passed to the
+run's process in its environment, together with that address.
 """
 
 from urllib.parse import urlsplit
@@ -13,17 +13,17 @@ from db.errors import HedgerowError
 from db.settings import Settings
 
 OWN_ADDRESS = "https://api.openai.com/v1"
-"""OpenAI's own; where calls go that name no other."""
+"""OpenAI's own address, the default."""
 
 KEY_VARIABLE, ADDRESS_VARIABLE = "HEDGEROW_OPENAI_API_KEY", "HEDGEROW_OPENAI_BASE_URL"
-"""Environment variables that a run's process reads key and address from."""
+"""Environment variables from which a run's process reads key and address."""
 
 
 def address_of(base_url: str, settings: Settings) -> str:
-    """Where the calls of a request go.
+    """Return the address for a request's calls.
 
     Args:
-        base_url: what the request names; '' for the environment's address, else OpenAI's.
+        base_url: the request's address; '' for the environment's address, or else OpenAI's.
     """
     return base_url or settings.openai_base_url or OWN_ADDRESS
 
@@ -34,17 +34,19 @@ def is_own(address: str) -> bool:
 
 
 def comparable(address: str) -> str:
-    """The address in a form in which equal ones read the same."""
+    """Return the address in a normalised form for comparisons."""
     try:
         parts = urlsplit(address.strip())
         login, at, host = parts.netloc.rpartition("@")
-    except ValueError:  # such as an IPv6 address without its end; nothing else equals it
+    except (
+        ValueError
+    ):  # such as an IPv6 address without its closing bracket; nothing else equals it
         return address.strip()
     return f"{parts.scheme}://{login}{at}{host.lower()}{parts.path.rstrip('/')}?{parts.query}"
 
 
 def require_key(base_url: str, settings: Settings) -> None:
-    """Refuse calls that nobody would answer.
+    """Refuse calls that would fail for lack of a key.
 
     Raises:
         HedgerowError: they go to OpenAI itself, and there is no key for it.
@@ -60,7 +62,7 @@ def require_key(base_url: str, settings: Settings) -> None:
 
 
 def key_for(base_url: str, settings: Settings) -> SecretStr:
-    """The environment's key where it may go to this address; an empty one elsewhere."""
+    """Return the environment's key if it may be sent to this address; otherwise an empty one."""
     address = comparable(address_of(base_url, settings))
     allowed = {comparable(address_of("", settings)), comparable(OWN_ADDRESS)}
     return settings.openai_api_key if address in allowed else SecretStr("")

@@ -1,6 +1,6 @@
 """Limits on reading answers: a server may send without end, or one byte per minute.
 
-Both bounds are held while the answer arrives, so that no call holds more memory than that.
+Both limits are enforced while the answer arrives, so that no call uses more memory.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,26 +11,26 @@ import openai
 from curation.generation.providers.chat.answers import AnswerProblem
 
 ROOM_BYTES = 100_000
-"""For all in an answer but the text that a model writes."""
+"""Bytes for everything in an answer except the model's text."""
 
 BYTES_A_TOKEN = 50
-"""Room for a token: its text as JSON escapes it, six bytes for a character, and thoughts."""
+"""Bytes for a token: its text with JSON escapes, six bytes per character, plus reasoning."""
 
 OTHER_BYTES = 4_000_000
-"""Of what a server says about batches; a hundred of them are on a page."""
+"""Bytes for a server's reply about batches; a page lists a hundred of them."""
 
 KEPT = 10_000
-"""Characters of an answer beyond its bounds that are stored, to be looked at."""
+"""Characters of an oversized answer that are stored for inspection."""
 
 FILE = "/content"
-"""How the path of a file of answers ends; it is read in pieces, none of which is kept."""
+"""The end of the path of files with answers, which are read in pieces and not kept in memory."""
 
 
 class BadBody(openai.APIError):
     """An answer that was not read to its end.
 
     Attributes:
-        head: the bytes that arrived, at most as many as may.
+        head: the bytes that arrived, up to the limit.
     """
 
     def __init__(
@@ -41,27 +41,27 @@ class BadBody(openai.APIError):
 
 
 def most_bytes(max_tokens: int) -> int:
-    """The bytes of a longest answer of so many tokens."""
+    """Return the maximum bytes of an answer with this many tokens."""
     return ROOM_BYTES + BYTES_A_TOKEN * max_tokens
 
 
 def bounded(most: int, path: str) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """What a client does with each response before it reads it: bounds how much it reads.
+    """Return a response hook for a client that limits how much of each response is read.
 
     Args:
-        most: bytes of an answer from a path that ends with ``path``.
+        most: maximum bytes of an answer from a path that ends with ``path``.
     """
 
     async def bound(response: httpx2.Response) -> None:
         if response.request.url.path.endswith(FILE):
             return
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            # A small one may unfold to anything.
-            said = (
+            # A small compressed answer can expand to any size.
+            text = (
                 "The server sent a compressed answer, although Hedgerow asked for an "
                 "uncompressed one."
             )
-            raise BadBody(response.request, AnswerProblem.SERVER, said)
+            raise BadBody(response.request, AnswerProblem.SERVER, text)
         is_answer = response.request.url.path.endswith(path)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(
@@ -72,7 +72,7 @@ def bounded(most: int, path: str) -> Callable[[httpx2.Response], Awaitable[None]
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The bytes of an answer, up to a bound."""
+    """Yields the bytes of an answer, up to a limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, most: int) -> None:
         self._stream, self._request, self._most = stream, request, most
@@ -83,9 +83,9 @@ class _Bounded(httpx2.AsyncByteStream):
             parts.append(part)
             size += len(part)
             if size > self._most:
-                said = f"The server sent more than {self._most:,} bytes in one answer."
+                text = f"The server sent more than {self._most:,} bytes in one answer."
                 head = b"".join(parts)[: self._most]
-                raise BadBody(self._request, AnswerProblem.TOO_LONG, said, head)
+                raise BadBody(self._request, AnswerProblem.TOO_LONG, text, head)
             yield part
 
     async def aclose(self) -> None:

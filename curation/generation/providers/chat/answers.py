@@ -19,7 +19,7 @@ from curation.taxonomy.cues import find_cue
 from db.errors import HedgerowError
 
 MAX_TEXT = 2000
-"""Longest variant that is taken over, in characters; as long as an edit may be."""
+"""Maximum characters of a variant; the same as for an edit."""
 
 
 class AnswerProblem(StrEnum):
@@ -72,13 +72,13 @@ _QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`", "«": "»"}
 def parse_answer(
     raw: str, *, types: Sequence[VariantType], anchor: str, cues: Mapping[str, str]
 ) -> Parsed:
-    """Read an answer.
+    """Parse an answer.
 
     Args:
-        raw: the answer as it came.
-        types: what was asked for.
-        anchor: the text that was to be changed; an answer that repeats it is no variant.
-        cues: by type id, the cue that was asked for.
+        raw: the unchanged answer.
+        types: the requested types.
+        anchor: the anchor's text. An answer that repeats it is not a variant.
+        cues: by type id, the requested cue.
     """
     found = _from_json(raw, types)
     if found is None:
@@ -103,18 +103,18 @@ def _has_cue(text: str, cue: str) -> bool:
 
 
 def usable(value: Any) -> str:
-    """The canonical text, or '' where the value is none that could be a variant."""
+    """Return the canonical text, or '' if the value can't be a variant."""
     if not isinstance(value, str):
         return ""
     try:
         text = canonical(_unquoted(value.strip()))
-    except HedgerowError:  # control characters: not a sentence
+    except HedgerowError:  # control characters, so not a sentence
         return ""
     return text if len(text) <= MAX_TEXT else ""
 
 
 def _unquoted(text: str) -> str:
-    """The text without one pair of quotation marks around all of it."""
+    """Remove one pair of quotation marks around the whole text."""
     close = _QUOTES.get(text[:1])
     inner = text[1:-1]
     if close and len(text) > 2 and text.endswith(close) and close not in inner:
@@ -123,7 +123,7 @@ def _unquoted(text: str) -> str:
 
 
 def _from_json(raw: str, types: Sequence[VariantType]) -> dict[str, Any] | None:
-    """The values of a JSON object by type id; None where the answer is no JSON object."""
+    """Return the values of a JSON object by type id; None if the answer is not a JSON object."""
     value = read_object(raw)
     if value is None:
         return None
@@ -132,7 +132,7 @@ def _from_json(raw: str, types: Sequence[VariantType]) -> dict[str, Any] | None:
 
 
 def read_object(raw: str) -> dict[str, Any] | None:
-    """The JSON object that an answer is, or that stands in it; None where there is none."""
+    """Return the JSON object that an answer is or contains; None if there is none."""
     body = fence[1] if (fence := _FENCE.match(raw)) else raw
     first, last = body.find("{"), body.rfind("}")
     if first < 0 or last < first:
@@ -145,7 +145,7 @@ def read_object(raw: str) -> dict[str, Any] | None:
 
 
 def _from_list(raw: str, types: Sequence[VariantType]) -> dict[str, str]:
-    """The items of the paper's numbered list by type id; the first of a type counts."""
+    """Return the items of the paper's numbered list by type id; the first of each type counts."""
     names = _names(types)
     items = [item for item in _ITEM.finditer(raw) if item["name"].strip().lower() in names]
     found: dict[str, str] = {}
@@ -157,7 +157,7 @@ def _from_list(raw: str, types: Sequence[VariantType]) -> dict[str, str]:
 
 
 def _names(types: Sequence[VariantType]) -> dict[str, str]:
-    """Type ids by what a model may call them: the id, the id in words, the label."""
+    """Map the names that a model may use for a type to its id: id, id as words, label."""
     names: dict[str, str] = {}
     for entry in types:
         for name in (entry.id, entry.id.replace("_", " "), entry.label):
@@ -166,7 +166,7 @@ def _names(types: Sequence[VariantType]) -> dict[str, str]:
 
 
 def answer_model(types: Sequence[VariantType]) -> type[BaseModel]:
-    """What an answer with structured outputs is made of: one string a type, nothing else."""
+    """Return the schema for answers with structured outputs: exactly one string per type."""
     fields: dict[str, Any] = {
         entry.id: (str, Field(description=entry.definition)) for entry in types
     }

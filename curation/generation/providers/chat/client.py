@@ -1,7 +1,7 @@
 """A chat model on a server with OpenAI's protocol: one question, one answer.
 
-Retries, budgets and storage are elsewhere; here a failure becomes one of the problems that can be
-counted, with how long the server asked to wait.
+Retries, budgets and storage are elsewhere. Here a failure becomes one of the countable problems,
+with the wait that the server asked for.
 """
 
 import asyncio
@@ -31,22 +31,24 @@ from db.errors import HedgerowError
 from db.settings import without_login
 
 NO_KEY = "none"
-"""Sent where no key is set: the client wants one, and local servers ignore it."""
+"""Sent if no key is set: the client requires one, and local servers ignore it."""
 
 TIMEOUT_SECONDS = 120.0
 
 PATH = "/chat/completions"
 
 MIN_SECRET = 8
-"""Characters of a key, at least, that must not be repeated; shorter ones ('EMPTY', 'none') are what
-servers of one's own are given, and words of a text as well."""
+"""Minimum length of a key that must not be repeated in messages.
+
+Shorter ones ('EMPTY', 'none') are used for local servers and occur in ordinary text.
+"""
 
 _OUT_OF_MONEY = "insufficient_quota"
 
 
 @dataclass
 class _Dialect:
-    """What this server and model understand; learnt from what they refuse."""
+    """The features that this server and model support, learnt from refused requests."""
 
     structured: bool = True
     temperature: bool = True
@@ -58,9 +60,9 @@ class ChatModel:
     """One model at one address.
 
     Attributes:
-        base_url: of the server; '' for OpenAI itself.
-        temperature: in [0, 2]; None leaves it to the server.
-        max_tokens: of one answer.
+        base_url: the server's address; '' for OpenAI itself.
+        temperature: in [0, 2]; None for the server's default.
+        max_tokens: maximum tokens of one answer.
         timeout: seconds for one answer, from the question to its last byte.
     """
 
@@ -78,15 +80,16 @@ class ChatModel:
         self._dialect.structured = self.structured
 
     def client(self) -> AsyncOpenAI:
-        """The connection, opened when it is first asked for."""
+        """The client, created when first used."""
         if self._client is None:
             key = checked_key(self.key)
-            logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line a call fills the log
+            logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log a line per call
             self._client = AsyncOpenAI(
                 api_key=key or NO_KEY,
-                base_url=self.base_url or OWN_ADDRESS,  # else the client looks for one itself
+                base_url=self.base_url
+                or OWN_ADDRESS,  # otherwise the client searches for one itself
                 timeout=self.timeout,
-                max_retries=0,  # each failure is counted, so that retrying is ours
+                max_retries=0,  # we retry ourselves, because each failure is counted
                 http_client=http_client(most_bytes(self.max_tokens), PATH),
             )
         return self._client
@@ -99,15 +102,15 @@ class ChatModel:
     async def ask(self, prompt: str, answer: type[BaseModel] | None) -> Reply:
         """Ask once.
 
-        A server that refuses structured outputs, the temperature or the name of the length limit
-        is asked again without, and from then on only so.
+        If a server refuses structured outputs, the temperature or the name of the length limit, the
+        request is repeated without it, and later requests omit it.
 
         Args:
-            answer: what the answer should be made of, for servers that know structured outputs.
+            answer: the schema of the answer, for servers that support structured outputs.
 
         Raises:
-            CallError: no answer came, in one of the ways that may pass.
-            HedgerowError: none will ever come: wrong key, no such model, no money left.
+            CallError: there was no answer, but trying again may help.
+            HedgerowError: trying again can't help: wrong key, no such model, no money left.
         """
         while True:
             request = self.request(prompt, answer)
@@ -118,34 +121,34 @@ class ChatModel:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if self._learns_from(error, request):
                     continue
-                raise CallError(AnswerProblem.REFUSED_REQUEST, self._said(error)) from error
+                raise CallError(AnswerProblem.REFUSED_REQUEST, self._message(error)) from error
             except openai.APIError as error:
                 raise self.explained(error) from error
             return self.checked(read_completion(read_json(content)), request)
 
     async def _sent(self, request: dict[str, Any]) -> bytes:
-        """The body that answers a request, whole and in time."""
-        # Not chat.completions.create(): building and checking its types takes longer than
-        # everything else we do for a call, and servers answer what fits none of them.
+        """Send a request and return the body of its complete answer, within the time limit."""
+        # Not chat.completions.create(): building and validating its types takes longer than
+        # everything else in a call, and servers send answers that are not valid.
         client = self.client()
         try:
-            async with asyncio.timeout(self.timeout):  # the client's own is for each piece
+            async with asyncio.timeout(self.timeout):  # the client's own timeout is per chunk
                 response = await client.post(PATH, cast_to=httpx2.Response, body=request)
         except TimeoutError as error:
             raise self._too_late() from error
         return response.content
 
     def _paid_in_vain(self, error: BadBody, request: dict[str, Any]) -> CallError:
-        """An answer beyond its bounds: its beginning is kept, and what it cost is counted."""
-        problem, said = error.problem, self._said(error)
+        """Return an oversized answer's beginning and its cost."""
+        problem, detail = error.problem, self._message(error)
         if problem is not AnswerProblem.TOO_LONG:
-            return CallError(problem, said)
+            return CallError(problem, detail)
         raw = error.head.decode("utf-8", "replace")[:KEPT]
         reply = Reply(raw, problem.value, None, None, hidden=max(0, len(error.head) - len(raw)))
-        return CallError(problem, said, reply=self.checked(reply, request))
+        return CallError(problem, detail, reply=self.checked(reply, request))
 
     def checked(self, reply: Reply, request: dict[str, Any]) -> Reply:
-        """The reply to a request, with trusted token counts and without the key.
+        """Return the reply to a request, with trusted token counts and without the key.
 
         A server may have sent the key back.
         """
@@ -157,12 +160,12 @@ class ChatModel:
         )
 
     def without_key(self, text: str) -> str:
-        """What a server said, without the key in it."""
+        """Remove the key from a server's message."""
         key = self.key.get_secret_value().strip()
         return text.replace(key, "(key)") if len(key) >= MIN_SECRET else text
 
     def request(self, prompt: str, answer: type[BaseModel] | None) -> dict[str, Any]:
-        """The body of a request."""
+        """Return the body of a request."""
         request: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
@@ -175,17 +178,17 @@ class ChatModel:
         return request
 
     def _learns_from(self, error: openai.APIStatusError, request: dict[str, Any]) -> bool:
-        """Whether the request was refused for something that can be left out; it is from now on.
+        """Whether the request was refused for something optional, which is omitted from now on.
 
-        Other calls under way may have learnt the same meanwhile: what counts is what was sent.
+        Other calls may have learnt the same in the meantime, so this looks at what was sent.
         """
-        said = f"{error.param} {error.message}".lower()
-        if "max_completion_tokens" in said and "max_tokens" in request:
+        detail = f"{error.param} {error.message}".lower()
+        if "max_completion_tokens" in detail and "max_tokens" in request:
             self._dialect.limit = "max_completion_tokens"
-        elif "temperature" in said and "temperature" in request:
+        elif "temperature" in detail and "temperature" in request:
             self._dialect.temperature = False
         elif "response_format" in request and any(
-            word in said for word in ("response_format", "json_schema", "structured", "schema")
+            word in detail for word in ("response_format", "json_schema", "structured", "schema")
         ):
             self._dialect.structured = False
         else:
@@ -193,10 +196,10 @@ class ChatModel:
         return True
 
     def explained(self, error: openai.APIError) -> Exception:
-        """What an error of the server's means: a ``CallError``, or a sentence for a person."""
-        said = self._said(error)
+        """Convert a server's error to a ``CallError``, or to a message for a person."""
+        detail = self._message(error)
         if isinstance(error, BadBody):
-            return CallError(error.problem, said)
+            return CallError(error.problem, detail)
         if isinstance(error, openai.APITimeoutError):
             return self._too_late()
         if isinstance(error, openai.APIConnectionError):
@@ -223,39 +226,39 @@ class ChatModel:
                     "resume."
                 )
             return CallError(
-                AnswerProblem.RATE_LIMIT, said, retry_after=retry_after(error.response)
+                AnswerProblem.RATE_LIMIT, detail, retry_after=retry_after(error.response)
             )
         if isinstance(error, openai.InternalServerError):
-            return CallError(AnswerProblem.SERVER, said, retry_after=retry_after(error.response))
+            return CallError(AnswerProblem.SERVER, detail, retry_after=retry_after(error.response))
         if isinstance(error, openai.APIResponseValidationError):
-            return CallError(AnswerProblem.SERVER, said)
+            return CallError(AnswerProblem.SERVER, detail)
         if isinstance(error, openai.APIStatusError) and error.response.is_redirect:
             return HedgerowError(
                 f"{self.where} redirects to another address{_on_to(error.response)}; use that "
                 "address instead."
             )
-        return CallError(AnswerProblem.REFUSED_REQUEST, said)
+        return CallError(AnswerProblem.REFUSED_REQUEST, detail)
 
     def _too_late(self) -> CallError:
         return CallError(
             AnswerProblem.TIMEOUT, f"No complete answer within {self.timeout:g} seconds."
         )
 
-    def _said(self, error: openai.APIError) -> str:
-        """What the server said, on one line; a server that repeats the key is not quoted on it."""
+    def _message(self, error: openai.APIError) -> str:
+        """Return the server's message on one line, without the key."""
         return " ".join(self.without_key(str(error.message)).split())[:500]
 
     @property
     def where(self) -> str:
-        """The server, for a sentence."""
+        """The server, for use in a sentence."""
         return f"The server at {without_login(self.base_url)}" if self.base_url else "OpenAI"
 
 
 def checked_key(key: SecretStr) -> str:
-    """The key as it is sent.
+    """Return the key as it is sent.
 
     Raises:
-        HedgerowError: it holds something that no key does.
+        HedgerowError: it contains characters that no key has.
     """
     plain = key.get_secret_value().strip()
     if not (plain.isascii() and plain.isprintable() and " " not in plain):
@@ -267,7 +270,7 @@ def checked_key(key: SecretStr) -> str:
 
 
 def _on_to(response: httpx2.Response) -> str:
-    """Where a redirect leads to, for a sentence; without what may be a secret."""
+    """Say where a redirect leads, without parts that may be secret."""
     try:
         target = str(response.url.join(response.headers.get("location", "")))
     except (httpx2.InvalidURL, ValueError):
@@ -277,7 +280,7 @@ def _on_to(response: httpx2.Response) -> str:
 
 @lru_cache
 def response_format(answer: type[BaseModel]) -> dict[str, Any]:
-    """The request's parameter for structured outputs of this model."""
+    """Return the request parameter that asks for structured outputs with this schema."""
     return {
         "type": "json_schema",
         "json_schema": {

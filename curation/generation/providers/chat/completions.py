@@ -11,21 +11,21 @@ import httpx2
 from curation.generation.providers.chat.answers import AnswerProblem
 
 MAX_TOKENS = 2**31 - 1
-"""More than that is no number of tokens, and no column holds it."""
+"""A larger number is not a token count and does not fit into a database column."""
 
 MAX_DIGITS = 20
-"""Of a number in an answer; Python refuses to read one of thousands."""
+"""Maximum digits of a number in an answer; Python refuses to parse thousands."""
 
 
 class Reply(NamedTuple):
-    """A model's answer as it came.
+    """A model's unchanged answer.
 
     Attributes:
-        finish_reason: 'stop', or why it ended otherwise ('length', 'content_filter').
-        prompt_tokens, completion_tokens: as the server reports them; None where it does not. What
-            a ``ChatModel`` gives has both (see ``usage``).
-        hidden: bytes that the model wrote besides, such as its thoughts.
-        is_estimate: whether tokens were counted here.
+        finish_reason: 'stop', or another reason ('length', 'content_filter').
+        prompt_tokens, completion_tokens: as reported by the server; None if it reports none.
+            Replies from a ``ChatModel`` have both (see ``usage``).
+        hidden: bytes of other output from the model, such as its reasoning.
+        is_estimate: whether we estimated the token counts.
     """
 
     raw: str
@@ -41,8 +41,8 @@ class CallError(Exception):
     """A call without an answer.
 
     Attributes:
-        retry_after: seconds the server asks to wait; None where it says nothing.
-        reply: what came all the same and is paid for, though it is no answer.
+        retry_after: seconds that the server asks to wait; None if it doesn't say.
+        reply: whatever arrived and must be paid for, although it is not an answer.
     """
 
     def __init__(
@@ -60,15 +60,17 @@ class CallError(Exception):
 
 
 def read_json(content: bytes) -> Any:
-    """The JSON that a server sent.
+    """Parse the JSON that a server sent.
 
     Raises:
-        CallError: it is none.
+        CallError: it is not JSON.
     """
     try:
         try:
             return json.loads(content)
-        except ValueError:  # or a number of thousands of digits, which takes longer to look for
+        except (
+            ValueError
+        ):  # or contains a number of thousands of digits, which would take longer to detect
             return json.loads(content, parse_int=_int)
     except (ValueError, RecursionError) as error:
         raise CallError(AnswerProblem.SERVER, "The server's answer is not JSON.") from error
@@ -79,10 +81,10 @@ def _int(digits: str) -> float:
 
 
 def read_completion(body: Any) -> Reply:
-    """Read a completion, as parsed JSON; servers differ in what they leave out.
+    """Read a completion from parsed JSON; servers omit different parts.
 
     Raises:
-        CallError: it holds no message.
+        CallError: it contains no message.
     """
     try:
         choice = body["choices"][0]
@@ -105,7 +107,7 @@ def read_completion(body: Any) -> Reply:
 
 
 _THOUGHTS = ("reasoning", "reasoning_content")
-"""Where servers send what a model thinks before it answers."""
+"""Fields in which servers send a model's reasoning."""
 
 
 def _text(value: Any) -> str:
@@ -120,20 +122,20 @@ def _count(value: Any) -> int | None:
 
 
 def retry_after(response: httpx2.Response) -> float | None:
-    """Seconds to wait that a server's Retry-After names, as a number or a date; else None.
+    """Return the seconds in a server's Retry-After, a number or a date; None if there are none.
 
-    They may be years.
+    This may be years.
     """
-    said = response.headers.get("retry-after", "")
+    header = response.headers.get("retry-after", "")
     try:
-        seconds = float(said)
+        seconds = float(header)
     except ValueError:
-        seconds = _seconds_until(said)
+        seconds = _seconds_until(header)
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _seconds_until(date: str) -> float:
-    """NaN where it is no date."""
+    """Return NaN if it is not a date."""
     try:
         moment = parsedate_to_datetime(date)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Connections for many concurrent calls that do not affect each other.
+"""Connections for many concurrent calls that do not slow each other down.
 
-httpx keeps all connections in one pool, and the pool looks at each of them whenever a call begins
-or ends: with 64 calls at once that is a quarter of the work of a call. Here a call takes a lane, a
-pool of one connection, and leaves it to the next.
+httpx keeps all connections in one pool and examines each of them whenever a call begins or ends,
+which with 64 concurrent calls is a quarter of the work. Here a call uses a lane, which is a pool
+with one connection, and then passes it on to the next call.
 """
 
 import ssl
@@ -16,7 +16,7 @@ from curation.generation.providers.chat.answer_limits import bounded
 
 
 class Lanes(httpx2.AsyncBaseTransport):
-    """As many lanes as there are calls at once; the one that was used last is used next."""
+    """One lane per concurrent call. The most recently used lane is reused first."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -24,7 +24,7 @@ class Lanes(httpx2.AsyncBaseTransport):
         self._free: list[httpx2.AsyncHTTPTransport] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Make a request in a lane that is free once the answer was read."""
+        """Send a request in a lane, which is free again when the answer has been read."""
         lane = self._free.pop() if self._free else self._new()
         try:
             response = await lane.handle_async_request(request)
@@ -47,7 +47,7 @@ class Lanes(httpx2.AsyncBaseTransport):
 
 
 class _Stream(httpx2.AsyncByteStream):
-    """An answer's bytes; says when it was read, or given up."""
+    """The bytes of an answer; signals when it has been read or abandoned."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, ended: Callable[[], None]) -> None:
         self._stream, self._ended = stream, ended
@@ -67,16 +67,15 @@ class _Stream(httpx2.AsyncByteStream):
 
 
 def http_client(most: int, path: str) -> httpx2.AsyncClient:
-    """A client that makes its calls in lanes, or through the proxy that the environment names.
+    """Return a client that uses lanes, or the proxy that the environment names.
 
     Args:
-        most: bytes of an answer from a path that ends with ``path``.
-
+        most: maximum bytes of an answer from a path that ends with ``path``.
     """
     context = httpx2.create_ssl_context()
     mounts = {} if "all" in getproxies() else {"all://": Lanes(context)}
     return DefaultAsyncHttpxClient(
-        follow_redirects=False,  # texts and key go to the address that a person gave
+        follow_redirects=False,  # texts and key may only go to the address that the user gave
         mounts=mounts,
         limits=_LIMITS,
         verify=context,
@@ -86,4 +85,4 @@ def http_client(most: int, path: str) -> httpx2.AsyncClient:
 
 
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-"""Where there are no lanes; how many calls are made at once is decided elsewhere."""
+"""Settings without lanes; the number of concurrent calls is limited elsewhere."""

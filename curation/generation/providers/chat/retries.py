@@ -1,4 +1,4 @@
-"""Making one call, with its retries: which failures pass, and how long to wait."""
+"""Makes one call with retries: which failures are temporary, and how long to wait."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ from curation.taxonomy.built_in import VariantType
 from db.models import CallState
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds before the second attempt, doubled for each further one, and the longest such wait."""
+"""Seconds before the second attempt, doubled for each further one; and the maximum."""
 
 ONCE_MORE = frozenset(
     {
@@ -34,10 +34,10 @@ ONCE_MORE = frozenset(
         AnswerProblem.TOO_LONG,
     }
 )
-"""A model that does it twice means it."""
+"""Problems that a model repeats deliberately if they occur twice."""
 
 NEVER = frozenset({AnswerProblem.REFUSED_REQUEST})
-"""Asking the same again brings the same."""
+"""Problems that occur again if the call is repeated."""
 
 
 @dataclass
@@ -51,31 +51,32 @@ class Asker:
     _answers: dict[tuple[str, ...], type[BaseModel]] = field(default_factory=dict, repr=False)
 
     def asked_types(self, call: Call) -> list[VariantType]:
-        """The types that a call asks for, in the taxonomy's order."""
+        """Return the types that a call requests, in taxonomy order."""
         return [entry for entry in self.types if entry.id in call.type_ids]
 
     def keep_only(self, in_use: Collection[str]) -> None:
-        """Ask no more for types that are not among these: they were retired meanwhile."""
+        """Stop requesting any other types, because they have been retired."""
         self.types = [entry for entry in self.types if entry.id in in_use]
 
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
-        """The prompt of a call, and the schema of its answer."""
+        """Return the prompt of a call, and the schema of its answer."""
         types = self.asked_types(call)
         ids = tuple(entry.id for entry in types)
         shown = in_words(call.examples, ids, anchor_uid=call.anchor_uid, text=call.text)
         prompt = fill(call.template, text=call.text, types=types, cues=call.cues, examples=shown)
-        if ids not in self._answers:  # making one takes longer than sending the call
+        if ids not in self._answers:  # creating a schema takes longer than sending the call
             self._answers[ids] = answer_model(types)
         return prompt, self._answers[ids]
 
     async def attempt(
         self, call: Call, number: int, *, answers: int | None = None
     ) -> tuple[Attempt, float]:
-        """Ask once; whoever calls waits at the gate first.
+        """Ask once; the caller waits at the gate first.
 
         Args:
-            number: of the attempt.
-            answers: of the server when the call was first tried; None for now.
+            number: the number of this attempt.
+            answers: the server's number of answers when the call was first tried; None for the
+                current number.
 
         Returns:
             The attempt, and the seconds to wait before the next one if its call is still open.
@@ -102,29 +103,29 @@ class Asker:
         return attempt._replace(seconds=loop.time() - begun), 0.0
 
     def failed(self, call: Call, number: int, error: CallError, *, tries: int) -> Attempt:
-        """What a failure makes of its call: failed, or to be asked again.
+        """Decide after a failure whether its call has failed or must be repeated.
 
         Args:
-            tries: how often it has been asked since the run was last resumed, or ever.
+            tries: the number of attempts since the run was last resumed, or ever.
         """
         again = error.problem not in NEVER and self._ask_again((error.problem,), tries)
         state = CallState.OPEN if again else CallState.FAILED
-        said = self.model.without_key(str(error))
-        return Attempt(call, number, error.reply, {}, (error.problem,), said, state)
+        message = self.model.without_key(str(error))
+        return Attempt(call, number, error.reply, {}, (error.problem,), message, state)
 
     def _wait_after(self, attempt: Attempt, error: CallError, tries: int) -> float:
-        """Seconds before the call is asked again; a server at its limit is left alone by all."""
+        """Return the seconds before the call is repeated; a rate limit makes all calls wait."""
         self.gate.failed(error)
         own = backoff(attempt.call, tries)
         if error.problem is AnswerProblem.RATE_LIMIT or error.retry_after is not None:
             wait = own if error.retry_after is None else error.retry_after
             self.gate.close_for(min(wait, LONGEST_WISH))
-            # All that wait at the gate would go through it at once, and be sent back again.
+            # Otherwise all waiting calls would go out at once and be refused again.
             return wait + own
         return own if attempt.state is CallState.OPEN else 0.0
 
     def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
-        """What a reply makes of its call: done, failed, or to be asked again."""
+        """Decide from a reply whether its call is done, has failed or must be repeated."""
         parsed = read_reply(reply, call=call, types=self.asked_types(call))
         if self._ask_again(parsed.problems, tries):
             return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
@@ -139,24 +140,24 @@ class Asker:
 
 
 def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Parsed:
-    """What a reply holds for its call; how it ended counts among the problems."""
+    """Parse a reply; the way it ended counts among the problems."""
     if reply.refusal:
         return Parsed({}, (AnswerProblem.REFUSAL,))
     parsed = parse_answer(reply.raw, types=types, anchor=call.text, cues=call.cues)
     if reply.finish_reason == "content_filter":
         return Parsed({}, (AnswerProblem.REFUSAL,))
     if reply.finish_reason == "length":
-        # The last text may be half a sentence; which one that is cannot be told for sure.
+        # The last text may be incomplete, and there is no way to know which one it is.
         return Parsed({}, (AnswerProblem.CUT_OFF,))
     return parsed
 
 
 def backoff(call: Call, tries: int) -> float:
-    """Seconds before the next attempt: doubling, spread by half over the calls."""
+    """Return the seconds before the next attempt: doubling, with random variation of one half."""
     spread = 0.75 + 0.5 * bucket(call.anchor_uid, salt=f"hedgerow/backoff:{call.role}:{tries}:")
     return doubling(FIRST_WAIT, tries) * spread
 
 
 def doubling(first: float, tries: int) -> float:
-    """Seconds to wait after so many tries in vain, at most ``LONGEST_WAIT``."""
+    """Return the seconds to wait after this many failures, at most ``LONGEST_WAIT``."""
     return min(first * 2.0 ** min(tries - 1, 30), LONGEST_WAIT)

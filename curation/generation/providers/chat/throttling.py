@@ -16,18 +16,22 @@ PASSING = frozenset(
         AnswerProblem.CONNECTION,
     }
 )
-"""The server's problems; asking again later helps."""
+"""Problems of the server, for which repeating the call later helps."""
 
 LONGEST_WISH = 300.0
-"""Seconds that a server may ask to wait (Retry-After) and is given; for more, the run pauses."""
+"""Maximum seconds to wait at the server's request (Retry-After); for more, the run pauses."""
 
 DOWN_AFTER = 10
-"""Calls in a row that a server fails (at least; and as many as go out at once) before the run
-pauses instead of failing all the others, too."""
+"""Consecutive failures of the server before the run pauses instead of failing all calls.
+
+It is never less than the number of concurrent calls.
+"""
 
 REFUSALS = 300
-"""Calls in a row that a server refuses as too many (at most; or twice as many as go out at once)
-before the run pauses; one that goes on answering some is left to do so."""
+"""Consecutive refusals for rate limits before the run pauses.
+
+At most twice the number of concurrent calls. A server that still answers some calls gets more.
+"""
 
 
 @dataclass
@@ -35,11 +39,11 @@ class Gate:
     """Delays all calls while the server asks for a delay.
 
     Attributes:
-        until: the moment, by the event loop's clock, before which nobody asks.
-        answers: calls that the server answered, whatever it said.
-        failures: calls in a row since then that failed in a passing way.
-        last: what the last of these failures was.
-        wish: the longest time in seconds that the server asked to be left alone.
+        until: the time, by the event loop's clock, before which no call is made.
+        answers: number of calls that the server answered, whatever the answer.
+        failures: number of consecutive temporary failures since then.
+        last: the last of these failures.
+        wish: the longest wait in seconds that the server asked for.
     """
 
     until: float = 0.0
@@ -49,27 +53,27 @@ class Gate:
     wish: float = 0.0
 
     def left(self) -> float:
-        """Seconds until asking is allowed; 0 or less where it is."""
+        """Seconds until calls are allowed; 0 or less if they are."""
         return self.until - asyncio.get_running_loop().time()
 
     def waits(self) -> str:
-        """When calls go on that are held back for a second or more, as a sentence; else ''."""
+        """Say when waiting calls continue, if the wait is a second or more; else ''."""
         if (left := self.left()) < 1:
             return ""
         moment = now() + timedelta(seconds=left)
         return f" The server is busy; retrying at {moment:%H:%M:%S} UTC."
 
     def close_for(self, seconds: float) -> None:
-        """Let nobody ask for so long."""
+        """Make all calls wait for this many seconds."""
         self.until = max(self.until, asyncio.get_running_loop().time() + seconds)
 
     def answered(self) -> None:
-        """Note that the server answered."""
+        """Record that the server answered."""
         self.answers += 1
         self.failures = 0
 
     def failed(self, error: CallError) -> None:
-        """Note how a call failed, to distinguish a server that is down from one that stumbles."""
+        """Record a failure, to distinguish a server that is down from occasional errors."""
         if error.problem not in PASSING:
             self.answered()
             return
@@ -78,23 +82,23 @@ class Gate:
         self.wish = max(self.wish, error.retry_after or 0.0)
 
     def gives_up(self, error: CallError, *, answers: int, tries: int, most: int) -> bool:
-        """Whether a call is the cause of its failures, and not its server, which answers others.
+        """Whether a call causes its own failures, because the server answers other calls.
 
         Args:
-            answers: of the server when the call was first tried.
-            tries: so far.
-            most: tries that the call has.
+            answers: the server's number of answers when the call was first tried.
+            tries: attempts so far.
+            most: maximum attempts for the call.
         """
-        if error.problem is AnswerProblem.RATE_LIMIT:  # says nothing of the call
+        if error.problem is AnswerProblem.RATE_LIMIT:  # says nothing about the call
             return False
         return tries >= most and self.answers > answers
 
     def why_pause(self, *, at_once: int, attempts: int) -> str:
-        """Why a run should pause, as a sentence; '' if it should continue.
+        """Return why a run should pause, as a sentence; '' if it should continue.
 
         Args:
-            at_once: calls that are under way together.
-            attempts: that a call has.
+            at_once: number of concurrent calls.
+            attempts: maximum attempts per call.
         """
         if self.last is None:
             return ""
@@ -119,12 +123,12 @@ class Gate:
         )
 
     def _last_words(self) -> str:
-        """What the server said last, in parentheses, as the end of a sentence."""
+        """Return the server's last message in parentheses, as the end of a sentence."""
         return f"({str(self.last).removesuffix('.')})."
 
 
 def _after(seconds: float) -> str:
-    """When so many seconds have passed, for a sentence."""
+    """Return when this many seconds will have passed, for use in a sentence."""
     try:
         moment = now() + timedelta(seconds=seconds)
     except OverflowError:

@@ -10,28 +10,31 @@ from typing import Any
 from curation.generation.providers.chat.completions import Reply
 
 BYTES_A_TOKEN = 3
-"""Bytes of UTF-8 in a token, to count by. OpenAI's rule of thumb is four characters of English
-(its help centre, "What are tokens and how to count them?"); other languages and JSON take more
-tokens for the same text, so that three errs on the side of a higher cost."""
+"""Bytes of UTF-8 per token for estimates.
+
+OpenAI's rule of thumb is four characters of English (its help centre, "What are tokens and how to
+count them?"). Other languages and JSON need more tokens for the same text, so three errs on the
+side of a higher cost.
+"""
 
 MOST_BYTES_A_TOKEN = 12
-"""More than that in the average of a text is no tokenizer's: whole words have five or six."""
+"""No tokenizer averages more bytes per token over a text; whole words have five or six."""
 
 FRAME = 7
-"""Tokens around a message: three for the message, one for its role, three that begin the answer
-(OpenAI's cookbook, "How to count tokens with tiktoken")."""
+"""Tokens around a message: three for the message, one for its role, three before the answer
+(OpenAI's cookbook, "How to count tokens with tiktoken").
+"""
 
 SLACK = 20_000
-"""Tokens that a server may add of its own: a system prompt, the form that an answer must have,
-thoughts beyond the limit."""
+"""Tokens that a server may add: a system prompt, the answer's schema, extra reasoning."""
 
 
 def with_trusted_tokens(reply: Reply, request: Mapping[str, Any]) -> Reply:
-    """The reply with token counts that can be true; what the server does not say is counted.
+    """Return the reply with plausible token counts; those that the server omits are estimated.
 
     Args:
-        reply: with the counts as the server reports them.
-        request: the body of the request that it answers.
+        reply: with the token counts that the server reports.
+        request: the body of its request.
     """
     asked = sum(_bytes(str(message["content"])) for message in request["messages"])
     limit = request.get("max_tokens") or request.get("max_completion_tokens") or 0
@@ -43,7 +46,7 @@ def with_trusted_tokens(reply: Reply, request: Mapping[str, Any]) -> Reply:
         return reply
     form = len(str(request.get("response_format", "")))
     counted = _tokens(written, BYTES_A_TOKEN)
-    if reply.finish_reason == "length":  # it wrote as much as it may, seen or unseen
+    if reply.finish_reason == "length":  # it wrote as much as allowed, visible or not
         counted = max(counted, limit)
     return reply._replace(
         prompt_tokens=_tokens(asked + form, BYTES_A_TOKEN) + FRAME if prompt is None else prompt,
@@ -53,7 +56,7 @@ def with_trusted_tokens(reply: Reply, request: Mapping[str, Any]) -> Reply:
 
 
 def _believed(tokens: int | None, *, least: int, most: int) -> int | None:
-    """What a server reports, where it can be true; ``least`` and ``most`` are in bytes of text."""
+    """Return the server's count if it is plausible; ``least`` and ``most`` are in bytes of text."""
     if tokens is None or not _tokens(least, MOST_BYTES_A_TOKEN) <= tokens <= most + SLACK:
         return None
     return tokens

@@ -1,7 +1,7 @@
 """The baseline without a model: variants written by rule.
 
-The rules write nothing if they are not certain; a model can still write the missing types. They are
-deterministic: the same input gives the same output.
+The rules skip whatever they are not certain about; a model can still write the missing types. They
+are deterministic: the same input gives the same output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from curation.generation.providers.rules.verbal import negate_verb
 from curation.taxonomy.built_in import VariantType
 
 RULES_VERSION = 4
-"""Raised with every change to the rules or their word lists; stored with each variant."""
+"""Increased with every change to the rules or their word lists; stored with each variant."""
 
 _NEGATIONS: dict[str, Callable[[Clause], str]] = {
     "verbal": negate_verb,
@@ -33,17 +33,17 @@ _NEGATIONS: dict[str, Callable[[Clause], str]] = {
 }
 _HEDGES = ("word", "phrase")
 RULE_TYPES: tuple[str, ...] = tuple(dict.fromkeys((*_NEGATIONS, *_HEDGES, *FRAMED)))
-"""The types that there are rules for; a type of the user's own has none."""
+"""The types that have rules. User-defined types have none."""
 
 
 class RuleTexts(NamedTuple):
-    """The result of the rules for an anchor, by type id.
+    """The rules' output for an anchor, by type id.
 
     Attributes:
-        texts: canonical; a type that cannot be done soundly is left out.
-        cues: that the hedges use: the asked one where it can be placed, else another of the
-            paper's; and the words of the frame of each text that has one.
-        skipped: why a type was left out.
+        texts: canonical texts; types that can't be written safely are missing.
+        cues: the cue that each hedge uses (the requested one if it can be placed, else another from
+            the paper), and the frame's words for each text in a frame.
+        skipped: for each missing type, the reason.
     """
 
     texts: dict[str, str]
@@ -52,12 +52,12 @@ class RuleTexts(NamedTuple):
 
 
 def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str, str]) -> RuleTexts:
-    """Write the variants of an anchor that the rules can write safely.
+    """Write those variants of an anchor that the rules can write safely.
 
     Args:
         text: the anchor.
-        types: those that are wanted.
-        cues: by type id, the cue to use for it if it can be placed.
+        types: the requested types.
+        cues: the cue to use for each type id, if it can be placed.
     """
     written = RuleTexts({}, {}, {})
     try:

@@ -1,4 +1,4 @@
-"""'unable to' for 'can', 'managed to' and for what somebody achieved."""
+"""'unable to' instead of 'can', 'managed to' or a verb of achievement."""
 
 from curation.generation.providers.rules.grammar.clause import Clause, edited
 from curation.generation.providers.rules.grammar.forms import base_of
@@ -12,12 +12,12 @@ _BEFALL = frozenset(
     " depend take last cost come seem appear trigger produce create make have feel look sound get"
     " represent indicate reduce increase improve harm damage kill spread arise help need be".split()
 )
-# 'you can trust it' and 'it can rain' speak of no ability.
+# 'you can trust it' and 'it can rain' do not state an ability.
 _NOT_ABLE = frozenset("it you this that these those".split())
 
 
 def unable(clause: Clause) -> str | None:
-    """The statement with 'unable to' in its predicate; None where nothing tells of an ability."""
+    """Return the statement with 'unable to' in its predicate; None if it states no ability."""
     if clause.plural is None or clause.finite != clause.subject_end:
         return None
     if clause.kind == "M":
@@ -41,13 +41,13 @@ def _for_can(clause: Clause) -> str | None:
 
 
 def _for_past(clause: Clause) -> str | None:
-    """'was unable to solve it' for 'solved it' and for 'managed to solve it'."""
+    """'was unable to solve it' for 'solved it' and 'managed to solve it'."""
     verb, following = clause.verb, clause.letter(clause.finite + 1)
     base = lexical_base(clause)
     if base == "manage" and following == "T":
         check_words(clause, clause.finite + 1, clause.end)
         return edited(clause.text, [(verb.start, verb.end, f"{_be(clause, True)} unable")])
-    if base not in _ACHIEVED or following not in tuple("DdNARZ") or _is_bent(clause):
+    if base not in _ACHIEVED or following not in tuple("DdNARZ") or _says_more(clause):
         return None
     check_words(clause, clause.finite + 1, clause.end)
     return edited(clause.text, [(verb.start, verb.end, f"{_be(clause, True)} unable to {base}")])
@@ -58,14 +58,14 @@ def _for_perfect(clause: Clause) -> str | None:
     base = base_of(token.word, "VVN") if token.tag != "VBN" else ""
     if base not in _ACHIEVED or clause.letter(clause.finite + 2) not in tuple("DdNRZ"):
         return None
-    if _is_bent(clause) or clause.verb.word.startswith(("'", "’")):
+    if _says_more(clause) or clause.verb.word.startswith(("'", "’")):
         return None
     check_words(clause, clause.finite + 1, clause.end)
     return edited(clause.text, [(token.start, token.end, f"been unable to {base}")])
 
 
-def _is_bent(clause: Clause) -> bool:
-    """Whether more than the plain deed is told: how it was done, or what else."""
+def _says_more(clause: Clause) -> bool:
+    """Whether the clause says more than the plain deed, such as how it was done."""
     manner = any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end))
     return manner or bool({"C", "T"} & set(clause.tail))
 

@@ -1,4 +1,4 @@
-"""Absolute negation: 'no' and its compounds, 'none of', 'never', 'in no way'."""
+"""Absolute negation: 'no' and its compounds, 'none of', 'never' and 'in no way'."""
 
 from curation.generation.providers.rules.collective import is_collective
 from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
@@ -37,10 +37,10 @@ _PAIRS = frozenset(
 
 
 def negate_absolutely(clause: Clause) -> str:
-    """The statement denied by an absolute negator.
+    """Negate the statement with an absolute negator.
 
     Raises:
-        Skipped: no construction fits for sure.
+        Skipped: no construction is certain to fit.
     """
     if clause.letter(clause.subject_start) == "x":
         return _no_there(clause)
@@ -51,8 +51,8 @@ def negate_absolutely(clause: Clause) -> str:
     raise Skipped(SkipReason.NO_CONSTRUCTION)
 
 
-def _put(clause: Clause, first: int, last: int, new: str, edits: Edits) -> str:
-    """The text with the words from first to last replaced, capitalised where the sentence opens."""
+def _replaced(clause: Clause, first: int, last: int, new: str, edits: Edits) -> str:
+    """Replace the words from first to last; capitalise the result if it begins the sentence."""
     start, end = clause.tokens[first].start, clause.tokens[last].end
     new = new[0].upper() + new[1:] if start == 0 else new[0].lower() + new[1:]
     return edited(clause.text, [*edits, (start, end, new)])
@@ -82,7 +82,7 @@ def _no_subject(clause: Clause) -> str | None:
         return None
     following = clause.word(start + 1)
     if word in _ONES and clause.head == start:
-        return _put(clause, start, start, _ONES[word], denied_tail(clause))
+        return _replaced(clause, start, start, _ONES[word], denied_tail(clause))
     if following == "of":
         return _none_of_them(clause) if word in ("some", "most", "many", "each", "one") else None
     if clause.letter(clause.head) != "N" or "K" in clause.letters[start : clause.head]:
@@ -91,10 +91,10 @@ def _no_subject(clause: Clause) -> str | None:
         if word == "any" or following in _PART_OF or clause.letter(start + 1) == "Z":
             return None
         if clause.kind == "B" and clause.word(clause.finite + 1) in _OWNED:
-            return None  # 'A typical case was the housewife …' names one
+            return None  # 'A typical case was the housewife …' gives an example
         if word in ("a", "an") and _about_kinds(clause):
             return None
-        return _put(clause, start, start, "no", denied_tail(clause))
+        return _replaced(clause, start, start, "no", denied_tail(clause))
     if (
         clause.letter(start) in "NA"
         and "G" not in clause.letters[start : clause.head]
@@ -113,7 +113,7 @@ def _bare_plural(clause: Clause) -> str | None:
     start = clause.subject_start
     token = clause.tokens[start]
     if token.lower.endswith(("ian", "ese", "ean", "ans")) and token.lower not in _COMMON:
-        return None  # perhaps a people, whose name keeps its capital
+        return None  # may be a people, whose name keeps its capital
     if any(clause.tokens[i].tag in ("NP0", "AJC", "AJS") for i in range(start, clause.head + 1)):
         return None
     if clause.word(start) in _PAIRS or clause.word(clause.head) in _PAIRS or is_collective(clause):
@@ -123,7 +123,7 @@ def _bare_plural(clause: Clause) -> str | None:
         if not is_known(word):
             return None  # 'Lucullus' is no plural
         word = word[0].lower() + word[1:]
-    return _put(clause, start, start, f"no {word}", denied_tail(clause))
+    return _replaced(clause, start, start, f"no {word}", denied_tail(clause))
 
 
 def _is_proper(word: str) -> bool:
@@ -148,11 +148,11 @@ def _none_of_them(clause: Clause) -> str | None:
     if clause.word(clause.subject_start + 2) not in _OWNED:
         return None
     edits = denied_tail(clause)
-    return _put(clause, clause.subject_start, clause.subject_start, "none", edits)
+    return _replaced(clause, clause.subject_start, clause.subject_start, "none", edits)
 
 
 def _no_object(clause: Clause) -> str | None:
-    """'has no X', 'contains no X' for 'has an X', 'contains Xs'."""
+    """Write 'has no X', 'contains no X' for 'has an X', 'contains Xs'."""
     if not _takes_no(clause) or clause.letter(clause.finite - 1) == "V":
         return None
     check_quantifiers(clause)
@@ -173,7 +173,7 @@ def _no_object(clause: Clause) -> str | None:
 
 
 def _takes_no(clause: Clause) -> bool:
-    """Whether 'no' on its object denies a verb: 'have', and states like 'contain'."""
+    """Whether 'no' on the verb's object negates the verb: 'have', and states like 'contain'."""
     if clause.kind == "H":
         return is_main_have(clause)
     return clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _NO_OBJECT
@@ -207,7 +207,7 @@ def _none_of(clause: Clause) -> str | None:
     word = clause.tokens[owner].lower
     if clause.word(owner + 1) == "two":
         edits = [*edits, *singular_verb(clause)]
-        return _put(clause, start, owner, f"neither of {word}", edits)
+        return _replaced(clause, start, owner, f"neither of {word}", edits)
     if "Z" in clause.letters[start:head]:
         return None
-    return _put(clause, start, owner, f"none of {word}", edits)
+    return _replaced(clause, start, owner, f"none of {word}", edits)

@@ -1,4 +1,4 @@
-"""Replace the predicate by an antonym: with an affix, another word, or a negated antonym."""
+"""Replaces the predicate with an antonym: an affixed word, another word, or a negated antonym."""
 
 import re
 
@@ -30,17 +30,17 @@ _OBJECTS: dict[str, frozenset[str]] = {
 _ALL = frozenset("all every each both any everyone everybody everything".split())
 _FAIL = frozenset(WORDS["fail"])
 _FAIL_PLAIN = _FAIL | frozenset(WORDS["fail_plain"])
-"""Of these 'did not fail to' would be too heavy."""
+"""Verbs that 'did not fail to' would make clumsy."""
 
 _FAIL_ALONE = frozenset(WORDS["fail_alone"])
 _NO_HAVE = frozenset(WORDS["no_have"])
 
 
 def affixal(clause: Clause) -> str:
-    """The statement with an affixed antonym in its predicate.
+    """Return the statement with an affixed antonym in its predicate.
 
     Raises:
-        Skipped: none is known that fits for sure.
+        Skipped: no antonym is certain to fit.
     """
     _check_claim(clause, negated=False)
     if (quality := find_quality(clause)) is not None:
@@ -53,10 +53,10 @@ def affixal(clause: Clause) -> str:
 
 
 def lexical(clause: Clause) -> str:
-    """The statement with an antonym for its predicate, or 'fail to' before it.
+    """Return the statement with an antonym as its predicate, or with 'fail to' before it.
 
     Raises:
-        Skipped: none is known that fits for sure.
+        Skipped: no antonym is certain to fit.
     """
     _check_claim(clause, negated=False)
     if (quality := find_quality(clause)) is not None:
@@ -69,10 +69,10 @@ def lexical(clause: Clause) -> str:
 
 
 def negated_antonym(clause: Clause) -> str:
-    """The statement said again by negating an antonym that leaves no middle ground.
+    """Restate the claim by negating an antonym that leaves no middle ground.
 
     Raises:
-        Skipped: none is known that fits for sure.
+        Skipped: no antonym is certain to fit.
     """
     _check_claim(clause, negated=True)
     if (quality := find_quality(clause)) is not None:
@@ -84,17 +84,17 @@ def negated_antonym(clause: Clause) -> str:
 
 
 def _check_claim(clause: Clause, *, negated: bool) -> None:
-    """Raise ``Skipped`` where an antonym of the first predicate alone would not deny the claim."""
+    """Raise ``Skipped`` if an antonym of the first predicate would not contradict the claim."""
     check_quantifiers(clause, universal=not negated)
     check_reasons(clause)
     if clause.second_verb is not None:
         raise Skipped(SkipReason.COORDINATED)
     if negated and _ALL & {clause.word(i) for i in range(clause.finite, clause.end)}:
-        raise Skipped(SkipReason.SCOPE)  # 'is not inaccessible to everyone' leaves some of them out
+        raise Skipped(SkipReason.SCOPE)  # 'is not inaccessible to everyone' allows some access
 
 
 def inflected(base: str, tag: str) -> str:
-    """A verb in the finite form of another: third person, past, or base."""
+    """Inflect a verb like another finite verb: third person, past or base."""
     if tag in ("VVD", "VHD"):
         return past(base)
     return third(base) if tag in ("VVZ", "VHZ") else base
@@ -118,7 +118,7 @@ def _affixed_verb(clause: Clause) -> str | None:
 
 
 def _affixed_adverb(clause: Clause) -> str | None:
-    """'translated it incorrectly' for 'correctly': the manner is the claim's last word."""
+    """Write 'translated it incorrectly' for 'correctly', if the adverb of manner ends the claim."""
     for i in range(clause.finite - 1, clause.end):
         antonym = affixed_adverb(clause.word(i))
         if clause.letter(i) in "SW,":
@@ -132,7 +132,7 @@ def _affixed_adverb(clause: Clause) -> str | None:
 
 
 def _object_head(clause: Clause) -> str:
-    """The noun that leads the object right after the verb; '' where there is none."""
+    """Return the head noun of the object right after the verb; '' if there is none."""
     position = clause.finite + 1
     while clause.letter(position) in tuple("DdAZGEK") or (
         clause.letter(position) == "N" and clause.letter(position + 1) in tuple("NK")
@@ -159,7 +159,7 @@ def _lack(clause: Clause, *, negated: bool) -> str | None:
 
 
 def _changed_verb(clause: Clause, base: str, *, negated: bool, suffix: str = "") -> str:
-    """The finite verb replaced by a form of another, negated with do-support if asked."""
+    """Replace the finite verb with a form of another, negated with do-support if requested."""
     verb = clause.verb
     if not negated:
         new = inflected(base, verb.tag)
@@ -193,7 +193,7 @@ def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
 
 
 def _takes(clause: Clause, base: str, following: str) -> bool:
-    """Whether what follows a verb is what its antonym takes in the same sense."""
+    """Whether the words after a verb also fit its antonym in the same sense."""
     if base in ("remember", "forget"):
         return following == "T"
     if base in _OBJECTS:

@@ -1,9 +1,9 @@
-"""Find the antonym of a word: first in the rules' lists, then in WordNet.
+"""Finds the antonym of a word: first in the rules' lists, then in WordNet.
 
-The lists were checked by hand. Of WordNet only affixed antonyms are taken, of adjectives and
-adverbs in their most frequent sense. Its other antonyms were read and left out: of the adjectives
-most are technical or fit one sense only, of the verbs most are reversals that leave the anchor
-standing (who locked a door may unlock it).
+The lists were checked by hand. From WordNet, only affixed antonyms of adjectives and adverbs in
+their most frequent sense are used. We read its other antonyms and rejected them: most of the
+adjectives are technical or fit only one sense, and most of the verbs are reversals that do not
+contradict the anchor (somebody who locked a door may unlock it).
 """
 
 from curation.generation.providers.rules.grammar.word_lists import WORDS
@@ -11,8 +11,10 @@ from curation.language.affixes import negative_affix
 from curation.language.wordnet.files import Part, first_sense
 
 AFFIX_SHARE = 0.6
-"""Of a word's first sense, at least, for its affixed antonym out of WordNet. An affix picks the
-sense by itself ('unhappy'), so that this may be lower than for another word."""
+"""The minimum share of a word's first sense for using its affixed antonym from WordNet.
+
+It can be lower than for other antonyms because the affix already selects the sense ('unhappy').
+"""
 
 _UNFIT = frozenset(WORDS["wordnet_unfit"])
 
@@ -36,7 +38,7 @@ def affixed_adverb(word: str) -> str | None:
 
 
 def is_affixed(word: str, antonym: str) -> bool:
-    """Whether an antonym is made of the word and a negative affix, or swaps one for '-ful'."""
+    """Whether an antonym is the word plus a negative affix, or swaps one for '-ful'."""
     base = word.removesuffix("ful")
     if antonym == base + "less":
         return True
@@ -45,7 +47,7 @@ def is_affixed(word: str, antonym: str) -> bool:
 
 def _by_affix(word: str, part: Part) -> str | None:
     if word in _UNFIT or negative_affix(word) is not None:
-        return None  # 'unsafe' gives way to 'safe', which is no affixal negation
+        return None  # 'unsafe' becomes 'safe', which is not an affixal negation
     sense = first_sense(word, part)
     if sense is None or sense.share < AFFIX_SHARE:
         return None

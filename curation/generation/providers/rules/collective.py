@@ -1,4 +1,4 @@
-"""Telling what is true of things together from what is true of each."""
+"""Distinguishes what is true of things together from what is true of each one."""
 
 from curation.generation.providers.rules.grammar.clause import Clause
 from curation.generation.providers.rules.grammar.forms import base_of
@@ -11,7 +11,7 @@ _MARKS = frozenset("each together one apart between among jointly side pair coup
 
 
 def is_collective(clause: Clause) -> bool:
-    """Whether what is said is true of the things together, so that 'none of them' misses it."""
+    """Whether the predicate holds for the group as a whole, so that 'none of them' does not fit."""
     if _MARKS & predicate_words(clause):
         return True
     if clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _COLLECTIVE:

@@ -1,4 +1,4 @@
-"""Hedges: cues that can be placed by rule, each in a frame or a place that keeps the claim."""
+"""Hedges: cues that can be placed by rule, in a frame or position that keeps the claim."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -45,7 +45,7 @@ _OF_ONESELF = (
 
 @lru_cache(maxsize=8)
 def placeable(type_id: str) -> tuple[str, ...]:
-    """The cues of the paper's list for a type that can be placed at all."""
+    """Return the cues in the paper's list for a type that the rules can place."""
     if type_id == "word":
         return tuple(dict.fromkeys([*_ADVERBS_IN_ORDER, *_MODALS, *_FRAMES["word"]]))
     return tuple(_FRAMES["phrase"])
@@ -56,7 +56,7 @@ _MODALS = ("may", "might")
 
 
 def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
-    """The statement hedged, with the asked cue where it can be placed, else with a drawn one.
+    """Hedge the statement with the requested cue if it can be placed, else with another one.
 
     Returns:
         The text, and the cue that it uses.
@@ -66,7 +66,7 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
     """
     may = clause.kind == "M" and clause.word(clause.finite) in _MODALS
     if may or (clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _HEDGED):
-        raise Skipped(SkipReason.UNSUITABLE)  # it may be hedged already
+        raise Skipped(SkipReason.UNSUITABLE)  # it may already be hedged
     if not is_one_statement(clause):
         raise Skipped(SkipReason.COORDINATED)
     if clause.letters[0] == "V" and clause.subject_start > 0 and clause.word(0).endswith("ly"):
@@ -79,7 +79,7 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
 
 
 def _candidates(text: str, type_id: str, cue: str) -> Iterator[str]:
-    """The asked cue first, then the others in an order that text and cue decide."""
+    """Return the requested cue first, then the others in an order that depends on text and cue."""
     known = placeable(type_id)
     if cue in known:
         yield cue
@@ -102,13 +102,13 @@ def _place(clause: Clause, type_id: str, cue: str) -> str | None:
 
 
 def _framed(clause: Clause, frame: str) -> str | None:
-    """The whole statement in a frame: 'It seems that …'."""
+    """Put the whole statement in a frame: 'It seems that …'."""
     opens_itself = frame.endswith(", {}")
     if not opens_itself and not _may_follow(clause, frame):
         return None
     first = clause.tokens[0]
     if frame.endswith("like {}") and first.lower in ("a", "an"):
-        return None  # 'I feel like a teacher …' is read as somebody who feels like one
+        return None  # 'I feel like a teacher …' means something else
     if first.word == "That" and frame.endswith("that {}"):
         return None  # 'that that …'
     if clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF):
@@ -120,7 +120,7 @@ def _framed(clause: Clause, frame: str) -> str | None:
 
 
 def _may_follow(clause: Clause, frame: str) -> bool:
-    """Whether the statement can stand in the frame as it opens: not 'whether when we arrived'."""
+    """Whether the statement's beginning fits after the frame: not 'whether when we arrived'."""
     letter = clause.letters[0]
     if letter == "S":
         return frame.endswith("that {}")
@@ -129,12 +129,12 @@ def _may_follow(clause: Clause, frame: str) -> bool:
 
 
 def _with_adverb(clause: Clause, cue: str) -> str | None:
-    """'is probably open', 'probably sells': where a single clause carries the claim."""
+    """Write 'is probably open', 'probably sells' if a single clause makes the claim."""
     if "C" in clause.tail and not _joins_words(clause):
         return None
     verb = clause.verb
     if clause.word(clause.finite) in ("must", "should"):
-        return None  # 'must probably' is about likelihood, no duty
+        return None  # 'must probably' means likelihood, not duty
     if any(clause.letter(i) == "V" for i in (clause.finite + 1, clause.finite - 1)):
         return None
     if clause.kind in ("F", "O") or (clause.kind == "H" and is_main_have(clause)):
@@ -145,13 +145,13 @@ def _with_adverb(clause: Clause, cue: str) -> str | None:
 
 
 def _joins_words(clause: Clause) -> bool:
-    """Whether no finite verb follows a conjunction, so that there is but one claim."""
+    """Whether a conjunction is not followed by a finite verb, so that there is only one claim."""
     after = clause.tail[clause.tail.index("C") :]
     return not any(letter in "BHMOF" for letter in after)
 
 
 def _with_modal(clause: Clause, cue: str) -> str | None:
-    """'may be open', 'might have sold' for 'is open', 'sold'."""
+    """Write 'may be open', 'might have sold' for 'is open', 'sold'."""
     verb = clause.verb
     if verb.word.startswith(("'", "’")) or clause.kind in ("M", "O"):
         return None

@@ -1,4 +1,4 @@
-"""'never', 'in no way' and 'at no point' beside the finite verb."""
+"""'never', 'in no way' and 'at no point' next to the finite verb."""
 
 from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.scope import Edits, check_words, deny_tail
@@ -29,10 +29,10 @@ _FREQUENT = frozenset(
 
 
 def denied_tail(clause: Clause) -> Edits:
-    """What changes after the verb when an absolute negator stands before it.
+    """Return the edits after the verb when an absolute negator comes before it.
 
     Raises:
-        Skipped: a word there would escape the denial or bend it.
+        Skipped: a word there would be outside the negation's scope or change its meaning.
     """
     if clause.kind == "M" and clause.word(clause.finite) in ("may", "might"):
         raise Skipped(SkipReason.SCOPE)
@@ -45,12 +45,12 @@ def denied_tail(clause: Clause) -> Edits:
 
 
 def predicate_words(clause: Clause) -> set[str]:
-    """The words from the finite verb on."""
+    """Return the words from the finite verb on."""
     return {clause.word(i) for i in range(clause.finite, clause.end)}
 
 
 def never(clause: Clause) -> str | None:
-    """'never' or 'in no way' beside the finite verb, where the claim is no single dated event."""
+    """Put 'never' or 'in no way' next to the finite verb, except in a single dated event."""
     check_quantifiers(clause)
     if clause.finite != clause.subject_end or clause.verb.word.startswith(("'", "’")):
         return None
@@ -101,7 +101,7 @@ def has_date(clause: Clause) -> bool:
 
 
 def _in_no_way(clause: Clause, edits: Edits) -> str | None:
-    """'is in no way practical': for qualities that come in degrees."""
+    """Write 'is in no way practical', for gradable qualities."""
     quality = clause.finite + 1
     if clause.tokens[quality].tag != "AJ0" or clause.letter(quality + 1) not in ("", "P", "T", "S"):
         return None

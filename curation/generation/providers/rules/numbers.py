@@ -1,4 +1,4 @@
-"""'Neither' and 'none' over the very group that a claim speaks of: 'Two men', 'Ann and Ben'."""
+"""'Neither' and 'none' for the group that the claim is about: 'Two men', 'Ann and Ben'."""
 
 import re
 
@@ -49,7 +49,7 @@ def singular_verb(clause: Clause) -> Edits:
 
 
 def neither_nor(clause: Clause) -> str | None:
-    """'Neither Ann nor Ben' for 'Ann and Ben' and for 'Both Ann and Ben'."""
+    """Write 'Neither Ann nor Ben' for 'Ann and Ben' or 'Both Ann and Ben'."""
     both = clause.word(clause.subject_start) == "both"
     start = clause.subject_start + both
     first, joined, second = clause.letters[start : clause.subject_end].partition("C")

@@ -1,4 +1,4 @@
-"""The rules as a provider, as another package would bring one."""
+"""The rules as a provider, with the same interface as one from another package."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from curation.language.wordnet.files import folder
 from curation.variants.writers import RULES
 
 WORDNET = "with WordNet"
-"""Stands as the model of variants from a machine where WordNet lies: it knows more antonyms."""
+"""Recorded as the model of variants if WordNet is installed, because it adds antonyms."""
 
 
 class Rules(Provider):
-    """Writes by rule where that is sound."""
+    """Writes variants by rule where that is safe."""
 
     name = RULES
     label = "Rules, without a model"
@@ -27,7 +27,7 @@ class Rules(Provider):
         self.model = WORDNET if folder() else ""
 
     def write(self, task: WritingTask) -> Iterator[Written | PassedOver]:
-        """What `write_by_rule` makes of the anchor; the same for every seed."""
+        """Return what `write_by_rule` writes for the anchor; the seed makes no difference."""
         made = write_by_rule(task.text, types=task.types, cues=task.cues)
         for type_id, text in made.texts.items():
             yield Written(type_id, text, made.cues.get(type_id, ""))

@@ -1,4 +1,4 @@
-"""The quality that a claim ends in ('is open', 'remained healthy'), and its antonym."""
+"""The quality at the end of a claim ('is open', 'remained healthy'), and its antonym."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from curation.generation.providers.rules.grammar.scope import check_words, deny_
 from curation.generation.providers.rules.grammar.word_lists import WORDS
 
 _LINKING = frozenset("remain stay feel look seem sound prove become smell taste".split())
-# After which words an antonym still takes the same preposition.
+# Prepositions that are also fine after an antonym.
 _SAFE_NEXT = frozenset(
     "for in on at during to by under along throughout near from after before below above against"
     " behind between beneath inside outside".split()
@@ -28,7 +28,7 @@ _DEGREE = frozenset("very".split())
 
 
 class Quality(NamedTuple):
-    """The predicate adjective or participle of a clause, and where it stands."""
+    """A clause's predicate adjective or participle, and its position."""
 
     position: int
     word: str
@@ -36,7 +36,7 @@ class Quality(NamedTuple):
 
 
 def find_quality(clause: Clause) -> Quality | None:
-    """The adjective or participle after 'be' or a linking verb that the claim ends in."""
+    """Return the adjective or participle after 'be' or a linking verb that ends the claim."""
     linking = clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _LINKING
     if clause.kind != "B" and not linking and not _has_been(clause):
         return None
@@ -71,10 +71,10 @@ _WHEN = frozenset("usually always generally often normally now currently".split(
 
 
 def with_antonym(clause: Clause, quality: Quality, antonym: str | None) -> str:
-    """The statement with an antonym for its quality.
+    """Return the statement with an antonym for its quality.
 
     Raises:
-        Skipped: there is none, or what follows does not go with it.
+        Skipped: there is no antonym, or it does not fit the words that follow.
     """
     if antonym is None:
         raise Skipped(SkipReason.NO_ANTONYM)
@@ -84,7 +84,7 @@ def with_antonym(clause: Clause, quality: Quality, antonym: str | None) -> str:
 
 
 def _check_after(clause: Clause, quality: Quality, antonym: str) -> None:
-    """What follows the quality must go with its antonym as well."""
+    """Raise ``Skipped`` if the words after the quality do not fit its antonym."""
     position = quality.position + 1
     letter, word = clause.letter(position), clause.word(position)
     check_words(clause, position, min(position + 2, clause.end))
@@ -118,7 +118,7 @@ _LISTED = frozenset(
     for group in ("affixed", "affixed_participles", "lexical", "lexical_participles")
     for word in WORDS[group]
 )
-# After these any antonym of a word that is on no list of ours may stand.
+# Before these prepositions, any antonym may replace a word that is not in our lists.
 _WITH_ANY = frozenset("in at during throughout under near for from after before".split())
 _WITH_PARTICIPLE = frozenset("with against from as".split())
 _NOT_WITH = {
@@ -169,7 +169,7 @@ _BY = frozenset(
 
 
 def _is_event(clause: Clause, quality: Quality) -> bool:
-    """'was signed in June' tells an event; 'was unsigned in June' would be a state."""
+    """Whether this is an event ('was signed in June') and not a state ('was unsigned')."""
     rest = [clause.word(i) for i in range(quality.position + 1, clause.end)]
     verbs = [clause.letter(i) for i in range(clause.finite + 1, quality.position)]
     dated = any(word.isdigit() or word in _DATES for word in rest)

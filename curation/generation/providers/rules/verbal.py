@@ -4,7 +4,7 @@ from curation.generation.providers.rules.grammar.clause import Clause, Skipped, 
 from curation.generation.providers.rules.grammar.forms import base_of
 from curation.generation.providers.rules.grammar.scope import Edits, check_words, deny_tail
 
-# Before a negated verb these leave the anchor standing, or read as 'not all'.
+# Before a negated verb, these don't contradict the anchor, or they mean 'not all'.
 _QUANTIFIERS = frozenset(
     "some many several few all every each both everyone everybody everything someone somebody"
     " something any anyone anybody anything either half more less much enough one another other"
@@ -18,10 +18,10 @@ _MODALS = frozenset("can could will would shall should must".split())
 
 
 def negate_verb(clause: Clause) -> str:
-    """The statement with 'not' on its finite verb.
+    """Add 'not' to the statement's finite verb.
 
     Raises:
-        Skipped: that would not deny it, or not be good English.
+        Skipped: the result would not contradict the claim or would not be good English.
     """
     check_quantifiers(clause)
     if clause.word(clause.finite + 1) == "there":
@@ -34,7 +34,7 @@ def negate_verb(clause: Clause) -> str:
 
 
 def _second_base(clause: Clause) -> Edits:
-    """'did not sit down or *read*': the second verb under the same 'did'."""
+    """Return the edit for a second verb under the same 'did': 'did not sit down or *read*'."""
     if (position := clause.second_verb) is None:
         return []
     token = clause.tokens[position]
@@ -45,32 +45,32 @@ def _second_base(clause: Clause) -> Edits:
 
 
 def check_quantifiers(clause: Clause, *, universal: bool = False) -> None:
-    """Raise ``Skipped`` where the subject speaks of a part or a number of things.
+    """Raise ``Skipped`` if the subject is a part or a number of things.
 
     Args:
-        universal: whether 'all' and 'every' may be there: no 'not' stands beside them.
+        universal: whether 'all' and 'every' are allowed, because no 'not' comes next to them.
     """
     for i in range(clause.subject_start, clause.head + 1):
         word, letter = clause.word(i), clause.letter(i)
         number = letter == "Z" and clause.letter(clause.subject_start) not in "Dd"
         if (word in _QUANTIFIERS and not (universal and word in _ALL)) or number:
             raise Skipped(SkipReason.SCOPE)
-    most = clause.word(clause.subject_start) == "most"  # 'Most don't' does deny 'most do'
+    most = clause.word(clause.subject_start) == "most"  # 'Most don't' does contradict 'most do'
     check_words(clause, clause.subject_start + most, clause.finite)
     if clause.word(clause.head) in _PARTS and clause.word(clause.head + 1) == "of":
         raise Skipped(SkipReason.SCOPE)
     if not clause.plain and "C" in clause.letters[clause.head : clause.subject_end]:
-        raise Skipped(SkipReason.SCOPE)  # 'A and B aren't' may mean that one of them is
+        raise Skipped(SkipReason.SCOPE)  # 'A and B aren't' may mean that only one of them is
 
 
 _PARTS = frozenset("number majority minority lot couple third quarter half handful".split())
 
 
 def lexical_base(clause: Clause) -> str:
-    """The base of the finite verb; '' for be, do, a modal and an auxiliary 'have'.
+    """Return the finite verb's base; '' for be, do, a modal and an auxiliary 'have'.
 
     Raises:
-        Skipped: the form is not known for sure.
+        Skipped: the base is uncertain.
     """
     if clause.kind == "F":
         base = base_of(clause.verb.word, clause.verb.tag)
@@ -81,7 +81,7 @@ def lexical_base(clause: Clause) -> str:
 
 
 def is_main_have(clause: Clause) -> bool:
-    """Whether 'have' is no auxiliary: 'has a dog', 'has to go'."""
+    """Whether 'have' is a main verb: 'has a dog', 'has to go'."""
     return clause.letter(clause.after_adverbs()) not in ("E", "B")
 
 
@@ -107,7 +107,7 @@ def with_not(word: str, *, informal: bool) -> str:
 
 
 def _hidden(clause: Clause, word: str) -> tuple[int, int, str]:
-    """A verb that is contracted with its subject: 'I'm', 'they've'."""
+    """Return a verb that is contracted with its subject: 'I'm', 'they've'."""
     new = _HIDDEN.get(word)
     if new is None:
         raise Skipped(SkipReason.UNCLEAR)
@@ -125,7 +125,7 @@ def _passive(clause: Clause) -> bool:
 
 
 def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int, str]:
-    """'did not plan' for 'planned'; adverbs before the verb stay between the two."""
+    """Write 'did not plan' for 'planned'; adverbs before the verb stay between the two words."""
     verb = clause.verb
     helper = {
         "VVZ": "does",
@@ -145,7 +145,7 @@ def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int,
 
 
 def _there(clause: Clause, edits: Edits) -> Edits:
-    """'There are not any dogs': what is bare takes 'any'."""
+    """Write 'There are not any dogs': bare nouns take 'any'."""
     following = clause.after_adverbs()
     if clause.kind != "B" or clause.letter(following) not in "DdNA":
         raise Skipped(SkipReason.NO_CONSTRUCTION)

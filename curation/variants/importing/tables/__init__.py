@@ -1,1 +1,1 @@
-"""Reading tables of variants row by row, from every format and from what other programs nest."""
+"""Reads tables of variants row by row, from all formats, including other programs' nested ones."""

@@ -1,9 +1,9 @@
-"""Records as other programs nest them, made flat: one row for each annotator's answer.
+"""Flattens the nested records of other programs into one row per annotator's answer.
 
 Label Studio exports tasks: an object ``data`` and a list of ``annotations``, each with the results
-of the controls of its form. Argilla exports records: an object ``fields``, and ``responses`` by
-question. Hedgerow's own triples are rows of two variants. What models predicted or suggested is
-left out, as is what an annotator skipped or discarded.
+of the controls in its form. Argilla exports records: an object ``fields``, and ``responses`` by
+question. Hedgerow's own triples are rows with two variants. Predictions and suggestions by models
+are left out, as are answers that an annotator skipped or discarded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 Cells = dict[str, Any]
 
 ANNOTATOR = "annotator"
-"""The column that says who answered."""
+"""The column with the annotator's name."""
 
 _SUBMITTED = (None, "submitted")
 _TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_type"}
@@ -22,9 +22,9 @@ class Shape(NamedTuple):
     """How the records of a file are nested.
 
     Attributes:
-        name: what wrote them so.
-        rows: the flat rows of one record.
-        flat: whether they are flat as they are.
+        name: the program that wrote them.
+        rows: returns the flat rows of one record.
+        flat: whether the records are already flat.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(records: Sequence[Cells]) -> Shape:
-    """How these records, the first of a file, are nested."""
+    """Detect from the first records of a file how they are nested."""
     keys = set().union(*records)
     if "annotations" in keys and all(isinstance(one.get("data"), dict) for one in records):
         return Shape("Label Studio", _tasks)
@@ -51,7 +51,7 @@ def _as_it_is(record: Cells) -> Iterator[Cells]:
 
 
 def _triples(record: Cells) -> Iterator[Cells]:
-    """The two variants of a typed triple."""
+    """Return the two variants of a typed triple."""
     shared = {key: record.get(key) for key in ("anchor", "split") if key in record}
     for side in ("positive", "negative"):
         yield shared | {
@@ -62,7 +62,7 @@ def _triples(record: Cells) -> Iterator[Cells]:
 
 
 def _tasks(task: Cells) -> Iterator[Cells]:
-    """A task of Label Studio: a row for each annotation, or one without an answer."""
+    """Flatten a task of Label Studio: a row per annotation, or one without an answer."""
     data = {key: value for key, value in task["data"].items() if not isinstance(value, dict | list)}
     answers = [
         _answer(annotation)
@@ -85,7 +85,7 @@ def _answer(annotation: Mapping[str, Any]) -> Cells:
 
 
 def _annotator(who: Any) -> str:
-    """What an annotator is called: by name, else by e-mail address, else by number."""
+    """Return the name of an annotator, or else the e-mail address or number."""
     if not isinstance(who, dict):
         return "" if who is None else f"annotator {who}"
     name = " ".join(str(who[key]) for key in ("first_name", "last_name") if who.get(key))
@@ -93,7 +93,7 @@ def _annotator(who: Any) -> str:
 
 
 def _argilla_records(record: Cells) -> Iterator[Cells]:
-    """A record of Argilla: a row for each annotator, or one without an answer."""
+    """Flatten a record of Argilla: a row per annotator, or one without an answer."""
     base = _scalars(record["fields"])
     if isinstance(metadata := record.get("metadata"), dict):
         base = _scalars(metadata) | base
@@ -104,7 +104,7 @@ def _argilla_records(record: Cells) -> Iterator[Cells]:
 
 
 def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
-    """(question, annotator, value) of each, as the Python library or the server nests them."""
+    """Yield (question, annotator, value) of each response, as in the library or the server."""
     if isinstance(responses, dict):
         for question, answers in responses.items():
             for answer in _dicts(answers):
@@ -120,7 +120,7 @@ def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def _argilla_columns(record: Cells) -> Iterator[Cells]:
-    """A record of Argilla as a data set has it: lists in columns ``QUESTION.responses``."""
+    """Flatten an Argilla record from a data set: lists in columns ``QUESTION.responses``."""
     by_user: dict[str, Cells] = {}
     base = _scalars({key: value for key, value in record.items() if "." not in key})
     for key in record:
@@ -151,13 +151,13 @@ def _scalars(values: Mapping[str, Any]) -> Cells:
 
 
 def _dicts(values: Any) -> list[dict[str, Any]]:
-    """The objects in a list; nothing else is one."""
+    """Return the objects in a list; [] for anything else."""
     found = values if isinstance(values, list) else []
     return [value for value in found if isinstance(value, dict)]
 
 
 def _joined(value: Any) -> str:
-    """One answer as a text; several are joined by semicolons."""
+    """Return an answer as text, with several values separated by semicolons."""
     if isinstance(value, list):
         return "; ".join(map(str, value))
     return "" if value is None else str(value)

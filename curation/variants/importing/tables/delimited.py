@@ -1,4 +1,4 @@
-"""Rows of CSV and TSV files, one after another."""
+"""Reads the rows of CSV and TSV files one by one."""
 
 import csv
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ _OUR_PAIRS = tuple(column.name for column in TABLES["pairs"])
 
 
 def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Iterator[tuple[int, dict[str, Any]]]]:
-    """The columns, and each row with the line that it begins on.
+    """Return the columns, and each row with the number of its first line.
 
-    The delimiter is the commonest one in the header. Of Hedgerow's own export of pairs every text
-    is what it was before the export.
+    The delimiter is the most frequent one in the header. Texts from Hedgerow's own pairs export are
+    restored to their form before the export.
 
     Raises:
-        HedgerowError: no header, or one without a second column.
+        HedgerowError: there is no header, or it has no second column.
     """
     lines = text_lines(file, name)
     header_line, first = next(

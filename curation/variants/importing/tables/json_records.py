@@ -1,4 +1,4 @@
-"""Records of JSON lines, or of one JSON list, one after another."""
+"""Reads records from JSON lines, or from one JSON list, one by one."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -13,17 +13,17 @@ _UNSEEN = b"\xef\xbb\xbf\xff\xfe \t\r\n"
 
 
 def first_character(file: BinaryIO) -> bytes:
-    """The first character that is seen; the file is read from the beginning afterwards."""
+    """Return the first visible character, and rewind the file."""
     head = file.read(_HEAD)
     file.seek(0)
     return head.replace(b"\0", b"").lstrip(_UNSEEN)[:1]
 
 
 def read(file: BinaryIO, name: str) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
-    """What the records are counted by, and each record with its number.
+    """Return the unit of the record numbers, and each record with its number.
 
     Raises:
-        HedgerowError: as ``text_lines``, or a record is no JSON object; while it is read.
+        HedgerowError: as in ``text_lines``; or a record is not a JSON object. Raised while reading.
     """
     if first_character(file) == b"[":
         return "record", _listed(file, name)

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, one batch after another."""
+"""Reads the rows of Parquet files batch by batch."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -6,14 +6,14 @@ from typing import Any, BinaryIO
 from db.errors import HedgerowError
 
 BATCH = 1_000
-"""Rows that are unpacked at a time."""
+"""Rows to unpack at a time."""
 
 
 def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Iterator[tuple[int, dict[str, Any]]]]:
-    """The columns, and each row with its number.
+    """Return the columns, and each row with its number.
 
     Raises:
-        HedgerowError: it is damaged or cut short.
+        HedgerowError: the file is damaged or truncated.
     """
     # Takes a second to import, and only this function needs it.
     import pyarrow as pa  # noqa: PLC0415

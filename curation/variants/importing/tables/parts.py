@@ -1,4 +1,4 @@
-"""Where a table of variants is: one file, or the files of a folder or a zip archive."""
+"""Finds the files of a table of variants: one file, or those in a folder or a zip archive."""
 
 import hashlib
 import io
@@ -12,15 +12,15 @@ from db.errors import HedgerowError
 from db.named_files import resolved
 
 MAX_BYTES = 500 * 1024 * 1024
-"""Largest file that is read; of a folder or an archive, all files together."""
+"""Maximum size, for a folder or an archive of all its files together."""
 
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".json")
-"""Of a folder, the files with the first of these endings that it has are read."""
+"""File name extensions. In a folder, only files with the first one that occurs are read."""
 
 ACCEPTED = "CSV, TSV, JSON lines, Parquet, an export of Hedgerow, Label Studio or Argilla"
 
 _OWN_TABLES = ("variants", "pairs")
-"""What an export of Hedgerow has beside triples: more than those, so that is read."""
+"""Files in an export of Hedgerow that contain more than its triples, and are read instead."""
 
 _HEAD = 64 * 1024
 _ZIP = b"PK\x03\x04"
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     """A file with rows.
 
     Attributes:
-        open: gives its bytes, from the beginning.
+        open: opens it at the beginning.
     """
 
     name: str
@@ -39,10 +39,10 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All that is read as one table.
+    """All files that are read as one table.
 
     Attributes:
-        name: what to call it in a message, and in notes on what came from it.
+        name: its name in messages, and in notes on imported rows.
         content_hash: SHA-256 over the bytes of the files.
     """
 
@@ -52,10 +52,10 @@ class Parts(NamedTuple):
 
 
 def parts_of_path(path: Path) -> Parts:
-    """The parts of a file, a folder or a zip archive.
+    """Return the parts of a file, a folder or a zip archive.
 
     Raises:
-        HedgerowError: it is empty, too large, something else, or holds no table.
+        HedgerowError: it is empty, too large or of another kind, or contains no table.
         OSError: it cannot be read.
     """
     place = resolved(path)
@@ -70,10 +70,10 @@ def parts_of_path(path: Path) -> Parts:
 
 
 def parts_of_upload(data: bytes, name: str) -> Parts:
-    """The parts of an uploaded file or zip archive.
+    """Return the parts of an uploaded file or zip archive.
 
     Raises:
-        HedgerowError: as ``parts_of_path``.
+        HedgerowError: as in ``parts_of_path``.
     """
     _check_size(len(data), _shortened(name))
     return _one(_shortened(name), lambda: io.BytesIO(data))
@@ -89,10 +89,10 @@ def _one(name: str, opened: Callable[[], BinaryIO]) -> Parts:
 
 
 def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
-    """The tables in a zip archive, by name; None where it has none, such as an office file.
+    """Return the tables in a zip archive by name; None if it has none, like an office file.
 
     Raises:
-        HedgerowError: it is damaged, or too large unpacked.
+        HedgerowError: it is damaged, or too large when unpacked.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -128,7 +128,7 @@ def _opener(opened: Callable[[str], BinaryIO], name: str) -> Callable[[], Binary
 
 
 def _tables(names: Iterable[str]) -> list[str]:
-    """Of these files, those to be read together: the richest table, in one format."""
+    """Choose the files to read together: those with the most complete table, in one format."""
     paths = [path for path in map(PurePosixPath, sorted(names)) if path.suffix.lower() in ENDINGS]
     paths = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
     for table in _OWN_TABLES:

@@ -1,7 +1,7 @@
-"""A table of variants, row by row: nothing but the row at hand is kept.
+"""A table of variants, read row by row, with only the current row in memory.
 
-Records that other programs nest (tasks with annotations, records with responses) are flat rows
-here (see ``annotations``).
+The nested records of other programs (tasks with annotations, records with responses) become flat
+rows (see ``annotations``).
 """
 
 from collections.abc import Callable, Iterator
@@ -17,19 +17,19 @@ from db.errors import HedgerowError
 MAX_ROWS = 2_000_000
 
 INSPECTED = 500
-"""Records that the columns of nested records are taken from."""
+"""Number of nested records from which the columns are determined."""
 
 Cells = dict[str, Any]
-"""Column → value; what a row lacks is missing."""
+"""Column → value; missing values have no entry."""
 
 
 class Row(NamedTuple):
     """A row of a table.
 
     Attributes:
-        part: the file that it is in.
+        part: the name of its file.
         unit: what ``number`` counts: lines, rows or records.
-        number: where it is in that file, from 1.
+        number: its position in that file, from 1.
     """
 
     part: str
@@ -39,12 +39,12 @@ class Row(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, for a message."""
+        """Its position, for a message."""
         return f"{self.unit} {self.number:,} of {self.part}"
 
 
 class Opened(NamedTuple):
-    """A file whose format is known: its columns, if the file names them, and its records."""
+    """A file with a known format: its columns, if the file names them, and its records."""
 
     columns: tuple[str, ...] | None
     unit: str
@@ -52,11 +52,11 @@ class Opened(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table whose columns are known.
+    """A table with known columns.
 
     Attributes:
-        kind: 'table', or what program nested its records.
-        rows: reads all rows again.
+        kind: 'table', or the program that nested its records.
+        rows: reads all rows from the beginning.
     """
 
     name: str
@@ -66,10 +66,11 @@ class Table(NamedTuple):
 
 
 def open_table(parts: Parts) -> Table:
-    """The columns and rows of a table.
+    """Return the columns and rows of a table.
 
     Raises:
-        HedgerowError: it is not text, broken at its beginning, or its files have different columns.
+        HedgerowError: it is not text, is broken at the beginning, or its files have different
+            columns.
     """
     first: Table | None = None
     for part in parts.files:
@@ -81,7 +82,7 @@ def open_table(parts: Parts) -> Table:
                 f"Expected the same columns in {part.name} as in {parts.files[0].name}; import the "
                 "two one after another."
             )
-    assert first is not None  # there are no parts without files
+    assert first is not None  # there is always at least one part
     check_columns(first.columns, where=parts.name)
     return Table(parts.name, first.kind, first.columns, lambda: _rows(parts))
 
@@ -100,7 +101,7 @@ def _rows(parts: Parts) -> Iterator[Row]:
 
 
 def _of_part(part: Part) -> Table:
-    """One file as a table: of nested records, the columns of its first ones."""
+    """Open one file as a table; for nested records, with the columns of the first ones."""
     with part.open() as file:
         opened = _opened(file, part.name)
         head = list(islice(opened.records, INSPECTED))

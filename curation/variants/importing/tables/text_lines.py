@@ -1,4 +1,4 @@
-"""The lines of a text file, decoded one by one."""
+"""Decodes the lines of a text file one by one."""
 
 import codecs
 import io
@@ -13,11 +13,12 @@ _PIECE = 1 << 16
 
 
 def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
-    """The lines with their ends, in UTF-8 with or without a byte-order mark, or UTF-16 with one.
+    """Yield the lines with their line ends, in UTF-8 (with or without a byte-order mark) or UTF-16
+    with one.
 
     Raises:
-        HedgerowError: another encoding, a NUL byte, or a line longer than ``MAX_LINE`` bytes; it
-            names the line.
+        HedgerowError: another encoding, a NUL byte, or a line longer than ``MAX_LINE`` bytes; the
+            message names the line.
     """
     head = file.read(4)
     file.seek(0)
@@ -43,7 +44,7 @@ def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def text_pieces(file: BinaryIO, name: str) -> Iterator[str]:
-    """The text in pieces, whatever its lines; in the same encodings.
+    """Yield the text in pieces, regardless of lines, in the same encodings.
 
     Raises:
         HedgerowError: another encoding.

@@ -1,4 +1,4 @@
-"""Results of judges on a sample: a ranking, details of one judge, and accepting by it."""
+"""Results of models on a sample: a ranking, details of one model, and accepting its verdicts."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,12 +23,12 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import count_cache, error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
-SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
+_VERBS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
 _MESSAGE, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
 
 
 def draw(found: Calibration, counts: CachedCounts) -> None:
-    """Show all judges in a table, then the chosen one."""
+    """Show a table of all models, then details of the chosen one."""
     st.header("Models", anchor=False)
     if not found.judges:
         st.text("No model has judged this sample yet.")
@@ -75,8 +75,8 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
             ),
             "Calibration error": number(
                 format="%.0f%%",
-                help="Expected calibration error: the difference between the certainty the model "
-                "states and how often it is right.",
+                help="Expected calibration error: the difference between the model's stated "
+                "certainty and how often it is right.",
             ),
             "Consistency": number(
                 format="%.0f%%",
@@ -135,9 +135,9 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     cells = rows[type_id].cells
     st.dataframe(
         [
-            {"The model": f"{said}"}
-            | {f"People {theirs}": cells.get((judge, people), 0) for people, theirs in SAYS.items()}
-            for judge, said in SAYS.items()
+            {"The model": does}
+            | {f"People {do}": cells.get((judge, people), 0) for people, do in _VERBS.items()}
+            for judge, does in _VERBS.items()
         ],
         hide_index=True,
         key="judges-verdicts",
@@ -165,7 +165,7 @@ def _again(found: Consistency) -> None:
     st.text(
         f"Consistency (run {found.run}, temperature {found.temperature}): {found.answers:,} "
         f"answers on {found.items:,} variants. Two answers on the same variant agree in {same} of "
-        f"cases. On {found.unanimous:,} variants all answers agree."
+        f"cases. All answers agree on {found.unanimous:,} variants."
     )
 
 
@@ -173,7 +173,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
     with st.container(border=True, key="judges-trust"):
         st.header("Accept without human review", anchor=False)
         percent = st.number_input(
-            "Precision of 'accept' in at least (%)",
+            "Minimum precision of 'accept' (%)",
             50.0,
             100.0,
             100 * PRECISION,
@@ -191,8 +191,8 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             names = ", ".join(labels.get(key, key) for key in trusted)
             st.text(f"Recommended: {names}.")
             _offer(found, one, precision)
-        if told := st.session_state.pop(_MESSAGE, ""):
-            st.text(told)
+        if message := st.session_state.pop(_MESSAGE, ""):
+            st.text(message)
         if _DONE in st.session_state:
             st.button("Undo", key="judges-undo", on_click=_undo)
         error_messages.show_kept(_PROBLEM)

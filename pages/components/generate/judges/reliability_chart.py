@@ -16,7 +16,7 @@ HEIGHT = 220
 def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     """How often a model is right per bin of certainty, with the number of opinions on each bar.
 
-    On the dashed line, a model is right as often as its certainty says.
+    On the dashed line, the model is right exactly as often as its certainty says.
     """
     colours = palette(dark=dark)
     rows = pd.DataFrame([one._asdict() for one in bins])
@@ -29,14 +29,14 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     y = alt.Y(
         "right:Q", title="right", scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(format="%")
     )
-    told = [
+    tooltip = [
         alt.Tooltip("items:Q", title="Opinions"),
         alt.Tooltip("certainty:Q", title="Mean certainty", format=".0%"),
         alt.Tooltip("right:Q", title="Right", format=".0%"),
     ]
     base = alt.Chart(rows)
     bars = base.mark_bar(color=colours.after, stroke=colours.paper).encode(
-        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=told
+        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltip
     )
     numbers = (
         base.transform_calculate(middle="(datum.low + datum.high) / 2")

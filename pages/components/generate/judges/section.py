@@ -1,4 +1,4 @@
-"""Judges: a sample that people decide blind, used to measure which models to trust."""
+"""Judges: a sample that people decide blind, to measure which models can be trusted."""
 
 import streamlit as st
 
@@ -49,7 +49,7 @@ def draw(counts: CachedCounts) -> None:
     chosen = left.selectbox(
         "Sample",
         list(samples),
-        format_func=lambda number: _named(samples[number]),
+        format_func=lambda number: _title(samples[number]),
         key=_CHOSEN,
         persist_state="session",
     )
@@ -62,7 +62,7 @@ def draw(counts: CachedCounts) -> None:
     figures.draw(found, counts)
 
 
-def _named(sample: Sample) -> str:
+def _title(sample: Sample) -> str:
     request = sample.request
     labels = {entry.id: plain(entry.label) for entry in open_project.every_type().values()}
     types = ", ".join(labels.get(name, name) for name in request.types) or "all types"
@@ -70,7 +70,7 @@ def _named(sample: Sample) -> str:
     return f"Sample {sample.id}: {counted(len(sample.uids), 'variant')}, {types}{judged}"
 
 
-@rights.for_leads("draw samples")
+@rights.for_leads("can create samples")
 def _form() -> None:
     labels = {entry.id: plain(entry.label) for entry in open_project.types()}
     types = st.pills(
@@ -123,14 +123,14 @@ def _form() -> None:
         key="judges-draw",
         type="primary",
         icon=":material/casino:",
-        on_click=_draw,
+        on_click=_create,
         args=(values,),
     )
     error_messages.show_kept(_PROBLEM)
 
 
 def _total(size: int, types: int, *, each_type: bool) -> str:
-    """How large the sample will be; a type with fewer variants makes it smaller."""
+    """The maximum size of the sample; a type may have fewer variants."""
     if not each_type:
         return f"Up to {counted(size, 'variant')} in total."
     return (
@@ -138,7 +138,7 @@ def _total(size: int, types: int, *, each_type: bool) -> str:
     )
 
 
-def _draw(values: dict[str, object]) -> None:
+def _create(values: dict[str, object]) -> None:
     with error_messages.kept_for(_PROBLEM):
         request = checked(SampleRequest, values)
         uids = open_project.ask(pick_sample, request)
@@ -155,7 +155,7 @@ def _progress(found: Calibration) -> None:
         st.text(
             f"{decided:,} of {sampled:,} variants decided blind."
             + (
-                f" People disagree on {found.disagree:,} of them; the strictest verdict counts."
+                f" People disagree on {found.disagree:,} of them. The strictest verdict counts."
                 if found.disagree
                 else ""
             )

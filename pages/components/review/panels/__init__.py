@@ -1,1 +1,1 @@
-"""What opens below and next to the card."""
+"""The panels that open below and next to the card."""

@@ -1,4 +1,4 @@
-"""What opens below the card: rejection with a note, retyping, notes, one's decisions."""
+"""Panels below the card: a rejection with a note, retyping, notes, your latest decisions, keys."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -22,34 +22,34 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.variants import card
 
 LAST = 10
-"""Decisions listed by L."""
+"""Number of decisions that L lists."""
 
 _OPINION = "J"
-"""Does something only where a model has given opinions, as its button does."""
+"""This key, like its button, is active only if a model has given opinions."""
 
 KEYS = (
     ("A", "accept; on a card in conflict, A and the digits settle it"),
     ("1 … 8", "reject for that reason; 2 is for negations only, 8 for hedges only"),
-    ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter stores it"),
-    ("0", "reject for another reason, told in a note"),
-    ("F", "reject the whole family: the anchor is unsuitable"),
+    ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter saves"),
+    ("0", "reject for another reason, which you write in a note"),
+    ("F", "reject the whole family, because its anchor is unsuitable"),
     ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
     ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
     ("W", "write a variant of your own for this anchor"),
-    ("N", "add a note without deciding; where nothing is left, go on"),
-    ("D", "mark the card “discuss”, with a remark if you like; on a marked card, lift the mark"),
+    ("N", "add a note without deciding; in an empty queue, follow the first suggestion"),
+    ("D", "mark the card “discuss”, with an optional remark; on a marked card, remove the mark"),
     ("S", "skip"),
-    ("Z", "undo, as often as you like"),
-    ("L", "your last decisions, each to be taken back by itself"),
+    ("Z", "undo, as many steps as you like"),
+    ("L", "your latest decisions; undo any of them"),
     (_OPINION, "the second opinion of a model"),
     ("/", "search anchors, variants and notes"),
-    ("G", "details: siblings, origin, notes, history"),
-    ("I", "the guideline beside the card"),
+    ("G", "details: origin, notes, history, other variants"),
+    ("I", "the guideline next to the card"),
     ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
     ("P", "copy the card's permalink"),
-    ("U, Q, K, O, V", "the next queue, type, source, order, view; with Shift the one before"),
-    ("↑ ↓", "another card of the family (family view)"),
-    ("Esc", "close what is open; what you wrote is there when you open it again"),
+    ("U, Q, K, O, V", "the next queue, type, source, order or view; with Shift, the previous one"),
+    ("↑ ↓", "the previous or next card of the family (family view)"),
+    ("Esc", "close the open panel; what you typed is kept"),
     ("H", "show or hide these keys"),
 )
 
@@ -77,7 +77,7 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
 
 
 def _rejection(state: ReviewState, shown: ShownCard) -> None:
-    """The reason was chosen by a digit; what is left to write is the note."""
+    """The note for a rejection whose reason a digit has chosen."""
     reason = reject_reason(state.reason)
     caption = f"Reject: {reason.label.lower()}. {reason.explanation}"
     _remark(
@@ -94,7 +94,7 @@ def _rejection(state: ReviewState, shown: ShownCard) -> None:
 
 
 def _note(state: ReviewState, shown: ShownCard) -> None:
-    caption = "It decides nothing. Everybody sees it, with your name."
+    caption = "A note decides nothing. Everybody can read it, with your name."
     save = _Remark(
         "Note on this variant",
         caption,
@@ -108,7 +108,7 @@ class _Remark(NamedTuple):
     """A panel with one text box.
 
     Attributes:
-        also: what a draft of it holds beyond the text.
+        also: fields that a draft contains besides the text.
     """
 
     label: str
@@ -119,7 +119,7 @@ class _Remark(NamedTuple):
 
 
 def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
-    """Draw it. It is no form, so that what is typed is kept at each pause (see editors.py)."""
+    """Draw the panel. It is not a form, so that each pause saves the text (see editors.py)."""
     key = f"remark-{state.form_id}"
     with st.container(key=f"type-here-{state.form_id}"):
         st.caption(panel.caption)
@@ -134,9 +134,12 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
 
 
 def _discuss(state: ReviewState, shown: ShownCard) -> None:
-    caption = "It decides nothing. The card is on the Adjudicate page until the mark is lifted."
+    caption = (
+        "A mark decides nothing. The Adjudicate page lists the card until somebody removes the "
+        "mark."
+    )
     panel = _Remark(
-        "What is there to discuss? (optional)",
+        "What do you want to discuss? (optional)",
         caption,
         save_label="Mark “discuss”",
         save=lambda text: state.mark(shown, text),
@@ -145,11 +148,11 @@ def _discuss(state: ReviewState, shown: ShownCard) -> None:
 
 
 TYPES_A_PAGE = 9
-"""Types that T offers at a time, each with a digit of its own; 0 shows the next ones."""
+"""Number of types that T offers at once, each with a digit; 0 shows the next ones."""
 
 
 def _retype(state: ReviewState, focus: Card, shown: ShownCard) -> None:
-    st.caption("A good sentence, but of another type. It is of the type:")
+    st.caption("The sentence is good, but has the wrong type. Its right type is:")
     pages = -(-len(state.types) // TYPES_A_PAGE)
     first = state.retype_page % pages * TYPES_A_PAGE
     with st.container(horizontal=True, gap="small", key="retype"):
@@ -176,7 +179,7 @@ def _retype(state: ReviewState, focus: Card, shown: ShownCard) -> None:
 
 
 def _last(state: ReviewState) -> None:
-    """This reviewer's last decisions; each can be looked at again, or taken back by itself."""
+    """The reviewer's latest decisions, each with buttons to show its card and to undo it."""
     actions = open_project.ask(last_actions, state.reviewer_id, limit=LAST)
     labels = open_project.type_names()
     with st.container(border=True, key="last"):
@@ -189,8 +192,8 @@ def _last(state: ReviewState) -> None:
                 gap="small",
                 key=f"one-line-{action.action_id}",
             ):
-                told = _told(action, labels.get(action.type_id, action.type_id))
-                markup.show(card.told(told))
+                label = labels.get(action.type_id, action.type_id)
+                markup.show(card.line(_summary(action, label)))
                 st.button(
                     "Show",
                     key=f"show-{action.action_id}",
@@ -199,7 +202,7 @@ def _last(state: ReviewState) -> None:
                     args=(action.variant_id,),
                 )
                 st.button(
-                    "Take back",
+                    "Undo",
                     key=f"back-{action.action_id}",
                     width="content",
                     on_click=state.take_back,
@@ -207,8 +210,8 @@ def _last(state: ReviewState) -> None:
                 )
 
 
-def _told(action: OwnAction, label: str) -> str:
-    """A decision as a line: when, what, of which type, and the text cut short."""
+def _summary(action: OwnAction, label: str) -> str:
+    """A decision in one line: when, verdict, reason, type, and the shortened text."""
     text = action.text if len(action.text) <= 90 else action.text[:89] + "…"
     more = f" and {action.decisions - 1:,} more" if action.decisions > 1 else ""
     parts = [

@@ -1,4 +1,4 @@
-"""Details of a card: origin, notes, history, the other variants of its anchor."""
+"""Details of a card: origin, notes, history, and the other variants of its anchor."""
 
 import streamlit as st
 
@@ -18,11 +18,12 @@ from pages.components.shared.variants import card
 
 
 def details(state: ReviewState, view: CardView) -> None:
-    """Draw them; while a card is blind, only what says nothing of others' verdicts."""
+    """Draw the details. On a blind card, leave out what would reveal other people's verdicts."""
     focus = view.focus
     assert focus is not None
     hidden = focus.variant.id in view.hidden
     known = open_project.ask(details_of, state, focus, hidden=hidden)
+    reason = _hidden(state, focus.variant) if hidden else ""
     with st.container(key="all-details"):
         with st.container(border=True, key="details"):
             left, right = st.columns(2)
@@ -30,12 +31,13 @@ def details(state: ReviewState, view: CardView) -> None:
                 st.markdown("**Origin**")
                 for part in known.origin:
                     st.text(part)
-                _make_gold(state, focus.variant)
+                if not hidden:  # the link depends on the status
+                    _make_gold(state, focus.variant)
                 st.markdown("**Notes**")
-                _notes(state, known.written, hidden=_hidden(state, view) if hidden else "")
+                _notes(state, known.written, hidden=reason)
             with right:
                 st.markdown("**History**")
-                _history(known, hidden=_hidden(state, view) if hidden else "")
+                _history(known, hidden=reason)
         if st.button("Find similar variants", key="similar-variants"):
             similar_box.similar(state, focus.variant)
         if not state.by_family and known.siblings:
@@ -45,7 +47,7 @@ def details(state: ReviewState, view: CardView) -> None:
 
 
 def _make_gold(state: ReviewState, variant: Variant) -> None:
-    """Leads can make any card a gold item that is not one to them already."""
+    """Leads can make any card a gold item, unless they know that it is one."""
     known = variant.id in state.known_gold - state.gold
     if not known and variant.status is not Status.SUPERSEDED and rights.may(Role.LEAD):
         st.page_link(
@@ -55,11 +57,12 @@ def _make_gold(state: ReviewState, variant: Variant) -> None:
         )
 
 
-def _hidden(state: ReviewState, view: CardView) -> str:
-    """Until when something is hidden."""
-    assert view.focus is not None
-    if f",{state.person_id}," in view.focus.variant.verdicts_by:
-        return "Hidden until everybody who is to decide on this variant has done so."
+def _hidden(state: ReviewState, variant: Variant) -> str:
+    """Why something is hidden, and for how long."""
+    if not rights.may(Role.REVIEWER):
+        return "Hidden, because reviewers decide on this variant without seeing this."
+    if f",{state.person_id}," in variant.verdicts_by:
+        return "Hidden until everybody assigned to this variant has decided."
     return "Hidden until you have decided."
 
 
@@ -68,14 +71,14 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: str) -> No
     for note in seen:
         st.text(f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
     if not seen:
-        st.text(hidden or "No note yet; N adds one.")
+        can_add = rights.may(Role.REVIEWER)
+        st.text(hidden or ("No notes yet. Press N to add one." if can_add else "No notes yet."))
 
 
 def _history(known: Details, *, hidden: str) -> None:
-    """What was decided, what was marked for discussion, and that a note was taken back, but not
-    what it said.
+    """Draw the decisions, the marks “discuss” and the removed notes (without their texts).
 
-    Of a second opinion that counts, only that there is one.
+    For a second opinion that counts, only say that there is one.
     """
     if hidden:
         st.text(hidden)
@@ -86,6 +89,6 @@ def _history(known: Details, *, hidden: str) -> None:
     for _, line in sorted(lines, key=lambda entry: entry[0]):
         st.text(line)
     for name in known.models:
-        st.text(f"{name} counts, and has judged it; J shows how.")
+        st.text(f"{name} has judged this variant, and its verdict counts. Press J to see it.")
     if not lines and not known.models:
-        st.text("No decision yet.")
+        st.text("No decisions yet.")

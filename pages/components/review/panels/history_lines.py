@@ -1,4 +1,4 @@
-"""The history of a card, a line an entry, in the browser's time zone."""
+"""The history of a card, one line per entry, in the browser's time zone."""
 
 from curation.review.browser_window.messages import reason
 from curation.review.discussing import MarkEvent
@@ -9,9 +9,9 @@ from pages.components.shared.formatting.clock import local
 
 
 def line(decision: PastDecision) -> str:
-    """A decision as a line of the history."""
+    """A line for a decision."""
     when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
-    verdict = f"settle: {decision.verdict}" if decision.settles else decision.verdict.value
+    verdict = f"settled: {decision.verdict}" if decision.settles else decision.verdict.value
     parts = [when, decision.reviewer, verdict, reason(decision.reason)]
     parts.append(decision.note)
     if decision.cue:
@@ -19,20 +19,20 @@ def line(decision: PastDecision) -> str:
     if decision.blind:
         parts.append("(blind)")
     if decision.retracted:
-        parts.append("(taken back)")
+        parts.append("(undone)")
     elif not decision.counts:
-        parts.append("(on the anchor's earlier wording)")
+        parts.append("(on the anchor's earlier text)")
     return " · ".join(part for part in parts if part)
 
 
 def removed_note(note: WrittenNote) -> str:
-    """A line of the history for a note that is gone."""
-    return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (taken back)"
+    """A line for a note that its writer has removed."""
+    return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (removed)"
 
 
 def mark(event: MarkEvent) -> str:
-    """A line of the history for a mark “discuss”, or for its lift."""
+    """A line for a mark “discuss”, or for its removal."""
     when = f"{local(event.at):%Y-%m-%d %H:%M}"
-    what = "discuss" if event.kind is MarkKind.MARK else "discuss: lifted"
-    parts = [when, event.reviewer, what, event.remark, "(taken back)" if event.undone else ""]
+    what = "marked “discuss”" if event.kind is MarkKind.MARK else "removed the mark “discuss”"
+    parts = [when, event.reviewer, what, event.remark, "(undone)" if event.undone else ""]
     return " · ".join(part for part in parts if part)

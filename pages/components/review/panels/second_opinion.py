@@ -1,4 +1,4 @@
-"""The second opinion on a card: shown to those who ask for it, and a suggestion to take over."""
+"""The second opinion on a card, shown to reviewers who ask for it, with its suggested edit."""
 
 import streamlit as st
 from markupsafe import Markup
@@ -8,14 +8,14 @@ from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
-from curation.review.opinions.stored import GivenOpinion, look
+from curation.review.opinions.stored import GivenOpinion, show_opinions
 from db.errors import HedgerowError
 from db.models import Verdict
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.shell import open_project
 
-_SAYS = {
+_VERDICTS = {
     Verdict.ACCEPT: "would accept it",
     Verdict.REJECT: "would reject it",
     Verdict.EDIT: "would edit it",
@@ -23,9 +23,9 @@ _SAYS = {
 
 
 def ask(state: ReviewState, shown: ShownCard) -> None:
-    """J: show the opinions on this card, or put them away; who looks is noted.
+    """J: show or hide the opinions on this card, and store who has seen them.
 
-    A blind reviewer decides first. A key that comes late, for a card that is gone, does nothing.
+    A blind reviewer must decide first. A late key press, for a card that is gone, does nothing.
     """
     if state.typing or state.focus_id is None:
         return
@@ -37,7 +37,7 @@ def ask(state: ReviewState, shown: ShownCard) -> None:
         return
     try:
         found = open_project.tell(
-            look, shown.variant_id, reviewer_id=state.reviewer_id, own_first=shown.blind
+            show_opinions, shown.variant_id, reviewer_id=state.reviewer_id, own_first=shown.blind
         )
     except HedgerowError as error:
         state.say(str(error), warn=True)
@@ -47,34 +47,33 @@ def ask(state: ReviewState, shown: ShownCard) -> None:
 
 
 def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
-    """The opinions, each with a button to take over what it suggests.
+    """Draw the opinions, each with a button to edit from its suggestion.
 
-    They are put away when the card has become another one: its anchor was corrected, somebody
-    decided on it, or it is blind now.
+    The panel closes when the card has changed: its anchor was corrected, somebody decided on it, or
+    it is now blind.
     """
     if state.opinions_on != shown.action_id:
         state.panel = Panel.NONE
         return
     with st.container(border=True, key="opinions"):
         if not state.opinions:
-            st.text("No model has given its opinion on this variant.")
+            st.text("No model has given an opinion on this variant.")
         for number, opinion in enumerate(state.opinions):
-            markup.show(_told(opinion, focus.variant.text))
+            markup.show(_opinion(opinion, focus.variant.text))
             if opinion.suggestion:
                 st.button(
-                    "Take the suggestion over",
+                    "Edit from this suggestion",
                     key=f"take-{number}-{shown.action_id}",
                     on_click=state.edit_from,
                     args=(opinion,),
-                    help="Opens the editor with it; nothing is decided before you save.",
+                    help="Opens the editor with the suggested wording. Nothing is decided until "
+                    "you save.",
                 )
 
 
-def _told(opinion: GivenOpinion, text: str) -> Markup:
-    certainty = (
-        "" if opinion.certainty is None else f"{opinion.certainty:.0%} certain by its own account"
-    )
-    parts = [_SAYS[opinion.verdict], messages.reason(opinion.reason), certainty]
+def _opinion(opinion: GivenOpinion, text: str) -> Markup:
+    certainty = "" if opinion.certainty is None else f"says it is {opinion.certainty:.0%} certain"
+    parts = [_VERDICTS[opinion.verdict], messages.reason(opinion.reason), certainty]
     rows = [
         Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
             opinion.reviewer, join(Markup("<span>{}</span>").format(part) for part in parts if part)

@@ -1,4 +1,4 @@
-"""The charts of the diagnostics page but its histograms and pairs, as pure functions of tidy rows.
+"""Charts of the diagnostics page (except histograms and pairs), as pure functions of tidy rows.
 
 Texts (cues, genres, names of models and types) reach Vega as data only. Data frames, and not lists
 of values, since Altair would check each of thousands of values against its schema.
@@ -14,10 +14,10 @@ from curation.diagnostics.acceptance import Outcomes
 from pages.components.shared.charts.palette import palette
 
 BAR, CELL = 22, 42
-"""Pixels a bar with its gap, and a row of a heat map."""
+"""Pixels per bar with its gap, and per row of a heat map."""
 
 SLOPE = alt.expr("width < 600 ? -90 : -30")
-"""Degrees by which a heat map's heads slope; in a narrow chart they are upright."""
+"""Angle of a heat map's column headers in degrees; they are upright in a narrow chart."""
 
 
 class HeatCell(NamedTuple):
@@ -37,7 +37,7 @@ def heat_map(
     counted: str = "Variants",
     dark: bool,
 ) -> alt.LayerChart:
-    """Shares of each row that fall into each column; stronger colours are larger shares.
+    """A heat map with the share of each row in each column. A stronger colour is a larger share.
 
     Args:
         cells: row by row from above, in each row from left to right, the empty ones, too.
@@ -101,7 +101,7 @@ def heat_map(
 
 
 def _in_rows(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
-    """The layers, with rows of this height in pixels."""
+    """Layer the charts, with this row height in pixels."""
     chart: Any = alt.layer(*layers).properties(height=alt.Step(height))
     return chart
 
@@ -171,7 +171,7 @@ OUTCOMES = {
 
 
 def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
-    """What became of the decided variants of each group, as shares of 1.
+    """The outcomes of the decided variants of each group, as shares of 1.
 
     Args:
         groups: name of the group → its outcomes; one bar each, from above, if any is decided.
@@ -181,12 +181,12 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
     values: list[dict[str, Any]] = []
     for name, found in decided.items():
         start = 0.0
-        for place, (key, told) in enumerate(OUTCOMES.items()):
+        for place, (key, outcome) in enumerate(OUTCOMES.items()):
             share = getattr(found, key) / found.decided
             values.append(
                 {
                     "group": name,
-                    "outcome": told,
+                    "outcome": outcome,
                     "number": getattr(found, key),
                     "share": share,
                     "start": start,

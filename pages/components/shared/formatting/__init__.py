@@ -1,1 +1,1 @@
-"""How texts, times and counts appear; the only code that emits HTML."""
+"""Formatting of texts, times and diffs; the only code that emits HTML."""

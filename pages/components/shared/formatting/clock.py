@@ -1,4 +1,4 @@
-"""Times as the reader's own clock has them; the database keeps them in UTC."""
+"""Times in the reader's time zone. The database stores them in UTC."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -7,7 +7,7 @@ import streamlit as st
 
 
 def local(moment: datetime) -> datetime:
-    """A moment where this browser is."""
+    """The time in the browser's time zone; in UTC if that is unknown."""
     try:
         zone = ZoneInfo(st.context.timezone or "UTC")
     except (KeyError, ValueError, OSError):
@@ -16,6 +16,6 @@ def local(moment: datetime) -> datetime:
 
 
 def midnight() -> datetime:
-    """When the day began where this browser is, in UTC."""
+    """The start of the day in the browser's time zone, as a time in UTC."""
     today = local(datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
     return today.astimezone(UTC)

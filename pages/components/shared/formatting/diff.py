@@ -12,25 +12,26 @@ from curation.diagnostics.surface import TextMark
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]", re.UNICODE)
 
 MAX_WORDS = 400
-"""Longer texts are shown without a diff: comparing takes quadratic time and nobody reads it."""
+"""Longer texts are shown without a diff: it takes quadratic time and nobody would read it."""
 
 MIN_LIKENESS = 0.25
-"""Of two texts, as difflib's ratio of their words (0 to 1). Below it a longer variant is no edit of
-its anchor, as a passage is not, and a diff would mark nearly every word of both. A shorter one may
-have dropped most of its anchor, which a diff has to show."""
+"""Minimum likeness of a longer variant to its anchor, as difflib's ratio of their words (0 to 1).
+Below it, the variant is not an edit of its anchor but, for example, a passage, and a diff would
+mark
+nearly every word. A shorter variant may have dropped most of its anchor, which a diff must show."""
 
 _MARK_TITLES = {"cue": "cue", "negator": "negator", "affix": "negative affix"}
 
 
 def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup, Markup]:
-    """The anchor with what the variant drops, and the variant with what it adds.
+    """Mark the words that the variant drops from the anchor and those that it adds.
 
     Args:
-        marks: stretches of ``text`` to highlight.
+        marks: spans of ``text`` to highlight.
 
     Returns:
-        Escaped HTML of the two sentences; words that differ only in case count as equal. A longer
-        variant that has little in common with its anchor is shown without a diff.
+        Escaped HTML of the anchor and of the variant. Words that differ only in case count as
+        equal. A longer variant with little in common with its anchor has no diff.
     """
     old, new = _words(anchor), _words(text)
     dropped: set[int] = set()
@@ -48,7 +49,7 @@ def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup
 
 
 def has_diff(anchor: str, text: str) -> bool:
-    """Whether ``diff`` marks what differs: the two are not too long, and one is an edit of the
+    """Whether ``diff`` marks differences: neither text is too long, and one is an edit of the
     other."""
     old, new = _words(anchor), _words(text)
     if max(len(old), len(new)) > MAX_WORDS:
@@ -57,7 +58,7 @@ def has_diff(anchor: str, text: str) -> bool:
 
 
 def likeness(one: str, other: str) -> float:
-    """How much two texts share, as difflib's ratio of their words (0 to 1); 0 of long ones."""
+    """difflib's ratio of the words of two texts (0 to 1); 0 if one has over ``MAX_WORDS`` words."""
     first, second = _words(one), _words(other)
     if max(len(first), len(second)) > MAX_WORDS:
         return 0.0
@@ -75,7 +76,7 @@ def _matcher(old: Sequence[re.Match[str]], new: Sequence[re.Match[str]]) -> Sequ
 
 
 def _characters(words: Sequence[re.Match[str]], text: str) -> set[int]:
-    """The offsets of neighbouring words, with the white space between them."""
+    """The character offsets of adjacent words and of the white space between them."""
     if not words:
         return set()
     return set(range(words[0].start(), words[-1].end()))
@@ -97,5 +98,5 @@ def _sentence(text: str, changed: set[int], kinds: Mapping[int, str], *, tag: st
 
 
 def join(parts: Iterable[Markup]) -> Markup:
-    """The parts one after the other."""
+    """Concatenate the parts."""
     return Markup("").join(parts)

@@ -1,4 +1,4 @@
-"""Somebody's words where Streamlit reads Markdown: labels of buttons and options, and tooltips."""
+"""Untrusted text in labels and tooltips, which Streamlit reads as Markdown."""
 
 import re
 
@@ -8,10 +8,10 @@ _HIDDEN = "\N{WORD JOINER}"
 
 
 def plain(text: object) -> str:
-    """The text on one line, so that a label or a tooltip shows it as it is.
+    """The text on one line, escaped so that a label or tooltip shows it literally.
 
-    Streamlit looks for its icons and for emoji (``:smile:``) in what Markdown has left of a text,
-    where no escaping is seen any more: a character that nobody sees keeps those apart.
+    Streamlit looks for icons and emoji (``:smile:``) after Markdown has removed the escapes, so an
+    invisible character after the colon prevents that.
     """
-    escaped = re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(text))  # else the item of a list
+    escaped = re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(text))  # otherwise a list item
     return re.sub(r":(?=[\w+\\-])", f":{_HIDDEN}", escaped)

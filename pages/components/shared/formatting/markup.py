@@ -1,4 +1,4 @@
-"""The only place that emits HTML. Texts get into it by ``Markup.format``, which escapes them."""
+"""The only place that emits HTML. Texts are inserted with ``Markup.format``, which escapes them."""
 
 from functools import cache
 from pathlib import Path
@@ -19,25 +19,25 @@ _STYLES = (
 
 
 def show(markup: Markup) -> None:
-    """Emit markup; a plain string is refused, since nobody has escaped it.
+    """Emit markup. A plain string is refused, because it may not be escaped.
 
     Raises:
         TypeError: for anything but ``Markup``.
     """
     if not isinstance(markup, Markup):
-        raise TypeError("expected Markup, found a string that may hold somebody's text")
+        raise TypeError("expected Markup, found a string that may contain unescaped text")
     st.html(markup)
 
 
 @cache
 def style_sheet(scheme: str | None = None) -> Markup:
-    """The colours of the palette, and our rules.
+    """The colours of the palette and our style rules.
 
     Args:
-        scheme: 'light' or 'dark', for what Streamlit draws outside the app's element, which alone
-            it tells the scheme: dialogs and lists of choices.
+        scheme: 'light' or 'dark'. Streamlit sets it only on the app's element, but draws dialogs
+            and menus outside it.
     """
-    # Ours, from the repository: nobody's text.
+    # These files are ours and contain no untrusted text.
     sheets = ((_COMPONENTS / name).read_text("utf-8") for name in _STYLES)
     of_root = [f":root {{ color-scheme: {scheme}; }}"] if scheme in ("light", "dark") else []
     rules = Markup("\n".join([*of_root, custom_properties(), *sheets]))
@@ -45,17 +45,17 @@ def style_sheet(scheme: str | None = None) -> Markup:
 
 
 def style() -> None:
-    """Emit the style sheet of our markup; once a page."""
+    """Emit the style sheet of our markup. Call it once per page."""
     st.html(style_sheet(st.context.theme.type))
 
 
 def script(*names: str) -> str:
-    """The JavaScript of a component: our own files, one after the other."""
+    """The JavaScript of a component, from our own files in this order."""
     return "\n".join((_COMPONENTS / name).read_text("utf-8") for name in names)
 
 
 def remember(cookie: str, value: str) -> None:
-    """Keep a value in this browser for a year, as a cookie that no other site is sent."""
-    # Percent-encoded, it holds no character that means anything in a script or a cookie.
+    """Store a value in this browser for a year, as a cookie that is not sent to other sites."""
+    # Percent-encoding removes all characters with a meaning in scripts or cookies.
     text = f"{cookie}={quote(value, safe='')}; path=/; max-age=31536000; SameSite=Strict"
     st.html(f"<script>document.cookie = '{text}';</script>", unsafe_allow_javascript=True)

@@ -1,6 +1,6 @@
-// Where one writes: a panel whose key begins with "type-here". What is written in it is kept in this
-// tab until it is saved or discarded: closing the panel, another queue, another page or a reload do
-// not lose it. Each panel has one large box, by whose label its drafts are known.
+// Editors: panels whose key begins with "type-here". This tab keeps their text until it is saved or
+// discarded, also when the panel closes, the page changes or reloads. Each panel has one large text box,
+// whose label identifies its drafts.
 const isOneLine = (node) => node instanceof HTMLInputElement && node.getAttribute("role") !== "combobox";
 const draftBox = (node) => {
   const panel = typingPanel();
@@ -25,8 +25,8 @@ const keepDraft = (event) => {
   if (key) sessionStorage.setItem(key, box.value);
 };
 
-// Drafts are forgotten once they are stored: then the panel that was told to save is gone, and the
-// card is still there (after a way to another page it is not).
+// Delete drafts after saving: the panel that was saving is gone, and the card is still there (it would
+// not be after a change of the page).
 const SAVED_WITHIN_MS = 10_000;
 let saving = null;
 const save = () => {
@@ -53,8 +53,8 @@ const noteKey = (event) => {
   if (event.key === "Enter" && withKey && draftBox(event.target)) save();
 };
 
-// Ctrl+Enter saves from every field of an editor, Enter from those of one line, as in a form. What
-// the field holds goes to the server first: Streamlit does that on the same keys.
+// Ctrl+Enter saves from every field of an editor, and Enter from single-line fields, as in a form. The
+// field's text goes to the server first: Streamlit sends it on the same keys.
 const saveButton = () => typingPanel()?.querySelector(`${SAVE} button`);
 const saveByKey = (event) => {
   if (event.key !== "Enter" || !event.isTrusted || event.isComposing) return;
@@ -65,12 +65,12 @@ const saveByKey = (event) => {
   const isText = event.target instanceof HTMLTextAreaElement || isOneLine(event.target);
   const button = saveButton();
   if (!button) return;
-  if (!isText) swallow(event); // a list would choose what is marked in it
+  if (!isText) swallow(event); // a list would choose its highlighted entry
   pauses.forEach(clearTimeout);
   setTimeout(() => button.click(), 0);
 };
 
-// While one writes, the text goes to the server at every pause: it is checked and kept there, too.
+// During typing, the text goes to the server at every pause, to be checked and stored.
 const PAUSE_MS = 700;
 const pauses = new Map();
 const handOverAtPause = (event) => {
@@ -84,13 +84,13 @@ const handOverAtPause = (event) => {
   pauses.set(box, setTimeout(hand, PAUSE_MS));
 };
 
-// While an editor is open, letters are text, also those typed before it has the cursor.
+// While an editor is open, letters are text, even before it has the cursor.
 const keepFromStreamlit = (event) => {
   const panel = isLetter(event) && !isTextBox(event.target) ? typingPanel() : null;
   if (panel && !panel.contains(event.target)) event.stopImmediatePropagation();
 };
 
-// Esc closes what is open below the card.
+// Esc closes the panel below the card.
 const press = (selector) => document.querySelector(selector + " button")?.click();
 const closeByKey = (event) => {
   if (event.key !== "Escape") return;
@@ -100,9 +100,8 @@ const closeByKey = (event) => {
   else if (document.querySelector(".st-key-reasons-note")) press('[class*="st-key-x-"]');
 };
 
-// A panel that opens for typing gets the cursor (Streamlit has no way to ask for it), and what was
-// written there before: some moments later, since a new box is first given its stored text, and on a
-// busy machine late.
+// A panel for typing gets the cursor, which Streamlit cannot request, and its earlier text. This
+// happens after a delay, because Streamlit first fills a new text box, late on a busy machine.
 const RESTORE_AFTER = [100, 500, 1500, 4000];
 const restore = (box, atEnd) => {
   const draft = draftBox(box) && sessionStorage.getItem(draftKey(box) ?? "");
@@ -111,7 +110,7 @@ const restore = (box, atEnd) => {
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(box), "value").set.call(box, draft);
     box.dispatchEvent(new Event("input", { bubbles: true }));
     const leave = () => box.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
-    if (box !== document.activeElement) setTimeout(leave, 0); // hands it to the server
+    if (box !== document.activeElement) setTimeout(leave, 0); // sends it to the server
   }
   if (atEnd || (lost && box === document.activeElement)) box.setSelectionRange(box.value.length, box.value.length);
 };
@@ -122,14 +121,13 @@ const restoreDrafts = (panel) => {
     for (const wait of RESTORE_AFTER) setTimeout(() => restore(box, false), wait);
   }
 };
-// What J asked for comes into sight where the window ends above it, and so do an open editor and
-// what the checks say in it.
+// Scroll to opinions, to an open editor and to the results of its checks if they are outside the window.
 const intoSight = (node) => {
   if (!node || node.dataset.seen) return;
   node.dataset.seen = "yes";
   setTimeout(() => node.scrollIntoView({ block: "nearest" }), 100);
 };
-// A cue that is asked for gets the cursor, once.
+// The field for a missing cue gets the cursor, once.
 const askForCue = () => {
   const field = document.querySelector('[class*="st-key-asked-cue"]');
   const box = field?.querySelector("input");
@@ -139,7 +137,7 @@ const askForCue = () => {
   box.focus();
 };
 const giveCursor = (panel) => {
-  // A panel comes in pieces, and a line of the editor may come before the text it is about.
+  // A panel arrives in pieces, and a line of the editor may arrive before its text.
   const isEditor = panel.matches('[class*="st-key-type-here-text"]');
   const box = panel.querySelector(isEditor ? "textarea" : "textarea, input[type=text]");
   if (!box || panel.dataset.hadCursor) return;

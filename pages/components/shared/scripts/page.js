@@ -1,11 +1,11 @@
-// What every page has. A held key repeats about thirty times a second; only its first press means
-// something, except that arrows and the like may go on scrolling.
+// Scripts of every page. A held key repeats about thirty times a second. Only its first press counts,
+// except that arrows and similar keys continue to scroll.
 const dropRepeats = (event) => {
   if (event.repeat && !isTextBox(event.target) && !/^(Arrow|Page)/.test(event.key)) swallow(event);
 };
 
-// Streamlit scrolls a part of the page, which the browser's own keys reach only while something in
-// it has the focus.
+// Streamlit scrolls only a part of the page, to which the browser's scroll keys apply only if
+// something in it has the focus.
 const scrollByKey = (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target !== document.body) return;
@@ -27,9 +27,9 @@ const goToSearch = (event) => {
   box.focus();
 };
 
-// A page that was open while the server was started anew, or while the laptop was closed, shows
-// cards of a session that is gone, and Streamlit draws it anew only if something was running. So
-// the page is asked for once the connection is back.
+// After a restart of the server or a closed laptop, a page shows cards of a session that no longer
+// exists, and Streamlit redraws it only if something was running. So request the page when the
+// connection is back.
 let component = null;
 const app = document.querySelector('[data-testid="stApp"]');
 const isConnected = () => app.dataset.testConnectionState === "CONNECTED";

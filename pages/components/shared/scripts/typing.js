@@ -1,4 +1,4 @@
-// What the scripts of a page share: where letters are text.
+// Shared by the scripts of a page: where letters are text.
 const isTextBox = (node) =>
   node instanceof HTMLElement && (node.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName));
 const typingPanel = () => document.querySelector('[class*="st-key-type-here"]');

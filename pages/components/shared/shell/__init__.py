@@ -1,1 +1,1 @@
-"""What surrounds every page: its frame, theme, sign-in, errors, and the open project."""
+"""What all pages share: frame, theme, sign-in, error messages, and the open project."""

@@ -1,10 +1,9 @@
-"""Counts over all variants, kept until the data changes.
+"""Counts over all variants, cached until the data changes.
 
-In a small project a count is made in the page's run, and again as soon as anything has changed. In
-a large one it takes a second or two: it is made by a thread beside the page, which is drawn at
-once, says that it is counting, and draws itself again when the count is there. An outdated count
-is shown meanwhile, and for a minute it counts as fresh: otherwise the decisions of a team would
-keep the machine counting.
+In a small project, the page computes a count itself, again after every change. In a large project
+this takes a second or two, so a background thread does it: the page is drawn at once with the old
+count or a message, and again when the new count is ready. A count up to a minute old is good
+enough there; otherwise a team's decisions would keep the machine counting all the time.
 """
 
 import threading
@@ -20,13 +19,13 @@ from curation.diagnostics.distributions import data_state
 from pages.components.shared.shell import error_messages, open_project
 
 AT_ONCE = 60_000
-"""Variants up to which counts are made in the page's run: about 100 ms each."""
+"""Maximum number of variants for counting in the page itself, which takes about 100 ms a count."""
 
 FRESH_SECONDS = 60.0
-"""For how long an outdated count of a large project is good enough."""
+"""How long an outdated count of a large project is good enough."""
 
 KEPT = 100
-"""Counts kept; the one that was looked at longest ago goes first."""
+"""Maximum number of cached counts; the least recently used is dropped first."""
 
 REFRESH_SECONDS = 0.5
 
@@ -40,11 +39,11 @@ class _Entry(NamedTuple):
 
 
 class CachedCounts:
-    """The counts of one page run: asked for one by one, all of the same state of the data.
+    """The counts for one run of a page, all for the same state of the data.
 
     Attributes:
-        empty: whether the project has no variant at all.
-        waiting: whether something asked for is still being counted.
+        empty: the project has no variants.
+        waiting: a requested count is still being computed.
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class CachedCounts:
         self.waiting = False
 
     def get(self, count: Callable[..., T], *args: Hashable, **kwargs: Hashable) -> T | None:
-        """What ``count(session, *args, **kwargs)`` gives; None while that is being found out."""
+        """The result of ``count(session, *args, **kwargs)``; None while it is being computed."""
         key = (count.__module__, count.__qualname__, args, tuple(sorted(kwargs.items())))
 
         def make() -> T:
@@ -75,16 +74,16 @@ class CachedCounts:
         return entry.version == self._version or (recent and not self._at_once)
 
     def follow(self) -> None:
-        """Draw the page again when what is being counted is there; call it last."""
+        """Redraw the page when the counts are ready. Call it last."""
         if self.waiting:
             _until_made("Counting …")
 
 
 def made_in_background(key: Hashable, make: Callable[[], T]) -> T | None:
-    """What ``make`` gives, made once by the thread beside the pages; None while it is at it.
+    """The result of ``make``, called once in a background thread; None until it is ready.
 
     Args:
-        key: what it depends on; never the first of another one's.
+        key: what the result depends on; its first part must be unique to the caller.
     """
     entry = _store().entry(key)
     if entry is None:
@@ -94,22 +93,22 @@ def made_in_background(key: Hashable, make: Callable[[], T]) -> T | None:
     return value
 
 
-def follow_making(said: str) -> None:
-    """Draw the page again when the thread beside it has made what was asked for.
+def follow_making(message: str) -> None:
+    """Redraw the page when the background thread is done.
 
     Args:
-        said: stands there meanwhile.
+        message: shown until then.
     """
-    _until_made(said)
+    _until_made(message)
 
 
 def forget() -> None:
-    """Count everything anew: this session has changed the data."""
+    """Clear all counts, because this session has changed the data."""
     _store().forget()
 
 
 class _Store:
-    """All counts of this server, and those being made: one at a time, so that pages stay quick."""
+    """All counts of this server. One is computed at a time, so that pages stay fast."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -119,7 +118,7 @@ class _Store:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="counts")
 
     def entry(self, key: Hashable) -> _Entry | None:
-        """What is kept; raises what went wrong where making it failed."""
+        """The cached entry, or None. Raises the error if computing it failed."""
         with self._lock:
             making = self._making.get(key)
             if making is not None and making.done():
@@ -144,7 +143,7 @@ class _Store:
 
     def _make(self, key: Hashable, version: Hashable, make: Callable[[], Any], era: int) -> None:
         value = make()
-        if era == self._era:  # else it may be of before what made all be forgotten
+        if era == self._era:  # otherwise the data may have changed since it started
             self.keep(key, version, value)
 
     def busy(self) -> bool:
@@ -164,7 +163,7 @@ def _store() -> _Store:
 
 
 @error_messages.fragment(run_every=REFRESH_SECONDS)
-def _until_made(said: str) -> None:
+def _until_made(message: str) -> None:
     if not _store().busy():
         st.rerun()
-    st.caption(said)
+    st.caption(message)

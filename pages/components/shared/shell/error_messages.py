@@ -21,18 +21,18 @@ _call_callback = WStates.call_callback
 
 @contextmanager
 def shown_as_one_sentence(place: str = "page") -> Iterator[None]:
-    """Show what goes wrong inside as one sentence; the rest of the app stays usable.
+    """Show an error inside as one sentence, so that the rest of the app stays usable.
 
-    What a person can put right is said as it is; anything else goes to the log in full.
+    A ``HedgerowError`` is shown as it is. Any other error goes to the log in full.
 
     Args:
-        place: what failed, unlike any other on the page.
+        place: a name for the part of the page, unique on the page.
     """
     try:
         yield
     except Exception as error:
         show(_sentence(error), key=place)
-        # Draws the page, or the part of it that failed, once more.
+        # A click redraws the page, or the part that failed.
         st.button("Try again", key=f"try-again-{place}")
 
 
@@ -40,26 +40,29 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, HedgerowError):
         return str(error)
     logger.error("a page failed", exc_info=error)
-    if isinstance(error, ImportError):  # a running app that imports a part of a newer version
+    if isinstance(error, ImportError):  # a running app may import a module of a newer version
         return (
-            f"This page could not import a part of the program ({error.name}). If Hedgerow has "
-            "just been upgraded, restart it. The log in the app's terminal shows where."
+            f"This page could not import a part of the program ({error.name}). If you have just "
+            "upgraded Hedgerow, restart it. For details, see the log in the app's terminal."
         )
-    return f"This page failed ({type(error).__name__}). The log in the app's terminal shows where."
+    return (
+        f"This page failed ({type(error).__name__}). For details, see the log in the app's "
+        "terminal."
+    )
 
 
-def show(sentence: str, *, key: str = "told") -> None:
-    """One sentence in an error box. It may quote hostile text, so it is never read as Markdown."""
+def show(sentence: str, *, key: str = "message") -> None:
+    """Draw a sentence in an error box. It may quote hostile text, so it is not Markdown."""
     with st.container(border=True, key=f"error-box-{key}"):
         st.text(sentence)
 
 
 @contextmanager
 def kept_for(place: str) -> Iterator[None]:
-    """Keep the sentence of a ``HedgerowError`` inside for ``show_kept``; for callbacks.
+    """Keep the sentence of a ``HedgerowError`` inside for ``show_kept``. For use in callbacks.
 
     Args:
-        place: names the part of a page that shows it, unlike any other of the app.
+        place: a name for the part of a page that shows it, unique in the app.
     """
     try:
         yield
@@ -68,18 +71,18 @@ def kept_for(place: str) -> Iterator[None]:
 
 
 def keep(place: str, sentence: str) -> None:
-    """Have ``show_kept`` show a sentence the next time that this part of a page is drawn."""
+    """Have ``show_kept`` show a sentence when this part of a page is drawn next."""
     st.session_state[_kept(place)] = sentence
 
 
 def show_kept(place: str) -> None:
-    """Show, once, what was kept for this part of a page."""
+    """Show, once, the sentence kept for this part of a page."""
     if sentence := st.session_state.pop(_kept(place), ""):
         show(sentence, key=place)
 
 
 def has_kept(place: str) -> bool:
-    """Whether ``show_kept`` has something to show."""
+    """Whether ``show_kept`` has a sentence to show."""
     return _kept(place) in st.session_state
 
 
@@ -92,7 +95,7 @@ def fragment(draw: Draw) -> Draw: ...
 @overload
 def fragment(*, run_every: float | None = None) -> Callable[[Draw], Draw]: ...
 def fragment(draw: Any = None, *, run_every: float | None = None) -> Any:
-    """As ``st.fragment``; what goes wrong while it is drawn alone is one sentence in its place."""
+    """Like ``st.fragment``, but an error in the fragment is shown in its place as one sentence."""
     if draw is None:
         return functools.partial(fragment, run_every=run_every)
 
@@ -106,7 +109,7 @@ def fragment(draw: Any = None, *, run_every: float | None = None) -> Any:
 
 
 def dialog(draw: Callable[[], None], *, title: str) -> None:
-    """Open a large ``st.dialog``; what goes wrong in it is one sentence in its place."""
+    """Open a large ``st.dialog``, in which an error is shown as one sentence."""
 
     def guarded() -> None:
         with shown_as_one_sentence(title):
@@ -117,10 +120,10 @@ def dialog(draw: Callable[[], None], *, title: str) -> None:
 
 
 def guard_callbacks() -> None:
-    """Have what goes wrong when a widget is used told by ``show_callback_errors``.
+    """Have ``show_callback_errors`` show errors in the callbacks of widgets.
 
-    Streamlit draws no page at all after a callback that failed, and has no hook for it that works
-    for ``streamlit run``.
+    After an error in a callback, Streamlit draws no page at all, and it has no hook for such errors
+    that works with ``streamlit run``.
     """
     WStates.call_callback = _guarded_callback  # type: ignore[method-assign, assignment]  # for all sessions
 
@@ -132,7 +135,7 @@ def _guarded_callback(states: WStates, widget_id: str) -> None:
 
 @contextmanager
 def message_kept() -> Iterator[None]:
-    """Keep what goes wrong inside for ``show_callback_errors``."""
+    """Keep an error inside for ``show_callback_errors``."""
     try:
         yield
     except Exception as error:
@@ -140,6 +143,6 @@ def message_kept() -> Iterator[None]:
 
 
 def show_callback_errors() -> None:
-    """Show, once, what went wrong when a widget was used."""
+    """Show, once, the errors in callbacks."""
     for number, sentence in enumerate(st.session_state.pop(_FROM_CALLBACKS, [])):
         show(sentence, key=f"callback-{number}")

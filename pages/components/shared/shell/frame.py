@@ -1,4 +1,4 @@
-"""How every page begins."""
+"""The start of every page: title, style sheet and scripts."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from pages.components.shared.shell import closed_windows, navigation
 
 REVIEW = "Review"
 ADJUDICATE = "Adjudicate"
-"""The titles of the pages whose card is given back when another page comes."""
+"""Titles of the pages that release their cards when the user goes to another page."""
 
 _CARDS = {REVIEW: closed_windows.STATE, ADJUDICATE: closed_windows.ADJUDICATION}
 
 _APP_RAN = "app_ran"
 
-# Held keys, the slash, editors and their drafts; a page that lost its server for a while is drawn
-# again.
+# These scripts handle held keys, the slash, editors with their drafts, and lost connections, after
+# which they redraw the page.
 _scripts = st.components.v2.component(
     "hedgerow_page",
     js=markup.script(*(f"shared/scripts/{name}.js" for name in ("typing", "editor", "page"))),
@@ -24,19 +24,19 @@ _scripts = st.components.v2.component(
 
 
 def app_runs() -> None:
-    """Called by app.py once somebody may read, so that pages know that it was."""
+    """Record that app.py has run; it calls this when the user may read the project."""
     st.session_state[_APP_RAN] = True
 
 
 def begin(title: str, purpose: str, *, compact: bool = False) -> None:
-    """Draw the page's title and, in one sentence, what it is for.
+    """Draw the title of the page and a sentence on its purpose.
+
+    If the first visitor of a new server opens a page by its URL, Streamlit runs the page's file
+    without app.py: it takes ``pages/`` for its older kind of navigation until somebody has called
+    ``st.navigation``. So this function calls it and starts the run again through app.py.
 
     Args:
-        compact: both in one line at the very top, where the page needs its room.
-
-    The first visitor of a fresh server who opens a page by its address gets the page's file run
-    without app.py, since Streamlit takes ``pages/`` for its older kind of navigation until somebody
-    has called ``st.navigation``. So it is called here, and the run goes again through app.py.
+        compact: put both in one line at the very top, on a page that needs the space.
     """
     if not st.session_state.get(_APP_RAN):
         navigation.show()
@@ -50,11 +50,11 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
 
 
 def section(names: Sequence[str], *, key: str, label: str = "Section") -> str:
-    """The choice of a section, for a page that has several; the first unless the address names one.
+    """Draw the choice of a section. Return the chosen one, by default the first.
 
     Args:
-        key: of the choice in the session and in the address.
-        label: what is chosen, for who can't see it.
+        key: of the choice in the session and in the URL.
+        label: the name of the choice for screen readers.
     """
     chosen: str | None = st.segmented_control(
         label,

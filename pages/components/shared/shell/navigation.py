@@ -1,4 +1,4 @@
-"""The window of the app, and its pages in the order of the data."""
+"""The app's window, and its pages in the order of the data flow."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ import streamlit as st
 _ICON, _LOGO = (str(Path(__file__).with_name(name)) for name in ("icon.svg", "logo.svg"))
 
 _SIDEBAR = 248
-"""Pixels: as wide as the longest page name; a narrow window needs the rest."""
+"""Width in pixels: fits the longest page name and leaves the rest to narrow windows."""
 
 
 def show() -> st.Page:
-    """Set up the window and list the pages in its sidebar; returns the page to be run."""
-    # Our own pictures: the page icons that Streamlit names are fetched from a server of its maker's
-    # choice, and nothing here may ask anybody else for anything.
+    """Set up the window and list the pages in its sidebar. Return the page to run."""
+    # Our own pictures, because Streamlit would fetch its page icons from another server, and the
+    # app must not make requests to any other server.
     st.set_page_config(
         page_title="Hedgerow",
         page_icon=_ICON,
@@ -42,5 +42,5 @@ def show() -> st.Page:
             st.Page("pages/taxonomy.py", title="Taxonomy", icon=":material/category:"),
             st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
         ],
-        expanded=True,  # it would hide the last pages behind "View more"
+        expanded=True,  # otherwise the last pages are behind "View more"
     )

@@ -1,7 +1,7 @@
 """The project that the app shows: its settings and database, opened once for all sessions.
 
-Pages open no database session and write no SQL. A page asks one question with ``ask`` and makes
-one change with ``tell``; the function that does it is in ``curation``, ``training`` or ``db``.
+Pages never open a database session or write SQL. They read with ``ask`` and write with ``tell``,
+through functions in ``curation``, ``training`` or ``db``.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 Asked: TypeAlias = Callable[Concatenate[Session, _P], _T]
-"""A function of the library that takes a session first."""
+"""A library function whose first argument is a session."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -38,20 +38,20 @@ def engine() -> Engine:
 
 
 def ask(question: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """What ``question(session, ...)`` answers; all that it reads is of one moment."""
+    """Return ``question(session, ...)``, which reads one consistent state of the database."""
     with reading(engine()) as session:
         return question(session, *args, **kwargs)
 
 
 def tell(change: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Store what ``change(session, ...)`` changes: all of it, or nothing if it raises an error."""
+    """Run ``change(session, ...)`` in a transaction: an error undoes all of its changes."""
     with writing(engine()) as session:
         return change(session, *args, **kwargs)
 
 
 def tell_for_the_project(change: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """As ``tell``, for what nobody asks for: it follows from opening a page or from what was
-    allowed before, so that it needs no role."""
+    """Like ``tell``, but without a check of the role: for changes that follow from opening a page
+    or from an action that was allowed."""
     with for_the_project():
         return tell(change, *args, **kwargs)
 
@@ -62,7 +62,7 @@ def _types(version: str) -> dict[str, VariantType]:
 
 
 def every_type() -> dict[str, VariantType]:
-    """Every variant type by its id, retired ones last; a change shows at once, whoever made it."""
+    """All variant types by id, retired ones last. Changes made elsewhere appear at once."""
     return _types(ask(types_version))
 
 
@@ -72,7 +72,7 @@ def types() -> list[VariantType]:
 
 
 def type_names() -> dict[str, str]:
-    """What each type is called, retired ones too: somebody's words, like any other text."""
+    """The labels of all types by id, including retired ones. Labels are untrusted text."""
     return {
         entry.id: f"{entry.label} (retired)" if entry.retired else entry.label
         for entry in every_type().values()

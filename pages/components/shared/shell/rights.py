@@ -1,5 +1,5 @@
-"""What the person at this page may do. What they may not is not offered; the library refuses it
-in any case (see ``curation.review.people.roles``)."""
+"""What the current user may do. Pages do not offer anything else, and the library refuses it anyway
+(see ``curation.review.people.roles``)."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,25 +14,25 @@ _P = ParamSpec("_P")
 
 
 def may(least: Role) -> bool:
-    """Whether they may do what needs at least this role."""
+    """Whether the user has at least this role."""
     return allows(open_project.ask(acting_role), least)
 
 
 def only_leads(do: str) -> bool:
-    """Whether they are a lead; otherwise says that only leads do this.
+    """Whether the user is a lead. If not, say that only leads can do this.
 
     Args:
-        do: what leads do here; '' to say nothing.
+        do: a verb phrase for what leads can do here; '' to say nothing.
     """
     if may(Role.LEAD):
         return True
     if do:
-        st.caption(f"Only leads {do}.")
+        st.caption(f"Only leads can {do.removeprefix('can ')}.")
     return False
 
 
 def for_leads(do: str = "") -> Callable[[Callable[_P, None]], Callable[_P, None]]:
-    """Have a part of a page drawn for leads; others see that only leads do this.
+    """Decorate a part of a page that is only for leads. Others see a sentence that says so.
 
     Args:
         do: as in ``only_leads``.
@@ -40,10 +40,10 @@ def for_leads(do: str = "") -> Callable[[Callable[_P, None]], Callable[_P, None]
 
     def of(draw: Callable[_P, None]) -> Callable[_P, None]:
         @wraps(draw)
-        def drawn(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        def draw_for_leads(*args: _P.args, **kwargs: _P.kwargs) -> None:
             if only_leads(do):
                 draw(*args, **kwargs)
 
-        return drawn
+        return draw_for_leads
 
     return of

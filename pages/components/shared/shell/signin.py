@@ -1,7 +1,7 @@
-"""Who is at this page: a person who has signed in, or else a name that they gave.
+"""The current user: a person who has signed in, or a name that they have entered.
 
-Where the settings or Streamlit's secrets ask for a sign-in (see docs/sign_in.md), the provider says
-who it is. Otherwise it is a name in the session, or from the settings; never in the URL.
+If the settings or Streamlit's secrets require a sign-in (see docs/sign_in.md), the provider names
+the person. Otherwise the name comes from the session or the settings, never from the URL.
 """
 
 from collections.abc import Hashable, Mapping
@@ -28,32 +28,32 @@ from pages.components.shared.shell import error_messages, open_project
 _NAME = "reviewer_name"
 _ID = "reviewer_id"
 _SIGNED_IN = "signed_in"
-"""What the provider's token says who signed in, and the id of their row."""
+"""The provider's token of the person who signed in, and the id of their row."""
 _COOKIE = "hedgerow_reviewer"
 _CAME_FOR = "hedgerow_came_for"
-"""The address that was asked for before the sign-in, which ends at the first page."""
+"""The URL requested before the sign-in, which itself ends on the first page."""
 _KEPT = "press-kept-for-a-name"
 _CHANGE, _NAMED = "change-name", "name-just-given"
-"""Whether the form for another name is open, and whether it has done what it is for."""
+"""Whether the form for another name is open, and whether a name was just entered in it."""
 
 _NO_SIGN_IN = (
-    "The settings name who signs in (HEDGEROW_SIGN_IN_LEADS), but expected a section [auth] in "
-    ".streamlit/secrets.toml and found none; add it, and start Hedgerow again."
+    "HEDGEROW_SIGN_IN_LEADS is set, but .streamlit/secrets.toml has no section [auth]; add it and "
+    "restart Hedgerow."
 )
 _NO_LEADS = (
-    "People sign in here ([auth] in .streamlit/secrets.toml), but no setting says who is a lead; "
-    "set HEDGEROW_SIGN_IN_LEADS, and start Hedgerow again."
+    ".streamlit/secrets.toml has a section [auth], but no setting names the leads; set "
+    "HEDGEROW_SIGN_IN_LEADS and restart Hedgerow."
 )
 
 
 @st.cache_resource(show_spinner=False)
 def _providers() -> tuple[str, ...] | None:
-    """The names of the providers to choose from, '' for the only one; None where nobody signs in.
+    """The names of the providers, or '' for a single one without a name; None without sign-in.
 
-    Read once: a file of secrets that is taken away must not open the app to everybody.
+    This is read once: deleting the file of secrets must not open the app to everybody.
 
     Raises:
-        HedgerowError: half of what a sign-in needs is set.
+        HedgerowError: only one of the two things that a sign-in needs is set.
     """
     settings = open_project.settings()
     found = st.secrets["auth"] if st.secrets.load_if_toml_exists() and "auth" in st.secrets else {}
@@ -68,18 +68,18 @@ def _providers() -> tuple[str, ...] | None:
 
 
 def signs_in() -> bool:
-    """Whether people sign in here, instead of giving a name."""
+    """Whether people sign in, rather than enter a name."""
     return _providers() is not None
 
 
 def _token() -> str:
-    """What the provider's token says, as one value; '' for nobody."""
-    said = st.user.to_dict()
-    return repr(sorted(said.items(), key=str)) if said.get("is_logged_in") else ""
+    """The claims of the provider's token as one value; '' if nobody has signed in."""
+    claims = st.user.to_dict()
+    return repr(sorted(claims.items(), key=str)) if claims.get("is_logged_in") else ""
 
 
 def acting() -> Actor:
-    """Who acts: this page's person. Outside of a page it is the machine's owner."""
+    """Who acts: the current user. Outside a page it is the owner of the machine, who is a lead."""
     if get_script_run_ctx(suppress_warning=True) is None:
         return Role.LEAD
     if signs_in():
@@ -89,10 +89,10 @@ def acting() -> Actor:
 
 
 def begin(page: st.Page) -> None:
-    """Say in the sidebar who is at this page; where nobody has signed in, ask for that and stop.
+    """Show the current user in the sidebar. If a sign-in is required, ask for it and stop.
 
     Args:
-        page: the one that the address names.
+        page: the page that the URL names.
     """
     set_who_acts(acting, open_project.engine())
     if not signs_in():
@@ -125,13 +125,13 @@ def _ask_to_sign_in(page: st.Page) -> None:
                     "redirect_uri, cookie_secret, client_id, client_secret and "
                     "server_metadata_url."
                 ) from error
-    st.caption("If you see this page again, the sign-in did not succeed or has expired.")
+    st.caption("If you see this page again, the sign-in has failed or expired.")
 
 
 def _signed_in(token: str) -> None:
     if st.session_state.get(_SIGNED_IN, ("", None))[0] != token:
         for key in list(st.session_state):
-            del st.session_state[key]  # of somebody else, in the same window
+            del st.session_state[key]  # it belongs to the person before, in the same window
         who = claims_of(st.user.to_dict())
         row = open_project.tell_for_the_project(sign_in, who, open_project.settings())
         st.session_state[_SIGNED_IN] = (token, row.id)
@@ -139,13 +139,13 @@ def _signed_in(token: str) -> None:
         st.session_state[_NAME] = row.name
         follow_people()
     st.sidebar.text(f"Signed in as {st.session_state[_NAME]}")
-    _say_role(but=None)
+    _show_role(but=None)
     if st.sidebar.button("Sign out", icon=":material/logout:", width="stretch"):
         st.logout()
 
 
 def _go_where_asked(page: st.Page) -> None:
-    """Once, go on to the address that was asked for before the sign-in."""
+    """Go to the URL that was requested before the sign-in, once."""
     path, _, query = unquote(st.context.cookies.get(_CAME_FOR, "")).partition("?")
     if not st.session_state.get(_CAME_FOR) and not (page.url_path or st.query_params):
         st.session_state[_CAME_FOR] = True
@@ -167,9 +167,9 @@ def _is_known(name: str) -> bool:
 
 
 def _by_name() -> None:
-    """Say who is reviewing, and let that be changed.
+    """Show the current name in the sidebar, with a form to change it.
 
-    A name in the settings wins; else it is the name last used in this browser, if this project
+    A name in the settings comes first, then the name last used in this browser if the project
     knows it.
     """
     if _ID not in st.session_state:
@@ -182,30 +182,37 @@ def _by_name() -> None:
                     error_messages.show(str(error), key="refused-name")
     if _ID in st.session_state:
         markup.remember(_COOKIE, st.session_state[_NAME])
-        st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}")
-        _say_role(but=Role.LEAD)
-        if st.session_state.pop(_NAMED, False):  # or the next keys would go into its field
+        verb = "Reading" if _role() is Role.VIEWER else "Reviewing"
+        st.sidebar.text(f"{verb} as {st.session_state[_NAME]}")
+        _show_role(but=Role.LEAD)
+        if st.session_state.pop(_NAMED, False):  # otherwise its field gets the next keys
             st.session_state[_CHANGE] = False
         with st.sidebar.popover(
             "Change", icon=":material/person:", width="stretch", key=_CHANGE, on_change="rerun"
         ):
-            name_form("Review under another name", key="signin-change")
+            name_form("Continue under another name", key="signin-change", button="Continue")
 
 
-def _say_role(*, but: Role | None) -> None:
-    """Say in the sidebar what the role is, unless it is this one."""
-    with suppress(Exception):  # where the database fails, the page says so
-        if (role := open_project.ask(acting_role)) is not but:
-            st.sidebar.caption(f"Your role: {role}")
+def _role() -> Role | None:
+    """The role of the current user; None if the database fails, which the page itself reports."""
+    with suppress(Exception):
+        return open_project.ask(acting_role)
+    return None
+
+
+def _show_role(*, but: Role | None) -> None:
+    """Show the role in the sidebar, unless it is this one."""
+    if (role := _role()) not in (None, but):
+        st.sidebar.caption(f"Your role: {role}")
 
 
 def reviewer_id() -> int | None:
-    """The person at this page, or None where nobody has given a name."""
+    """The id of the current user, or None if nobody has entered a name."""
     return st.session_state.get(_ID)
 
 
 def follow_people() -> None:
-    """Go on as whom the person here is now: people have been renamed, merged or separated."""
+    """Update the name and id of the current user after people were renamed, merged or separated."""
     if _NAME in st.session_state:
         _, row = st.session_state.get(_SIGNED_IN, ("", st.session_state[_ID]))
         now = open_project.ask(person_now, row)
@@ -213,9 +220,9 @@ def follow_people() -> None:
 
 
 def name_form(label: str, *, key: str, button: str = "Start reviewing") -> None:
-    """Ask for a name; the first use of a name adds the reviewer."""
+    """Ask for a name. The first use of a name adds the reviewer."""
     with st.container(key=f"type-here-{key}"), st.form(key, border=False):
-        name = st.text_input(label, max_chars=MAX_NAME, placeholder="Your name")
+        name = st.text_input(label, max_chars=MAX_NAME)
         if st.form_submit_button(button) and name.strip():
             try:
                 _take_name(name)
@@ -223,27 +230,27 @@ def name_form(label: str, *, key: str, button: str = "Start reviewing") -> None:
                 error_messages.show(str(error), key=f"refused-{key}")
             else:
                 if st.session_state.get(_KEPT, ("", None))[0] != key:
-                    st.session_state.pop(_KEPT, None)  # another form asked for it
+                    st.session_state.pop(_KEPT, None)  # it belongs to another form
                 st.session_state[_NAMED] = True
                 st.rerun()
 
 
 def kept_press(pressed: bool, *, key: str, of: Hashable) -> bool:
-    """Whether a button was pressed, now or before the form that asks for a name was filled in.
+    """Whether a button was pressed, now or before the name form that it opened was submitted.
 
-    Streamlit reports a press only once, so the form would vanish when it is submitted and the act
-    would be lost.
+    Streamlit reports a press only once, so the form would disappear when it is submitted, and the
+    action would be lost.
 
     Args:
-        pressed: what the button returned.
+        pressed: the return value of the button.
         key: the key of the name form that the press opens.
-        of: what the press is about; a press about something else is forgotten.
+        of: the object of the action; a press for another object is forgotten.
     """
     if pressed and reviewer_id() is None:
         st.session_state[_KEPT] = (key, of)
     kept = st.session_state.get(_KEPT) == (key, of)
     if not kept and st.session_state.get(_KEPT, ("", None))[0] == key:
-        del st.session_state[_KEPT]  # something else was chosen since
+        del st.session_state[_KEPT]  # something else was chosen since then
     if kept and reviewer_id() is not None:
         del st.session_state[_KEPT]
     return pressed or kept

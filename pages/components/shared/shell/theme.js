@@ -1,5 +1,5 @@
-// Has Streamlit draw all pages in a theme, and loads this one again. The key is that of Streamlit's own
-// menu: stActiveTheme, the page's path, the version of what is kept. Without one it follows the system.
+// Set Streamlit's theme for all pages and reload this one. The key is that of Streamlit's own menu:
+// stActiveTheme, the page's path, and a version. Without a stored value, Streamlit follows the system.
 export default function ({ data }) {
   const base = location.pathname.replace(/[^/]*$/, "");
   for (const path of [base, ...data.pages.map((page) => base + page)]) {

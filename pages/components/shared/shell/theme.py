@@ -1,8 +1,8 @@
-"""Light or dark: chosen here, kept by the browser.
+"""The choice of a light or dark theme, stored by the browser.
 
-Streamlit has the choice in its own menu, keeps it for each page's address separately, and tells the
-app nothing but the result (``st.context.theme``). So theme.js writes what Streamlit keeps for all
-pages at once, and a cookie says what was chosen.
+Streamlit has this choice in its own menu, but stores it for each page's URL separately and tells
+the app only the result (``st.context.theme``). So theme.js writes Streamlit's stored value for all
+pages at once, and a cookie stores the choice.
 """
 
 from pathlib import Path
@@ -12,8 +12,8 @@ import streamlit as st
 from pages.components.shared.formatting import markup
 
 COOKIE = "hedgerow_theme"
-THEMES = {"System": "As the system", "Light": "Light", "Dark": "Dark"}
-"""Streamlit's own names of its themes, and ours."""
+THEMES = {"System": "Same as system", "Light": "Light", "Dark": "Dark"}
+"""Streamlit's names of its themes, and our labels."""
 
 _PAGES = Path(__file__).parents[3]
 
@@ -21,7 +21,7 @@ _component = st.components.v2.component("hedgerow_theme", js=markup.script("shar
 
 
 def draw() -> None:
-    """Offer the choice of a theme; the page reloads in it."""
+    """Draw the choice of a theme. The page reloads with the chosen one."""
     now = st.context.cookies.get(COOKIE, "")
     now = now if now in THEMES else "System"
     st.header("Appearance", anchor=False)
@@ -32,9 +32,9 @@ def draw() -> None:
         key=f"theme-{now}",
         format_func=lambda key: THEMES[key],
         required=True,
-        help="For this browser; it is remembered.",
+        help="Stored in this browser.",
     )
     if chosen != now:
         pages = sorted(path.stem for path in _PAGES.glob("*.py"))
-        markup.remember(COOKIE, chosen)  # so that the app knows it
+        markup.remember(COOKIE, chosen)  # for the app
         _component(key="choose-theme", data={"theme": chosen, "pages": pages})

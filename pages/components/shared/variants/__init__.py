@@ -1,1 +1,1 @@
-"""How a variant and its guideline appear, and warnings while somebody writes one."""
+"""How variants and guidelines are drawn, and the warnings while somebody writes a variant."""

@@ -1,4 +1,4 @@
-"""The markup of a review card: anchor, variant, diagnostics, siblings."""
+"""Markup of a review card: anchor, variant, diagnostics, siblings."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.surface import check_surface, marks
+from curation.plurals import counted
 from curation.review.cards import Card
 from curation.review.status import status_label
 from curation.taxonomy.built_in import VariantType
@@ -17,7 +18,7 @@ from pages.components.shared.variants.sibling import Sibling
 _NOTHING = Markup("")
 
 SCROLLS = 300
-"""Characters from which on a sentence may be higher than its place, in a narrow window."""
+"""Length in characters from which a sentence may need to scroll in a narrow window."""
 
 
 def card(
@@ -33,11 +34,11 @@ def card(
     """A whole card.
 
     Args:
-        threshold: greatest Levenshtein distance without a flag, in characters.
+        threshold: largest Levenshtein distance without a flag, in characters.
         hidden: leave out diagnostics and the status, for a blind decision.
-        say_why: tell in words what makes it suspicious, since that is why it comes now.
-        notice: what else is to be known before deciding.
-        sibling: what the variant is compared with, in place of its anchor.
+        say_why: say in words what makes the variant suspicious, in the order that puts it first.
+        notice: what else the reviewer needs to know before deciding.
+        sibling: the variant to compare with instead of the anchor.
     """
     return Markup(
         '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}{}</article>'
@@ -54,7 +55,7 @@ def card(
 
 
 def permalink(uid: str) -> str:
-    """The address of a variant's card, relative to the app's."""
+    """The URL of a variant's card, relative to the app's."""
     return f"review?variant={uid}"
 
 
@@ -66,7 +67,12 @@ def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
         '<button type="button" class="hg-copy" data-link="{}" title="Copy the permalink (P)">'
         "Copy link</button>"
     ).format(permalink(shown.variant.uid))
-    parts: list[str | Markup] = [f"right if it {ROLES[entry.role].does}", shown.genre, link, copy]
+    genre = (
+        Markup('<span title="The genre of the anchor.">genre: {}</span>').format(shown.genre)
+        if shown.genre
+        else ""
+    )
+    parts: list[str | Markup] = [f"right if it {ROLES[entry.role].does}", genre, link, copy]
     if shown.variant.status != Status.PENDING and not hidden:
         parts.insert(1, f"status: {status_label(shown.variant.status)}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
@@ -75,26 +81,26 @@ def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
 
 
 def notice(text: str, uid: str = "") -> Markup:
-    """A line above the sentences; with ``uid``, a link to that variant behind it."""
+    """A line above the sentences, with a link to the variant ``uid`` if one is given."""
     link = Markup(' <a href="{}">{}</a>').format(permalink(uid), uid) if uid else _NOTHING
     return Markup('<div class="hg-notice">{}{}</div>').format(text, link)
 
 
 def _why(shown: Card) -> Markup:
-    """Why it is among the most suspicious, in words."""
+    """Why the variant is among the most suspicious, in words."""
     if shown.flags:
-        return notice(f"Here because of: {shown.flags.label}. {shown.flags.explanation}")
+        return notice(f"Suspicious: {shown.flags.label}. {shown.flags.explanation}")
     if shown.levenshtein is None:
         return _NOTHING
-    return notice("Nothing is flagged; it comes now for its distance from the anchor alone.")
+    return notice("Nothing is flagged. The position depends only on the distance from the anchor.")
 
 
 def _second_look(shown: Card) -> Markup:
-    """That the anchor was corrected, and what changed in it."""
+    """The notice that the anchor was corrected, with the changes."""
     if not shown.variant.second_look:
         return _NOTHING
     if shown.made_for == shown.anchor:
-        return notice("Second look: the anchor was corrected and is again as it was.")
+        return notice("Second look: the anchor was corrected and then changed back.")
     old, new = diff(shown.made_for, shown.anchor)
     return Markup('<div class="hg-notice">Second look: the anchor was corrected.{}{}</div>').format(
         _row("hg-was", "Made for", old), _row("hg-was", "Now", new)
@@ -110,7 +116,7 @@ def family_row(
     hidden: bool = False,
     sibling: Sibling | None = None,
 ) -> Markup:
-    """One variant of a family, as a line; ``focus``: whether the keys mean it."""
+    """One variant of a family, as a line. ``focus``: the keys act on it."""
     _, new = _diff(shown, sibling)
     return Markup(
         '<article class="hg-card hg-line{}" data-variant="{}" aria-label="{}">'
@@ -118,17 +124,16 @@ def family_row(
     ).format(
         " hg-focus" if focus else "",
         shown.variant.uid,
-        "Variant with the keys" if focus else "Variant",
+        "Active variant" if focus else "Variant",
         entry.label,
-        "hidden" if hidden else shown.variant.status,
+        "hidden" if hidden else status_label(shown.variant.status),
         new,
         chips(shown, entry, threshold=threshold, hidden=hidden),
     )
 
 
 def sentences(shown: Card, sibling: Sibling | None = None) -> Markup:
-    """The anchor and the variant, with the diff and the marks; with ``sibling``, what differs from
-    that one."""
+    """The anchor and the variant with the diff and the marks; with ``sibling``, the diff to it."""
     if sibling is None:
         return pair(shown.anchor, shown.variant.text, cue=shown.variant.cue)
     old, new = _diff(shown, sibling)
@@ -142,7 +147,7 @@ def sentences(shown: Card, sibling: Sibling | None = None) -> Markup:
 
 
 def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
-    """The same for two sentences that need not be stored."""
+    """An anchor and a variant that need not be stored, with the diff and the marks."""
     old, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))
     marked = "<ins>" in new or "<del>" in old or anchor == text
     label = "Variant" if marked else "Variant (no diff)"
@@ -150,7 +155,7 @@ def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
 
 
 def _row(kind: str, label: str, sentence: Markup) -> Markup:
-    # One that may have to be scrolled can be reached with the keyboard, too.
+    # A sentence that may scroll must be reachable with the keyboard.
     long = len(sentence.striptags()) > SCROLLS
     return Markup(
         '<div class="hg-row {}"><span class="hg-label">{}</span>'
@@ -170,27 +175,28 @@ def _diff(shown: Card, sibling: Sibling | None = None) -> tuple[Markup, Markup]:
 
 
 def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = False) -> Markup:
-    """The diagnostics against their thresholds; what is flagged stands out and says why."""
+    """The diagnostics with their thresholds; flagged ones are highlighted and say why."""
     parts: list[Markup] = []
     if shown.variant.cue:
-        title = "The hedge cue that was asked for, or the frame that a rule used."
+        title = "The requested hedge cue, or the frame that a rule used."
         parts.append(_chip("cue ", shown.variant.cue, title=title))
     if shown.variant.second_look:
-        parts.append(_chip("", "second look", title="The anchor was corrected; decide again."))
+        parts.append(_chip("", "second look", title="The anchor was corrected. Decide again."))
     if hidden:
-        parts.append(_chip("", "blind", title="The rest is shown when you have decided."))
+        title = "Diagnostics, notes and verdicts are hidden, so that each reviewer decides alone."
+        parts.append(_chip("", "blind", title=title))
         return _chip_row(parts)
     if shown.notes:
-        said = "1 note" if shown.notes == 1 else f"{shown.notes} notes"
-        parts.append(_chip("", said, title="G shows them."))
+        parts.append(_chip("", counted(shown.notes, "note"), title="Press G to read them."))
     if shown.levenshtein is None:
         parts.append(_chip("", "not measured yet", title="The next diagnostics run measures it."))
         return _chip_row(parts)
     keeps_words = entry.surface_check.keeps_words
     parts.append(_distance(shown, threshold if keeps_words else None))
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
-    parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
-    if keeps_words:  # in free words, these two say nothing
+    title = "Cosine similarity to the anchor, by the active encoder."
+    parts.append(_chip("cosine ", cosine, title=title))
+    if keeps_words:  # these two mean nothing for types in free words
         parts += _kept(shown)
     parts += _flag_chips(shown, entry)
     return _chip_row(parts)
@@ -198,12 +204,12 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
 
 def _distance(shown: Card, threshold: int | None) -> Markup:
     if threshold is None:
-        title = "Distance to the anchor in characters. A type in free words has no threshold."
+        title = "Characters that differ from the anchor. Types in free words have no threshold."
         return _chip("Levenshtein ", str(shown.levenshtein), title=title)
     return _chip(
         "Levenshtein ",
         f"{shown.levenshtein} / {threshold}",
-        title="Distance to the anchor in characters, and the greatest one without a flag.",
+        title="Characters that differ from the anchor, and the threshold for a flag.",
         warn=Flag.OVER_THRESHOLD in shown.flags,
     )
 
@@ -213,7 +219,7 @@ def _kept(shown: Card) -> list[Markup]:
         _chip(
             "length ",
             f"×{shown.length_ratio:.2f}",
-            title="Words of the variant per word of the anchor.",
+            title="Number of words, divided by that of the anchor.",
         ),
         _chip(
             "content kept ",
@@ -251,7 +257,7 @@ def _chip_row(parts: Iterable[Markup]) -> Markup:
 
 
 def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -> Markup:
-    """Other variants of the same anchor, each with its type's label and, unless hidden, status."""
+    """The anchor's other variants, each with its type's label and, unless hidden, its status."""
     rows = []
     for sibling, label in others:
         _, new = _diff(sibling)
@@ -267,9 +273,10 @@ def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -
 
 
 def message(text: str, *, warn: bool = False, pace: str = "", early: str = "") -> Markup:
-    """What the last key did, and at the right how much was done today.
+    """The result of the last key press, and on the right the pace.
 
-    ``early`` follows it as soon as the browser passes over a key that came too early (see keys.js).
+    Args:
+        early: added when the browser ignores a key that was pressed too early (see keys.js).
     """
     return Markup(
         '<div class="hg-said"><div class="hg-message{}" role="status" data-early="{}">{}</div>'
@@ -277,6 +284,6 @@ def message(text: str, *, warn: bool = False, pace: str = "", early: str = "") -
     ).format(" hg-warn" if warn else "", early, text, pace)
 
 
-def told(text: str) -> Markup:
-    """A line of plain text that leaves room for buttons beside it."""
+def line(text: str) -> Markup:
+    """A line of plain text that leaves space for buttons next to it."""
     return Markup('<div class="hg-told">{}</div>').format(text)

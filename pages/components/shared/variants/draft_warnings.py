@@ -1,35 +1,35 @@
-"""What the checks say of a text while somebody writes it, and what is asked before it is stored."""
+"""The results of the checks while somebody writes a text, and the question before it is saved."""
 
 from collections.abc import Callable, Collection
 
 import streamlit as st
 from markupsafe import Markup
 
-from curation.variants.before_saving import Look
+from curation.variants.before_saving import SavePreview
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from pages.components.shared.formatting.label import plain
 
-NOT_SAVED = "Not saved yet. Save again to keep the text as it is, or go on writing."
+NOT_SAVED = "Not saved yet. Save again to keep the text as it is, or change it."
 
 
 def show(
-    seen: Look,
+    seen: SavePreview,
     asked: Collection[str],
     *,
     key: str,
-    said: str = "",
+    shown: str = "",
     open_card: Callable[[int], None] | None = None,
 ) -> None:
-    """Draw what was found, below the buttons: it must not move them while somebody presses one.
+    """Draw the results below the buttons, so that they do not move a button during a click.
 
     Args:
-        asked: the kinds that a first try to save has asked about.
-        said: what is said elsewhere already.
-        open_card: shows the card of another variant, where a page can do that.
+        asked: the kinds of concern that a first attempt to save has asked about.
+        shown: a message that the page shows already; a refusal in it is not repeated.
+        open_card: opens the card of another variant, on a page that can do that.
     """
     sentences = [concern.sentence for concern in seen.concerns]
-    if seen.refusal and seen.refusal not in said:
+    if seen.refusal and seen.refusal not in shown:
         sentences.append(seen.refusal)
     is_asked = not seen.refusal and bool(seen.kinds.intersection(asked))
     if is_asked:

@@ -1,22 +1,20 @@
-"""What a page that needs variants says where there are none."""
+"""What a page that needs variants or anchors shows if there are none."""
 
 import streamlit as st
 
 
 def box() -> None:
-    """One sentence with what to do, and the way there."""
+    """Draw a sentence that says what to do, with a link."""
     with st.container(border=True, key="empty"):
         st.write(
-            "There are no variants yet. Load the starter corpus on the overview, or add anchors "
-            "of your own and write variants of them."
+            "There are no variants yet. Load the starter corpus on the Overview page, or add your "
+            "own anchors and write variants of them."
         )
-        st.page_link(
-            "pages/overview.py", label="To the overview", icon=":material/conversion_path:"
-        )
+        st.page_link("pages/overview.py", label="Go to Overview", icon=":material/conversion_path:")
 
 
 def no_anchors() -> None:
-    """One sentence, and the ways to the first anchors."""
+    """Draw a sentence that says what is missing, with links to add anchors."""
     with st.container(border=True, key="empty-anchors"):
         st.text("There are no anchors yet. Variants are made from anchors.")
         st.page_link(

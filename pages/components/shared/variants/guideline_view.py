@@ -1,4 +1,4 @@
-"""A type's guideline beside the card: the rules, and judged examples with their word diff."""
+"""A type's guideline next to the card: the rules, and judged examples with their word diff."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -21,7 +21,7 @@ _HEADINGS = {ExampleKind.GOOD: "Good", ExampleKind.BAD: "Bad", ExampleKind.BORDE
 
 @lru_cache(maxsize=64)
 def guide(entry: VariantType) -> Markup:
-    """The whole guideline of a type; what is longer than the window scrolls by itself."""
+    """The guideline of a type. If it is longer than the window, it scrolls."""
     found = parse_guideline(entry.guideline)
     return Markup(
         '<aside class="hg-card hg-guide" aria-label="Guideline" tabindex="0">'
@@ -36,7 +36,7 @@ def guide(entry: VariantType) -> Markup:
 
 
 def part(found: Guideline) -> Markup:
-    """The examples and rules of a passage of a guideline."""
+    """The examples and rules in a part of a guideline."""
     return Markup('<div class="hg-passage">{}{}</div>').format(
         join(_examples(found, kind) for kind in ExampleKind),
         _rules(found.rules),

@@ -1,4 +1,4 @@
-"""Variants picked on another page, to be reviewed one after the other."""
+"""Variants picked on another page, for review one after the other."""
 
 from collections.abc import Sequence
 from secrets import token_urlsafe
@@ -8,34 +8,34 @@ import streamlit as st
 from curation.review.browser_window.selection import VariantSelection
 
 _KEPT = 50
-"""Selections kept for reloads; the oldest goes when another comes."""
+"""Maximum number of selections kept for reloads; the oldest is dropped first."""
 
 SELECTION = "selection"
-"""The address names a selection by this key, so that a reload comes back to it."""
+"""URL parameter with the name of a selection, which keeps it across reloads."""
 
 
 @st.cache_resource(show_spinner=False)
 def _kept() -> dict[str, VariantSelection]:
-    """What was picked lately, by the name in the address; for all sessions of this server."""
+    """The latest selections by their names in the URL, for all sessions of this server."""
     return {}
 
 
-def open_in_review(variant_ids: Sequence[int], told: str) -> None:
-    """Switch to the Review page, which goes through these variants in their order.
+def open_in_review(variant_ids: Sequence[int], description: str) -> None:
+    """Switch to the Review page, which shows these variants in this order.
 
     Args:
-        variant_ids: ids as the database has them; repeated ones count once.
-        told: where they come from, in a few words; shown as plain text.
+        variant_ids: database ids; repeated ones count once.
+        description: where they come from, in a few words; shown as plain text.
     """
     kept = _kept()
     name = token_urlsafe(6)
-    kept[name] = VariantSelection(tuple(dict.fromkeys(variant_ids)), told)
+    kept[name] = VariantSelection(tuple(dict.fromkeys(variant_ids)), description)
     while len(kept) > _KEPT:
         kept.pop(next(iter(kept)))
     st.switch_page("pages/review.py", query_params={SELECTION: name})
 
 
 def picked(name: str) -> VariantSelection | None:
-    """A selection of one's own by its name in the address; None if it is no longer kept."""
+    """A new copy of the selection with this name in the URL; None if it is no longer kept."""
     found = _kept().get(name)
-    return None if found is None else VariantSelection(found.ids, found.told)
+    return None if found is None else VariantSelection(found.ids, found.description)

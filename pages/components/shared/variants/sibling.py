@@ -1,4 +1,4 @@
-"""The sibling that a passage is compared with: it shares too little with its anchor for a diff."""
+"""The sibling to compare a passage with, which differs too much from its anchor for a diff."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -8,28 +8,28 @@ from curation.taxonomy.built_in import VariantType
 from pages.components.shared.formatting.diff import has_diff, likeness
 
 MIN_LIKENESS = 0.6
-"""Of two variants (see ``likeness``). Passages of one family share more than 0.9 of their words,
-and other variants without a diff less than 0.4."""
+"""Minimum likeness of two variants for a comparison (see ``likeness``). Passages of one family
+share more than 0.9 of their words, other variants without a diff less than 0.4."""
 
 
 class Sibling(NamedTuple):
-    """Another variant of the same anchor, and what its type is called."""
+    """Another variant of the same anchor: its text and the label of its type."""
 
     text: str
     label: str
 
 
 def wanted(shown: Card) -> bool:
-    """Whether the card needs a sibling, since its anchor doesn't show what differs."""
+    """Whether the card needs a sibling, because there is no diff against its anchor."""
     return not has_diff(shown.anchor, shown.variant.text)
 
 
 def nearest(
     shown: Card, family: Iterable[Card], entries: Mapping[str, VariantType]
 ) -> Sibling | None:
-    """The sibling of another role that shares most words with this variant, if any shares enough.
+    """The sibling of another role that shares the most words with this variant, if any.
 
-    A paraphrase makes the anchor's claim, so it comes before the others.
+    Paraphrases come first, because they make the anchor's claim.
 
     Args:
         entries: every type by its id.

@@ -1,4 +1,4 @@
-"""What a page is narrowed to: the anchors of one source, or of all."""
+"""A menu that limits a page to the anchors of one source."""
 
 from collections.abc import Mapping
 
@@ -8,17 +8,17 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import ALL_SOURCES
 
 KEY = "source"
-"""Of the box, and in the address."""
+"""Key of the menu, and its name in the URL."""
 
 _ALL = 0
 """No source has this id."""
 
 
 def selectbox(sources: Mapping[int, str]) -> int | None:
-    """The source chosen, None for all; not drawn where there is one source.
+    """Draw the menu unless there is only one source. Return the chosen id, None for all sources.
 
     Args:
-        sources: their names by id, as ``sources_in_use`` gives them.
+        sources: names by id, as returned by ``sources_in_use``.
     """
     if len(sources) < 2:
         return None

@@ -280,7 +280,7 @@ def test_a_person_who_has_the_judges_name_stays_a_person(families: Engine) -> No
         session.add(
             Reviewer(name="judge: fake, prompt 1", kind=ReviewerKind.PERSON)
         )  # an older one
-    with pytest.raises(HedgerowError, match="a person has it; rename them"):
+    with pytest.raises(HedgerowError, match="belongs to a person; rename them"):
         asked(families)
     with reading(families) as session:
         assert session.execute(select(Reviewer)).scalar_one().counts

@@ -137,7 +137,7 @@ def test_its_figures_are_those_of_the_release(
 
 def test_it_says_who_wrote_and_what_that_cost(found: Report) -> None:
     assert table(found, "writers")["openai"] == [HOSTILE, "negation v3", 2, 2, "0.5000"]
-    assert "Writing the variants cost 0.5000 US dollars in all." in said(found)
+    assert "Writing the variants cost 0.5000 US dollars in total." in said(found)
     assert "Of the released texts, 1 were edited by a person" in said(found)
 
 
@@ -219,4 +219,4 @@ def test_of_people_who_never_met_it_says_so(engine: Engine) -> None:
         output = said(report(session, create_release(session).release))
     assert "No two people decided on the same variant independently" in output
     assert "No variant was decided by a rule over measures." in output
-    assert "Reviewers disagreed about none of the variants." in output
+    assert "There were no disagreements between reviewers." in output

@@ -14,7 +14,7 @@ from curation.review import actions
 from curation.review.actions import shown
 from curation.review.agreement.overlap import Overlap, overlap
 from curation.review.bulk import apply_rule, parse_rule
-from curation.review.opinions.stored import look
+from curation.review.opinions.stored import show_opinions
 from curation.review.people import merging
 from curation.variants.own import write_variant
 from db.engine import reading, writing
@@ -196,7 +196,7 @@ def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
         decide(session, seen, bert, A)
         decide(session, unseen, bert, R, version=1)  # his card was drawn before she had decided
         add_opinion(session, looked, A, reviewer_id=who)
-        look(session, looked.id, reviewer_id=bert, own_first=False)
+        show_opinions(session, looked.id, reviewer_id=bert, own_first=False)
         session.flush()
         decide(session, looked, bert, A, blind=True)
         decide(session, changed, bert, R, blind=True)

@@ -75,7 +75,7 @@ def test_everything_is_in_it_the_newest_first(audited: tuple[Engine, dict[str, i
     refused = next(entry for entry in all_of_it if entry.kind is Kind.REJECT)
     assert refused.detail == "wrong type"
     undo = next(entry for entry in all_of_it if entry.kind is Kind.UNDO)
-    assert (undo.detail, undo.text) == ("took back: accept", "The bridge is not safe.")
+    assert (undo.detail, undo.text) == ("accept", "The bridge is not safe.")
 
 
 def test_pages_hold_each_entry_once(audited: tuple[Engine, dict[str, int]]) -> None:

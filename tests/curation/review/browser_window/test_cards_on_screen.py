@@ -105,7 +105,7 @@ def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
     cleo = colleague(state, "Cleo")
     assert draw(cleo).variant_id == first.variant_id
     assert draw(state).variant_id == first.variant_id  # it stays, and says who has it now
-    assert "Cleo has this card on screen, too." in state.message
+    assert "Cleo also has this card on screen." in state.message
 
 
 @one_database
@@ -116,14 +116,16 @@ def test_a_late_decision_is_stored_and_both_are_told(state: ReviewState) -> None
     theirs = draw(bert)
     assert theirs.variant_id == mine.variant_id
     state.reject(mine, "wrong_scope")
-    assert "Bert has this card on screen, too." in state.message
+    assert "Bert also has this card on screen." in state.message
     bert.accept(theirs)
-    assert "Meanwhile Ada had rejected it (wrong scope); both decisions are kept." in bert.message
+    assert (
+        "Meanwhile, Ada had rejected it (wrong scope). Both decisions are stored." in bert.message
+    )
     assert status(state, mine.variant_id) == Status.CONFLICT
     draw(state)
     said = (
-        "Bert had “The bridge is not safe.” on screen, too, and accepted it after you. "
-        "It is in conflict now."
+        "Bert also had “The bridge is not safe.” on screen and accepted it after you. "
+        "It is now in conflict."
     )
     assert said in state.message
     state.toggle_details()
@@ -138,7 +140,7 @@ def test_a_redraw_says_that_the_card_was_decided_meanwhile(state: ReviewState) -
     bert = colleague(state)
     bert.accept(draw_same(bert, mine))
     assert draw(state).variant_id == mine.variant_id
-    assert "Meanwhile Bert accepted it." in state.message
+    assert "Meanwhile, Bert accepted it." in state.message
 
 
 @one_database
@@ -148,7 +150,7 @@ def test_blind_a_redraw_says_who_decided_and_not_what(state: ReviewState) -> Non
     bert = colleague(state)
     bert.accept(draw_same(bert, mine))
     draw(state)
-    assert "Decided on meanwhile by Bert." in state.message
+    assert "Meanwhile, Bert decided on this variant." in state.message
     assert "accepted" not in state.message
 
 
@@ -157,10 +159,10 @@ def test_a_permalink_says_who_has_the_card(state: ReviewState) -> None:
     first = draw(state)
     bert = colleague(state)
     draw_same(bert, first)
-    assert bert.message == "Ada has this card on screen, too."
+    assert bert.message == "Ada also has this card on screen."
     second = colleague(state, "Ada")
     draw_same(second, first)
-    assert second.message == "This card is on screen in another of your windows, too."
+    assert second.message == "This card is also on screen in another of your windows."
 
 
 @one_database

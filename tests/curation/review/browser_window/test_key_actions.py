@@ -22,7 +22,7 @@ def test_accepting_goes_on_with_the_next(state: ReviewState) -> None:
     assert second.variant_id != first.variant_id
     assert status(state, first.variant_id) == Status.ACCEPTED
     assert state.pending("verbal") == 2
-    assert state.message == "Accepted. Z takes it back."
+    assert state.message == "Accepted. Press Z to undo."
 
 
 def test_a_key_for_a_card_that_is_gone_does_nothing(state: ReviewState) -> None:
@@ -81,9 +81,9 @@ def test_undo_shows_the_card_again(state: ReviewState) -> None:
     state.undo()
     assert draw(state).variant_id == first.variant_id
     assert state.pending("verbal") == 3
-    assert state.message == "You took back your acceptance."
+    assert state.message == "You undid your acceptance."
     state.undo()
-    assert state.message == "There is nothing left to take back."
+    assert state.message == "There is nothing left to undo."
 
 
 def test_skipping_leaves_it_pending_and_out_of_the_queue(state: ReviewState) -> None:
@@ -216,7 +216,7 @@ def test_a_key_that_came_too_early_gives_a_quiet_sign(
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 60.0)
     state.accept(draw(state))
     state.skip(draw(state))
-    assert state.message == f"Accepted. Z takes it back. {TOO_EARLY}"
+    assert state.message == f"Accepted. Press Z to undo. {TOO_EARLY}"
     assert not state.warn
 
 
@@ -263,11 +263,11 @@ def test_one_of_the_last_decisions_is_taken_back_by_itself(state: ReviewState) -
     state.accept(cards[0])
     cards.append(draw(state))
     state.accept(cards[1])
-    assert state.pace.told() == "2 decisions today"
+    assert state.pace.summary() == "2 decisions today"
     state.take_back(cards[0].action_id)
     assert [status(state, c.variant_id) for c in cards] == [Status.PENDING, Status.ACCEPTED]
     assert draw(state).variant_id == cards[0].variant_id
-    assert state.pace.told() == "1 decision today"
+    assert state.pace.summary() == "1 decision today"
     state.take_back(cards[0].action_id)  # in a window that still lists it
     assert "no action" in state.message
 
@@ -303,15 +303,15 @@ def test_undo_after_a_skip_brings_the_card_back_and_not_the_decision(state: Revi
     state.accept(first)
     second, third = (skip(state) for _ in range(2))
     state.undo()
-    assert (draw(state).variant_id, state.message) == (third, "You took back your skip.")
+    assert (draw(state).variant_id, state.message) == (third, "You undid your skip.")
     state.undo()
     assert draw(state).variant_id == second
     assert not state.skipped
     assert status(state, first.variant_id) == Status.ACCEPTED
     state.undo()
-    assert state.message == "You took back your acceptance."
+    assert state.message == "You undid your acceptance."
     state.undo()
-    assert state.message == "There is nothing left to take back."
+    assert state.message == "There is nothing left to undo."
 
 
 def skip(state: ReviewState) -> int:
@@ -326,7 +326,7 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
     card = draw(other)
     other.accept(card)
     state.undo()
-    assert state.message == "You took back your acceptance."
+    assert state.message == "You undid your acceptance."
     state.undo()
     assert draw(state).variant_id == skipped
 
@@ -338,7 +338,7 @@ def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState)
     skip(state)
     reloaded = colleague(state, "Ada")
     reloaded.undo()
-    assert reloaded.message == "You took back your acceptance."
+    assert reloaded.message == "You undid your acceptance."
     assert draw(reloaded).variant_id == card.variant_id
 
 

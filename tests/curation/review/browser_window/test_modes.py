@@ -22,7 +22,7 @@ def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
     theirs = draw_same(other, mine)
     other.accept(theirs)
     state.accept(mine)
-    assert "Meanwhile Bert had accepted it; both decisions are kept." in state.message
+    assert "Meanwhile, Bert had accepted it. Both decisions are stored." in state.message
 
 
 def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewState) -> None:
@@ -46,7 +46,7 @@ def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> 
     view = state.view()
     assert first in view.hidden
     state.accept(draw(state))
-    assert "Others before: Bert rejected it (wrong scope)." in state.message
+    assert "Before you, Bert rejected it (wrong scope)." in state.message
     state.pin(first)
     assert state.view().hidden == frozenset()
     with reading(state.engine) as session:

@@ -7,7 +7,7 @@ def test_a_decision_that_was_taken_back_counts_neither_in_the_number_nor_in_the_
     pace = ReviewPace()
     for number in range(5):
         pace.did(f"action {number}")
-    assert pace.told().startswith("5 decisions today, about ")
+    assert pace.summary().startswith("5 decisions today, about ")
     for number in range(1, 5):
         pace.undid(f"action {number}")
-    assert pace.told() == "1 decision today"
+    assert pace.summary() == "1 decision today"

@@ -8,7 +8,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.selection import VariantSelection, sample_selection
 from curation.review.calibration.sample import SampleRequest, address_name
 from curation.review.history import history
-from curation.review.opinions.stored import look
+from curation.review.opinions.stored import show_opinions
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Variant
@@ -47,7 +47,7 @@ def test_each_person_goes_through_the_sample_blind_whatever_others_decided(
     card = draw(bert)
     assert card.blind and not card.settles
     bert.accept(card)
-    assert "Others before: Ada rejected it" in bert.message
+    assert "Before you, Ada rejected it" in bert.message
     with reading(state.engine) as session:
         assert all(d.blind for d in history(session, card.variant_id))
     bert.undo()
@@ -73,5 +73,5 @@ def test_the_opinion_on_such_a_card_is_shown_after_ones_own_decision(state: Revi
             add_opinion(session, one, reviewer_id=judge(session))
     opened(state, drawn(state))
     card = draw(state)
-    with writing(state.engine) as session, pytest.raises(HedgerowError, match="once you have"):
-        look(session, card.variant_id, reviewer_id=state.reviewer_id, own_first=card.blind)
+    with writing(state.engine) as session, pytest.raises(HedgerowError, match="after you have"):
+        show_opinions(session, card.variant_id, reviewer_id=state.reviewer_id, own_first=card.blind)

@@ -58,7 +58,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     assert second.variant_id == first.variant_id and second.blind and not second.settles
     assert bert.view().hidden == {first.variant_id}
     bert.accept(second)
-    assert "Others before: Ada rejected it (wrong scope)." in bert.message
+    assert "Before you, Ada rejected it (wrong scope)." in bert.message
     assert status(ada, first.variant_id) is Status.CONFLICT
     assert (bert.pending("verbal"), bert.left_in(Queue.CONFLICT)) == (2, 1)
     draw(ada)
@@ -86,12 +86,12 @@ def test_nobody_is_told_before_the_last_one_has_decided(state: ReviewState) -> N
     with reading(ada.engine) as session:
         found = session.get_one(Variant, first)
         assert not contested(session, [found])
-        with pytest.raises(HedgerowError, match="More people are to decide"):
+        with pytest.raises(HedgerowError, match="Not everybody assigned to"):
             shown_to_settle(session, found.uid)
     cleo.recount()
     cleo.pin(first)
     cleo.accept(draw(cleo))
-    assert "Others before: Ada accepted it; Bert rejected it (wrong scope)." in cleo.message
+    assert "Before you, Ada accepted it; Bert rejected it (wrong scope)." in cleo.message
     ada.leave()
     desk.recount()
     view = desk.view()
@@ -111,7 +111,7 @@ def test_a_late_decision_is_told_once_all_have_decided(state: ReviewState) -> No
     cleo.pin(first.variant_id)
     cleo.accept(draw(cleo))
     ada.view()
-    assert "had “The bridge is not safe.” on screen, too, and rejected it" in ada.message
+    assert "also had “The bridge is not safe.” on screen and rejected it" in ada.message
 
 
 def test_an_edit_does_not_end_it_and_its_wording_is_not_shown(
@@ -138,7 +138,7 @@ def test_an_edit_does_not_end_it_and_its_wording_is_not_shown(
     assert child.id not in {item.variant.id for item in bert.view().cards}
     bert.pin(first.variant_id)
     bert.accept(draw(bert))
-    assert "Others before: Ada edited it." in bert.message
+    assert "Before you, Ada edited it." in bert.message
     assert status(ada, first.variant_id) is Status.CONFLICT
     ada.pin(first.variant_id)
     with pytest.raises(HedgerowError, match="replaced"), writing(ada.engine) as session:
@@ -308,3 +308,14 @@ def test_a_quota_loses_no_decision(state: ReviewState) -> None:
 def ids_of_verbal(state: ReviewState) -> list[int]:
     with reading(state.engine) as session:
         return [found.id for found in session.execute(VERBAL).scalars()]
+
+
+def test_a_blind_card_hides_the_status_of_its_siblings(state: ReviewState) -> None:
+    draw(state)
+    with reading(state.engine) as session:
+        focus = state.view().focus
+        assert focus is not None
+        known = details_of(session, state, focus, hidden=False)
+        blind = details_of(session, state, focus, hidden=True)
+    assert known.siblings and not known.veiled
+    assert blind.veiled == {item.variant.id for item in blind.siblings}

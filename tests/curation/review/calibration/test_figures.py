@@ -13,7 +13,7 @@ from curation.review.actions import shown
 from curation.review.calibration.certainty import reliability
 from curation.review.calibration.figures import calibration, exact_share, type_figures
 from curation.review.calibration.sample import SampleRequest
-from curation.review.opinions.stored import look
+from curation.review.opinions.stored import show_opinions
 from db.engine import reading, writing
 from db.models import Variant, Verdict
 from tests.support.databases import both_databases, one_database
@@ -62,7 +62,7 @@ def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(engine: Eng
         add_opinion(session, kept[6], A, reviewer_id=other)
         decide(session, kept[6], ada, A, blind=False)
         add_opinion(session, kept[7], A, reviewer_id=other)
-        look(session, kept[7].id, reviewer_id=ada, own_first=False)
+        show_opinions(session, kept[7].id, reviewer_id=ada, own_first=False)
         session.flush()
         decide(session, kept[7], ada, A)
         add_opinion(session, kept[11], R, reviewer_id=other)

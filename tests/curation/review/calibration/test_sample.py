@@ -91,10 +91,10 @@ def test_nothing_to_draw_and_unknown_names_are_said(families: Engine) -> None:
             draw_sample(session, SampleRequest(judges=("judge: x, prompt 1",)))
         for variant in session.execute(select(Variant)).scalars():
             variant.retired = True
-        with pytest.raises(HedgerowError, match="nothing to draw from"):
+        with pytest.raises(HedgerowError, match="no variants to sample from"):
             draw_sample(session, SampleRequest())
         number = create_run(session, kind="judge", parameters={}).id
-        with pytest.raises(HedgerowError, match="that of another run"):
+        with pytest.raises(HedgerowError, match="is of another kind"):
             get_sample(session, number)
         assert sample_at(session, address_name(number)) is None
         assert list_samples(session) == []

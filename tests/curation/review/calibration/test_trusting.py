@@ -67,7 +67,7 @@ def test_only_recommended_types_are_accepted_and_undone_together(judged: Engine)
         ).scalar_one()
         assert note == (
             f"Rule: accepted by {NAME}. Blind sample 25: verbal 100.0% right (at least 54.1%) on 6 "
-            "it accepts."
+            "accepted items."
         )
     assert statuses(judged, "verbal") == [Status.ACCEPTED] * 12
     assert statuses(judged, "word") == before[1]
@@ -86,7 +86,7 @@ def test_only_recommended_types_are_accepted_and_undone_together(judged: Engine)
 
 def test_what_is_not_recommended_is_refused(judged: Engine) -> None:
     with reading(judged) as session:
-        with pytest.raises(HedgerowError, match="Of no type"):
+        with pytest.raises(HedgerowError, match="No type is recommended for"):
             trust(session, NAME)
         with pytest.raises(HedgerowError, match=r"recommended for .* \(verbal\), found 'word'"):
             trust(session, NAME, types=["word"], precision=0.5)

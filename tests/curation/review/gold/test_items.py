@@ -36,6 +36,8 @@ def uid_of(session: Session, number: int = 1) -> str:
 
 
 def make(engine: Engine, lead: int, verdict: Verdict = A, number: int = 1, **more: str) -> None:
+    if verdict is R:
+        more.setdefault("reason", "wrong_scope")
     with writing(engine) as session:
         mark(session, uid_of(session, number), verdict, reviewer_id=lead, **more)
 
@@ -120,7 +122,7 @@ def test_removing_leaves_the_status(engine: Engine, lead: int) -> None:
     make(engine, lead, R)
     with writing(engine) as session:
         assert items.remove(session, uid_of(session)).verdict is R
-        with pytest.raises(HedgerowError, match="is no gold item"):
+        with pytest.raises(HedgerowError, match="is not a gold item"):
             items.remove(session, uid_of(session))
         assert gold_items(session) == []
     assert status(engine) is Status.REJECTED
@@ -152,9 +154,11 @@ def test_the_maker_is_who_they_were_merged_into(engine: Engine, lead: int) -> No
     ("given", "said"),
     [
         ({"uid": "0" * 16}, "There is no variant"),
-        ({"reason": "wrong_type"}, "Expected a reason with 'reject' only"),
+        ({"reason": "wrong_type"}, "Only 'reject' takes a reason"),
         ({"verdict": R, "reason": "not_a_hedge"}, "is for hedges"),
         ({"verdict": R, "reason": "silly"}, "Expected a reject reason"),
+        ({"verdict": R}, "Expected a reason for 'reject', found none"),
+        ({"verdict": R, "reason": "other"}, "Expected an explanation with the reason 'other'"),
         ({"explanation": "a" * (MAX_NOTE + 1)}, "at most 2000 characters, found 2001"),
     ],
 )
@@ -181,5 +185,5 @@ def test_a_variant_is_a_gold_item_once_and_while_it_is_in_use(engine: Engine, le
         make(engine, lead, number=2)
     with writing(engine) as session:
         retire_anchor(session, 1)
-    with pytest.raises(HedgerowError, match="out of use"):
+    with pytest.raises(HedgerowError, match="is retired"):
         make(engine, lead, number=3)

@@ -35,6 +35,7 @@ def ada(engine: Engine) -> int:
                         family[type_id].uid,
                         verdict,
                         reviewer_id=lena,
+                        reason="wrong_scope" if verdict is R else "",
                         use=GoldUse.TRAINING,
                         explanation="Because.",
                     )

@@ -10,7 +10,7 @@ from curation.anchors.changes import correct_anchor
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.opinions.agreement import Agreement, agreement, together, verdict_counts
-from curation.review.opinions.stored import look
+from curation.review.opinions.stored import show_opinions
 from db.engine import reading, writing
 from db.models import Variant, Verdict
 from tests.support.databases import both_databases
@@ -53,7 +53,7 @@ def test_agreement_by_hand(engine: Engine) -> None:
         # Two that do not count: one decided after looking, one on an earlier wording of the anchor.
         seen = add_family(session, "A road is safe.", subject="road")["verbal"]
         add_opinion(session, seen, A, reviewer_id=who)
-        look(session, seen.id, reviewer_id=ada, own_first=False)
+        show_opinions(session, seen.id, reviewer_id=ada, own_first=False)
         session.flush()
         decide(session, seen, ada, A)
         old = add_family(session, "A path is safe.", subject="path")["verbal"]
@@ -63,7 +63,7 @@ def test_agreement_by_hand(engine: Engine) -> None:
             session, old.anchor_id, "A wide path is safe.", reviewer_id=ada, expected_revision=1
         )
         # Looking after one's own verdict changes nothing.
-        look(session, families["word"].id, reviewer_id=ada, own_first=True)
+        show_opinions(session, families["word"].id, reviewer_id=ada, own_first=True)
     with reading(engine) as session:
         rows = agreement(session, who)
         assert verdict_counts(session, who) == {A: 11, R: 5, E: 1}

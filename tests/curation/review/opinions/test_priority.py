@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
-from curation.review.opinions.priority import Said, opinion_priority
+from curation.review.opinions.priority import ModelVerdict, opinion_priority
 from curation.review.queue import Order, next_variant
 from db.engine import reading, writing
 from db.models import Variant, Verdict
@@ -16,27 +16,30 @@ from tests.support.factories import add_family, add_opinion, judge
 pytestmark = both_databases
 
 A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
-SAID = st.builds(Said, st.sampled_from([A, R, E]), st.none() | st.floats(0, 1, allow_nan=False))
+SAID = st.builds(
+    ModelVerdict, st.sampled_from([A, R, E]), st.none() | st.floats(0, 1, allow_nan=False)
+)
 
 
 def test_doubt_by_hand() -> None:
     assert opinion_priority([], Flag(0)) == 0
-    assert opinion_priority([Said(A, 0.75)], Flag(0)) == 0.25
-    assert opinion_priority([Said(A, None)], None) == 0.5
-    assert opinion_priority([Said(A, 0.75)], Flag.WRONG_SURFACE) == 0.625
+    assert opinion_priority([ModelVerdict(A, 0.75)], Flag(0)) == 0.25
+    assert opinion_priority([ModelVerdict(A, None)], None) == 0.5
+    assert opinion_priority([ModelVerdict(A, 0.75)], Flag.WRONG_SURFACE) == 0.625
     assert (
-        opinion_priority([Said(A, 0.75)], Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE) == 0.25
+        opinion_priority([ModelVerdict(A, 0.75)], Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE)
+        == 0.25
     )
-    assert opinion_priority([Said(E, 0.75)], Flag(0)) == 0.625
-    assert opinion_priority([Said(R, 0.75)], Flag.WRONG_SURFACE) == 0.25
-    assert opinion_priority([Said(R, 0.75)], None) == 0.25
-    assert opinion_priority([Said(A, 1.0), Said(R, 0.5)], None) == 0.625
-    assert opinion_priority([Said(E, 1.0), Said(R, 0.5)], None) == 0.25
+    assert opinion_priority([ModelVerdict(E, 0.75)], Flag(0)) == 0.625
+    assert opinion_priority([ModelVerdict(R, 0.75)], Flag.WRONG_SURFACE) == 0.25
+    assert opinion_priority([ModelVerdict(R, 0.75)], None) == 0.25
+    assert opinion_priority([ModelVerdict(A, 1.0), ModelVerdict(R, 0.5)], None) == 0.625
+    assert opinion_priority([ModelVerdict(E, 1.0), ModelVerdict(R, 0.5)], None) == 0.25
 
 
 @given(st.lists(SAID, max_size=4), st.none() | st.integers(0, 127).map(Flag))
 def test_doubt_lies_between_0_and_1_and_certainty_lowers_it(
-    said: list[Said], flags: Flag | None
+    said: list[ModelVerdict], flags: Flag | None
 ) -> None:
     found = opinion_priority(said, flags)
     assert 0 <= found <= 1

@@ -19,8 +19,8 @@ from curation.review.opinions.stored import (
     has_opinions,
     judge_name,
     judges,
-    look,
     opinions_of,
+    show_opinions,
 )
 from curation.review.people.reviewers import ensure_reviewer
 from curation.review.status import Standing
@@ -188,19 +188,19 @@ def test_who_has_looked_is_kept_and_who_shall_decide_first_is_refused(
 ) -> None:
     with writing(engine) as session:
         ada = person(session)
-        with pytest.raises(HedgerowError, match="once you have decided"):
-            look(session, 4, reviewer_id=ada, own_first=True)
+        with pytest.raises(HedgerowError, match="after you have decided"):
+            show_opinions(session, 4, reviewer_id=ada, own_first=True)
         assert session.execute(select(OpinionLook)).first() is None
         actions.accept(session, shown(session.get_one(Variant, 4)), reviewer_id=ada)
-        (found,) = look(session, 4, reviewer_id=ada, own_first=True)
-        assert look(session, 4, reviewer_id=ada, own_first=False) == [found]
+        (found,) = show_opinions(session, 4, reviewer_id=ada, own_first=True)
+        assert show_opinions(session, 4, reviewer_id=ada, own_first=False) == [found]
         assert (found.verdict, found.reason, found.suggestion, found.certainty) == (
             Verdict.EDIT,
             "wrong_scope",
             "The bridge is hazardous.",
             0.4,
         )
-        assert look(session, 7, reviewer_id=ada, own_first=False) == []
+        assert show_opinions(session, 7, reviewer_id=ada, own_first=False) == []
         looks = session.execute(select(OpinionLook)).scalars().all()
         assert [(seen.reviewer_id, seen.variant_id) for seen in looks] == [(ada, 4)]
 

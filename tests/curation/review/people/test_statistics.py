@@ -80,6 +80,8 @@ def test_decisions_are_counted_by_type_without_what_was_taken_back(
     assert ada_.decisions == 4
     assert ada_.accepted == {"verbal": Share(1, 3), "word": Share(1, 1)}
     assert list(ada_.accepted) == ["verbal", "word"] and ada_.acceptance == Share(2, 4)
+    assert ada_.acceptance.in_words() == "2 of 4", "too few for an interval"
+    assert Share(11, 12).in_words() == "11 of 12, 91.7% (61.5% to 99.8%)"
     low, high = ada_.acceptance.estimate().low, ada_.acceptance.estimate().high
     assert low is not None and high is not None
     assert low == pytest.approx(0.0676, abs=1e-4) and high == pytest.approx(0.9324, abs=1e-4)
@@ -102,7 +104,13 @@ def test_gold_counts_the_last_verdict_before_the_answer_was_known(engine: Engine
         lena, ben = person(session, "Lena"), person(session, "Ben")
         decide(session, 1, ben)  # before it was a gold item
         for number, right in ((1, A), (2, R), (3, R)):
-            items.mark(session, session.get_one(Variant, number).uid, right, reviewer_id=lena)
+            items.mark(
+                session,
+                session.get_one(Variant, number).uid,
+                right,
+                reviewer_id=lena,
+                reason="wrong_scope" if right is R else "",
+            )
         decide(session, 1, ada, A, gold=True)
         decide(session, 2, ada, A, gold=True)
         decide(session, 2, ada, R)  # on a card that showed what is right

@@ -98,7 +98,7 @@ def test_a_threshold_is_drawn_between_what_it_keeps_and_cuts_if_it_is_in_sight()
 
 def test_a_few_characters_have_a_bar_each() -> None:
     axis = character_axis({"verbal": {3: 1, 20: 2}})
-    assert (axis.width, axis.bin_of(7), axis.told(7)) == (1, 7, "7 characters")
+    assert (axis.width, axis.bin_of(7), axis.description(7)) == (1, 7, "7 characters")
     assert character_axis({}).end >= 2
 
 

@@ -20,16 +20,16 @@ FAILURES: list[tuple[Exception, str]] = [
     (HedgerowError(f"Expected a bridge, found {HOSTILE}."), f"found {HOSTILE}."),
     (
         RuntimeError(HOSTILE),
-        "This page failed (RuntimeError). The log in the app's terminal shows where.",
+        "This page failed (RuntimeError). For details, see the log in the app's terminal.",
     ),
     (
         ImportError("cannot import name 'x'", name="curation.new"),
-        "This page could not import a part of the program (curation.new). If Hedgerow has just "
-        "been upgraded, restart it.",
+        "This page could not import a part of the program (curation.new). If you have just "
+        "upgraded Hedgerow, restart it.",
     ),
     (
         DatabaseError("SELECT 1", {}, BaseException("x")),
-        "This page failed (DatabaseError). The log in the app's terminal shows where.",
+        "This page failed (DatabaseError). For details, see the log in the app's terminal.",
     ),
 ]
 

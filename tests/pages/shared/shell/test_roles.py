@@ -5,6 +5,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
+from curation.review.assignment.planning import assign
 from curation.review.people.roles import Role, is_lead, set_role, set_who_acts
 from db.engine import reading, writing
 from db.models import Decision, Lease, Reviewer, ReviewPosition, Run
@@ -64,18 +65,33 @@ def test_the_sidebar_says_a_role_that_is_not_a_leads(
     team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _as(monkeypatch, "Vic")
-    assert "Your role: viewer" in _said(open_page("overview"))
+    shown = _said(open_page("overview"))
+    assert "Your role: viewer" in shown and "Reading as Vic" in shown
     _as(monkeypatch, "Ada")
-    assert "Your role" not in _said(open_page("overview"))
+    shown = _said(open_page("overview"))
+    assert "Your role" not in shown and "Reviewing as Ada" in shown
+
+
+def test_a_viewer_is_told_why_a_blind_card_hides_something(
+    team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(team) as session:
+        assign(session, reviewers=2, share=1)
+    _as(monkeypatch, "Vic")
+    app = open_page("review")
+    app.button(key="g-key").click().run()
+    shown = _said(app)
+    assert "reviewers decide on this variant without seeing this" in shown
+    assert "until you have decided" not in shown
 
 
 PAGES = {
-    "generate": "Only leads start runs.",
-    "anchors": "Only leads add anchors.",
-    "benchmarks": "Only leads start measurements.",
-    "train": "Only leads start trainings.",
-    "settings": "Only leads change these settings.",
-    "adjudicate": "Only leads settle conflicts.",
+    "generate": "Only leads can start runs.",
+    "anchors": "Only leads can add anchors.",
+    "benchmarks": "Only leads can start measurements.",
+    "train": "Only leads can start trainings.",
+    "settings": "Only leads can change these settings.",
+    "adjudicate": "Only leads can settle conflicts.",
 }
 
 
@@ -139,11 +155,11 @@ def test_a_lead_gives_roles_but_keeps_the_last(
         return _said(app) + "".join(refused())
 
     assert "'Ada' is the last lead" in give("Ada", Role.VIEWER)
-    assert "Vic is a lead now." in give("Vic", Role.LEAD)
-    assert "Ada is a reviewer now." in give("Ada", Role.REVIEWER)
+    assert "Vic is now a lead." in give("Vic", Role.LEAD)
+    assert "Ada is now a reviewer." in give("Ada", Role.REVIEWER)
     with reading(team) as session:
         assert is_lead(session, ids["Vic"]) and not is_lead(session, ids["Ada"])
-    assert "Only leads change people." in _said(app.run())
+    assert "Only leads can change people." in _said(app.run())
 
 
 def test_without_a_provider_the_names_of_leads_open_nothing(
@@ -152,5 +168,5 @@ def test_without_a_provider_the_names_of_leads_open_nothing(
     monkeypatch.setenv("HEDGEROW_SIGN_IN_LEADS", "ana@uni.example")
     open_project.settings.clear()  # read once
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert "expected a section [auth] in .streamlit/secrets.toml" in _said(app)
+    assert ".streamlit/secrets.toml has no section [auth]" in _said(app)
     assert not app.title and not app.dataframe

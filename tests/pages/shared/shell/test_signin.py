@@ -50,9 +50,7 @@ def test_another_spelling_signs_in_the_same_person(
     assert names(engine_with_ada) == ["Ada"]
 
 
-REFUSED = (
-    f"The name '{STARTER.reviewer}' is reserved for what imports and models decide; take another"
-)
+REFUSED = f"The name '{STARTER.reviewer}' is reserved for imports and models; choose another"
 
 
 def test_a_reserved_name_is_refused_in_a_sentence(

@@ -1,7 +1,7 @@
-"""Frames: sentences around a whole statement that affirm it, weaken it, leave it open or deny it.
+"""Frames: clauses around a whole statement that affirm, weaken, question or deny it.
 
-Each type has its list in a text file, one frame a line, with '{}' where the statement goes. Every
-line was checked against the guideline of its type.
+Each type has a list in a text file, one frame per line, with '{}' for the statement. Every line was
+checked against the type's guideline.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,14 @@ FRAMED = ("affirmation", "free_hedge", "unsupported", "absolute")
 """The types that have frames."""
 
 LONGEST_ENCLOSED = 14
-"""Words of a statement that a frame may end after: later, it reads as a part of the last phrase."""
+"""Maximum words in a statement that has a frame after it.
+
+After a longer one, the frame seems to belong to the last phrase only.
+"""
 
 _SALT = "hedgerow/rules-frame/1:"
 _OF_OTHERS = ("free_hedge", "unsupported")
-"""Types whose frames sound odd around what the writer must know: 'Nobody knows if I am ill'."""
+"""Types whose frames sound odd around facts the writer must know: 'Nobody knows if I am ill'."""
 
 _ONESELF = frozenset("i me myself we us ourselves".split())
 
@@ -35,21 +38,21 @@ _STANCE = frozenset(
 
 @cache
 def frames_of(type_id: str) -> tuple[str, ...]:
-    """The frames of a type in ``FRAMED``, in the order of its file."""
+    """Return the frames of a type in ``FRAMED``, in file order."""
     file = Path(__file__).with_name(f"{type_id}.txt")
     return tuple(file.read_text(encoding="utf-8").splitlines())
 
 
 def cue_of(frame: str) -> str:
-    """The words of a frame, as they are stored: 'There is no doubt that', 'Whether … is open'."""
+    """Return a frame's words as stored: 'There is no doubt that', 'Whether … is open'."""
     return frame.replace("{}", "…").strip("…,: ")
 
 
 def put_in_frame(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
-    """The statement in a frame: the one with the asked words if it fits, else one a hash picks.
+    """Put the statement in a frame: the requested one if it fits, else one chosen by a hash.
 
     Returns:
-        The text, and the words of its frame.
+        The text, and the frame's words.
 
     Raises:
         Skipped: no frame fits.
@@ -63,10 +66,10 @@ def put_in_frame(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
 
 
 def _check(clause: Clause, type_id: str) -> None:
-    """Raise ``Skipped`` where no frame can take the whole statement."""
+    """Raise ``Skipped`` if no frame can apply to the whole statement."""
     if not is_one_statement(clause):
         raise Skipped(SkipReason.COORDINATED)
-    check_reasons(clause)  # 'Nobody knows whether he left because …' leaves only the reason open
+    check_reasons(clause)  # 'Nobody knows whether he left because …' questions only the reason
     contrast = any(
         clause.word(i) == "while" for i in range(clause.end) if clause.letter(i - 1) == ","
     )
@@ -81,7 +84,7 @@ def _of_oneself(clause: Clause) -> bool:
 
 
 def _in_order(type_id: str, text: str, cue: str) -> Iterator[str]:
-    """The frame with the asked words first, then the others in an order that the text decides."""
+    """Return the requested frame first, then the others in an order that depends on the text."""
     frames = frames_of(type_id)
     yield from (frame for frame in frames if cue == cue_of(frame))
     salt = f"{_SALT}{type_id}:"
@@ -100,7 +103,7 @@ def _fits(clause: Clause, frame: str) -> bool:
 
 
 def _filled(clause: Clause, frame: str, opening: str | None) -> str:
-    """The statement keeps its full stop, or its lack of one, at the end of the whole."""
+    """Insert the statement; its full stop, if it has one, moves to the end of the result."""
     first, end = clause.tokens[0], clause.tokens[clause.end - 1].end
     word = first.word if opening is None or frame.startswith("{}") else opening
     return frame.replace("{}", word + clause.text[first.end : end]) + clause.text[end:]

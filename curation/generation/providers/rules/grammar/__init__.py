@@ -1,1 +1,1 @@
-"""The grammar that the rules rest on: clauses, verb forms, scope, and word lists."""
+"""The grammar behind the rules: clauses, verb forms, scope and word lists."""

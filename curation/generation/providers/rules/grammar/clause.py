@@ -1,4 +1,4 @@
-"""A plain statement, taken apart, and why the rules may write nothing for it."""
+"""A parsed plain statement, and the reasons why the rules may skip it."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from curation.language.tagging import TaggedWord
 
 FINITE = "BHMOF"
-"""Letters of finite verbs; see ``main_clause.py``."""
+"""The letters for finite verbs; see ``main_clause.py``."""
 
 
 class SkipReason(StrEnum):
-    """Why the rules write nothing, as a page may say it."""
+    """Why the rules write nothing, in words that a page can show."""
 
     UNSUITABLE = "not a plain affirmative statement"
     UNCLEAR = "the main clause is not certain"
@@ -23,7 +23,7 @@ class SkipReason(StrEnum):
 
 
 class Skipped(Exception):
-    """The rules do not write this; ``reason`` says why."""
+    """The rules do not write this variant; ``reason`` says why."""
 
     def __init__(self, reason: SkipReason) -> None:
         super().__init__(reason.value)
@@ -31,15 +31,15 @@ class Skipped(Exception):
 
 
 class Clause(NamedTuple):
-    """A statement, taken apart. Positions are those of ``tokens``, ends exclusive.
+    """A parsed statement. Positions are indexes into ``tokens``; ends are exclusive.
 
     Attributes:
-        letters: one a token.
-        head: of the noun that leads the subject; the subject itself where that is a pronoun.
-        plain: whether the subject is one noun phrase, with no relative clause and no 'and'.
-        plural: None where it cannot be told.
-        finite: of the finite verb; adverbs may stand between it and the subject.
-        end: of the last word; a full stop comes after it.
+        letters: one per token.
+        head: position of the subject's head noun, or of the subject itself if it is a pronoun.
+        plain: whether the subject is a single noun phrase without a relative clause or 'and'.
+        plural: None if unknown.
+        finite: position of the finite verb; adverbs may separate it from the subject.
+        end: end of the last word; a full stop may follow.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Clause(NamedTuple):
         return self.letters[self.finite + 1 : self.end]
 
     def word(self, position: int) -> str:
-        """The word there in lower case; '' outside."""
+        """Return the word at this position in lower case; '' outside the text."""
         return self.tokens[position].lower if 0 <= position < self.end else ""
 
     def letter(self, position: int) -> str:
@@ -75,7 +75,7 @@ class Clause(NamedTuple):
 
     @property
     def second_verb(self) -> int | None:
-        """Where the finite verb of a second predicate stands: 'sat down and *read* a book'."""
+        """The position of a second predicate's finite verb: 'sat down and *read* a book'."""
         for i in range(self.finite + 1, self.end):
             before = i - 1 - (self.letters[i - 1] == "V")
             if self.letters[i] in FINITE and self.letters[before] == "C":
@@ -91,7 +91,7 @@ class Clause(NamedTuple):
 
 
 def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """The text with stretches (start, end, new) replaced; they must not overlap."""
+    """Replace ranges of the text (start, end, new). They must not overlap."""
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text

@@ -1,4 +1,4 @@
-"""The first word of a statement as it stands inside a sentence."""
+"""Lower-cases a statement's first word for use inside another sentence."""
 
 from curation.generation.providers.rules.grammar.clause import Clause
 from curation.generation.providers.rules.grammar.word_lists import WORDS
@@ -11,7 +11,7 @@ _LOWERED = frozenset(
 
 
 def lowered_opening(clause: Clause) -> str | None:
-    """The first word, small unless it is a name; None where that cannot be told."""
+    """Return the first word, lower-cased unless it is a name; None if that is uncertain."""
     first, following = clause.tokens[0], clause.tokens[1]
     word, noun = first.word, clause.letters[0] == "N"
     if word == "I" or not (word == "A" or word[1:].islower()):
@@ -32,6 +32,6 @@ def lowered_opening(clause: Clause) -> str | None:
 
 
 def keeps_capital(word: str) -> bool:
-    """Whether a word has its capital everywhere: 'French', 'Mondays'."""
+    """Whether a word is always capitalised: 'French', 'Mondays'."""
     lower = word.lower()
     return lower in _PROPER or lower.removesuffix("s") in _PROPER

@@ -1,4 +1,4 @@
-"""English verb forms: base, past and participle, by a list of irregular verbs and the rules."""
+"""English verb forms: base, past and participle, from a list of irregular verbs and rules."""
 
 import re
 from functools import lru_cache
@@ -50,7 +50,7 @@ def third(base: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def base_of(word: str, tag: str) -> str:
-    """The base of a finite lexical verb, '' where it cannot be told for sure.
+    """Return the base of a finite lexical verb; '' if it is uncertain.
 
     Args:
         tag: VVB or VVI, VVZ, VVD, VVN.
@@ -65,7 +65,7 @@ def base_of(word: str, tag: str) -> str:
     if known:
         return guess if guess in known else ""
     form = {"VVZ": third, "VVD": past, "VVN": participle}[tag]
-    # Both ways must agree, or the spelling of the base is a guess. British 'travelled' is fine.
+    # Unless both methods agree, the spelling of the base is a guess. British 'travelled' is fine.
     candidates = (guess, guess + "e", guess[:-1])
     fitting = [base for base in candidates if base and form(base) == word]
     if len(fitting) > 1:  # 'souped': 'soup' or 'soupe'?

@@ -1,8 +1,8 @@
-"""Finding the main clause of a plain statement: its subject, its finite verb, and what follows.
+"""Finds the main clause of a plain statement: its subject, its finite verb and the rest.
 
-Each word becomes one letter for its part of speech, so that a clause can be described by a regular
-expression whose matches are word positions. Whatever the description does not fit is left alone:
-a sentence that is skipped costs nothing, one that is misread brings bad English.
+Each word becomes one letter for its part of speech, so that a regular expression whose matches are
+word positions can describe a clause. Sentences that don't match are skipped: skipping one costs
+nothing, misreading one produces bad English.
 """
 
 import re
@@ -73,7 +73,7 @@ _MODIFIERS = "(?:V?[AGEZ]|A,A|ACA)*"
 _NOUN_PHRASE = f"(?:(?:[Dd]{{0,2}}{_MODIFIERS}N+K)*[Dd]{{0,2}}{_MODIFIERS}N+Z?|R|d)"
 _PHRASE = f"(?:V?P+(?:{_NOUN_PHRASE}|Z)(?:C(?:{_NOUN_PHRASE}|Z))?)"
 _AFTER_NOUN = f"{_PHRASE}*(?:[GE]V?(?:{_NOUN_PHRASE})?{_PHRASE}*)?"
-# In a relative clause the tagger may take a past form for a participle ('the cabin we rented').
+# In a relative clause, the tagger may mistake a past form for a participle ('the cabin we rented').
 _ONE_VERB = f"V*[{FINITE}E][^,{FINITE}SWC]*"
 _BETWEEN_COMMAS = f",(?:W[^,]*[{FINITE}E]|[DSGEP])[^,]*,"
 _RELATIVE = f"(?:W(?:{_NOUN_PHRASE})?{_ONE_VERB}|{_BETWEEN_COMMAS}|R{_ONE_VERB})"
@@ -96,14 +96,15 @@ _UNFIT = re.compile(r"[?!;:\"“”()\[\]…/*–—]|\s-\s|\.\s+\S|''|‘")
 _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
 
 
-# After a noun these may be prepositions or open a clause, whose verb is not the main one.
+# After a noun, these may be prepositions or begin a clause, whose verb is not the main verb.
 _EITHER = frozenset("after before since until till as than like once".split())
-# 'In addition, …' ties a sentence to the one before it.
+# 'In addition, …' links a sentence to the previous one.
 _LINKS = frozenset(
     "addition example contrast fact result course instance particular general summary short turn"
     " comparison conclusion other".split()
 )
-# Without an article at the beginning: headings and instructions ('Check values are equal').
+# At the beginning without an article, these begin headings and instructions ('Check values are
+# equal').
 _ORDERS = frozenset(
     "check return returns get set compute computes calculate create creates make makes test tests"
     " raise raises load use uses add run find show list print note see plot apply convert remove"
@@ -113,10 +114,10 @@ _ORDERS = frozenset(
 
 
 def read_statement(text: str) -> Clause:
-    """Take a statement apart up to its finite verb, whatever may follow.
+    """Parse a statement up to its finite verb, whatever follows.
 
     Raises:
-        Skipped: it is no plain statement, or has no subject and verb that are certain.
+        Skipped: it is not a plain statement, or its subject or verb is uncertain.
     """
     if _UNFIT.search(_ABBREVIATION.sub("", text)) or anchor_problems(text):
         raise Skipped(SkipReason.UNSUITABLE)
@@ -138,7 +139,7 @@ def read_statement(text: str) -> Clause:
 
 
 def check_one_claim(clause: Clause) -> None:
-    """Raise ``Skipped`` where the claim is more than one clause, or holds unknown words."""
+    """Raise ``Skipped`` if the claim has more than one clause or contains unknown words."""
     if "X" in clause.letters or "!" in clause.letters[: clause.end]:
         raise Skipped(SkipReason.UNCLEAR)
     stray = _stray_verb(clause, joined=False)
@@ -147,12 +148,12 @@ def check_one_claim(clause: Clause) -> None:
 
 
 def is_one_clause(clause: Clause) -> bool:
-    """Whether no further predicate follows but in a clause of its own."""
+    """Whether no further predicate follows except in a clause of its own."""
     return _stray_verb(clause, joined=False) is None
 
 
 def is_one_statement(clause: Clause) -> bool:
-    """Whether all of it can stand in one frame: no second sentence after a comma, no 'he said'."""
+    """Whether one frame can contain all of it: no second sentence after a comma, no 'he said'."""
     return _stray_verb(clause, joined=True) is None
 
 
@@ -173,9 +174,9 @@ def _letters(tokens: list[TaggedWord]) -> str:
 
 
 def _with_past_form(tokens: list[TaggedWord], letters: str) -> tuple[list[TaggedWord], str]:
-    """The tags with a past form where the tagger saw a participle: 'The embassy granted a visa'.
+    """Return the tags with a past form for a supposed participle: 'The embassy granted a visa'.
 
-    Only where no other verb could be the finite one, and an object follows.
+    This applies only if no other verb can be the finite one and an object follows.
     """
     match = _PAST_FORM.match(letters)
     if match is None:
@@ -210,7 +211,7 @@ def _clause(
 
 
 def _check_subject(clause: Clause) -> None:
-    """Raise ``Skipped`` where the subject may end elsewhere, or what looks like one is none."""
+    """Raise ``Skipped`` if the subject may end elsewhere or may not be a subject."""
     start, verb = clause.subject_start, clause.verb
     unsure = (
         any(clause.word(i) in _EITHER for i in range(clause.head, clause.subject_end))
@@ -219,7 +220,7 @@ def _check_subject(clause: Clause) -> None:
         or (verb.word[0].isupper() and clause.letters[start] != "x")
         or (clause.kind == "F" and clause.letter(clause.subject_end - 1) in ("G", "P"))
     )
-    # 'Exception raised when …' has no finite verb at all.
+    # 'Exception raised when …' has no finite verb.
     bare = clause.letter(start) in "NAG" and clause.tokens[clause.head].tag == "NN1"
     heading = bare and verb.tag == "VVD" and verb.lower.endswith("ed")
     if unsure or (heading and clause.letter(clause.finite + 1) not in tuple("DdRV")):
@@ -242,7 +243,7 @@ def _is_plural(tokens: list[TaggedWord], letters: str, start: int, head: int) ->
 
 
 def _check_agreement(clause: Clause) -> None:
-    """A verb that does not agree with its subject is no finite verb, or has another subject."""
+    """Raise ``Skipped`` if the verb does not agree with the subject: one of the two is wrong."""
     found = clause.verb.tag
     if clause.word(clause.head) == "i" and found in ("VBB", "VHB", "VVB", "VDB", "VVI"):
         return
@@ -256,7 +257,7 @@ def _check_agreement(clause: Clause) -> None:
 
 
 def _stray_verb(clause: Clause, *, joined: bool) -> int | None:
-    """A further finite verb that no conjunction opens a clause for; 'and' counts if ``joined``."""
+    """The next finite verb without a conjunction; with ``joined``, 'and' counts as one."""
     opened = False
     letters = clause.letters
     for i in range(clause.finite + 1, clause.end):
@@ -275,7 +276,7 @@ def _stray_verb(clause: Clause, *, joined: bool) -> int | None:
 
 
 def _shares_subject(clause: Clause, position: int) -> bool:
-    """Whether a second verb continues the first in its own form: 'sat down and read a book'."""
+    """Whether a second verb has the same form and subject: 'sat down and read a book'."""
     if clause.kind != "F" or position != clause.second_verb or clause.tail.count("C") > 1:
         return False
     conjunction = position - 1 - (clause.letters[position - 1] == "V")

@@ -1,4 +1,4 @@
-"""What else changes when a clause is denied, and what makes its denial say something else."""
+"""What else must change when a clause is negated, and what would change the negation's meaning."""
 
 import re
 
@@ -7,7 +7,7 @@ from curation.language.affixes import negative_affix
 
 Edits = list[tuple[int, int, str]]
 
-# Words that escape a negation, add to it, or are not used under one.
+# Words that are outside a negation's scope, add to it, or do not occur under it.
 _ESCAPE = frozenset(
     "already also too only just merely simply even several certain both either instead rather so"
     " almost nearly hardly barely still yet again twice sometimes occasionally quite fairly pretty"
@@ -58,13 +58,13 @@ _DEFINITE = frozenset("the this that these those my your his her its our their".
 
 
 def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
-    """What changes after the finite verb when the clause is denied: 'any' for 'some' and the like.
+    """Return the edits after the finite verb when the clause is negated: 'any' for 'some' etc.
 
     Args:
-        lexical: the base of the finite verb where that is a lexical one.
+        lexical: the base of the finite verb if it is a lexical verb.
 
     Raises:
-        Skipped: a word there would escape the denial or bend it.
+        Skipped: a word there would be outside the negation's scope or change its meaning.
     """
     check_words(clause, clause.subject_end, clause.end)
     for i in range(clause.subject_start):
@@ -83,7 +83,7 @@ _STRETCHING = frozenset("even only just especially still already always unless".
 
 
 def _is_negative(word: str) -> bool:
-    """Whether a second negation hides in a word: 'unlimited', 'disallowed'."""
+    """Whether a word contains a second negation: 'unlimited', 'disallowed'."""
     return word.isalpha() and word not in _DENIED and negative_affix(word) is not None
 
 
@@ -91,7 +91,7 @@ _DENIED = frozenset("disease diseases disorder disorders unless".split())
 
 
 def check_words(clause: Clause, start: int, end: int) -> None:
-    """Raise ``Skipped`` where a word between two positions escapes a negation."""
+    """Raise ``Skipped`` if a word between two positions is outside a negation's scope."""
     for i in range(start, end):
         word = clause.word(i)
         if word in _ESCAPE and not (word == "first" and clause.letter(i) == "A"):
@@ -103,7 +103,7 @@ def check_words(clause: Clause, start: int, end: int) -> None:
 
 
 def check_reasons(clause: Clause) -> None:
-    """Raise ``Skipped`` at a clause that gives a reason or a contrast: it fits the claim only."""
+    """Raise ``Skipped`` at a clause of reason or contrast: it only fits the original claim."""
     for i in range(clause.end):
         if clause.letter(i) == "S" and clause.word(i) in _REASONS:
             raise Skipped(SkipReason.SCOPE)
@@ -113,7 +113,7 @@ _REASONS = frozenset("because since as so although though whereas".split())
 
 
 def _check_clauses(clause: Clause) -> None:
-    """Clauses after the verb: a reason or a contrast would be what is denied."""
+    """Raise ``Skipped`` at a clause of reason or contrast, which would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
         letter, word = clause.letter(i), clause.word(i)
         if word in ("until", "till", "because") or (letter in "SW" and word not in _TAIL_CLAUSES):
@@ -127,7 +127,7 @@ def _check_clauses(clause: Clause) -> None:
 
 
 def _adds_a_fact(clause: Clause, comma: int) -> bool:
-    """Whether what follows a comma holds however the claim is denied: 'the treaty, which …'."""
+    """Whether the words after a comma hold even if the claim is negated: 'the treaty, which …'."""
     letter, word = clause.letter(comma + 1), clause.word(comma + 1)
     if letter == "W" or word in ("where", "when"):
         return _definite_before(clause, comma) or clause.letter(comma - 1) == "Z"
@@ -135,7 +135,7 @@ def _adds_a_fact(clause: Clause, comma: int) -> bool:
 
 
 def _definite_before(clause: Clause, comma: int) -> bool:
-    """Whether the noun phrase before a comma names something given: 'the treaty, which …'."""
+    """Whether the noun phrase before a comma is definite: 'the treaty, which …'."""
     for i in range(comma - 1, clause.finite, -1):
         if clause.letter(i) in "Dd":
             return clause.word(i) in _DEFINITE
@@ -147,7 +147,7 @@ def _definite_before(clause: Clause, comma: int) -> bool:
 
 
 def _check_infinitives(clause: Clause, lexical: str) -> None:
-    """'to' after a noun may open a purpose, which the negation would then be about."""
+    """Raise ``Skipped`` at 'to' after a noun: a purpose would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
         if clause.letter(i) != "T":
             continue
@@ -173,7 +173,7 @@ _NOUN_START = re.compile(r"^[Dd]{0,2}(?:[AGEZ])*N")
 
 
 def _or_for_and(clause: Clause) -> Edits:
-    """'or' for 'and' between things that are denied together."""
+    """Replace 'and' with 'or' between things that are negated together."""
     edits: Edits = []
     for i in range(clause.finite + 1, clause.end):
         if clause.letter(i) in "SW":
@@ -190,7 +190,7 @@ def _or_for_and(clause: Clause) -> Edits:
         if names and after[1:2] == "N":
             continue  # 'a Gilbert and Sullivan opera'
         if re.search(r"P[DdAGEZN]*$", before) and clause.word(_last(before, clause)) == "between":
-            continue  # 'between nine and noon' is one span
+            continue  # 'between nine and noon' is one range
         if before.endswith("A") and re.match(r"[AGE]+N", after):
             continue  # 'a blue and white flag'
         words = {clause.word(k) for k in range(clause.finite + 1, i)}
@@ -210,7 +210,7 @@ def _last(before: str, clause: Clause) -> int:
 
 
 def _joins_verbs(clause: Clause, position: int) -> bool:
-    """Whether a conjunction joins two verbs of one form: 'is sitting and reading'."""
+    """Whether a conjunction joins two verbs of the same form: 'is sitting and reading'."""
     following = position + 1 + (clause.letter(position + 1) == "V")
     if following == clause.second_verb:
         return True

@@ -1,4 +1,4 @@
-"""The word lists of the rules, read once; every entry was checked by hand."""
+"""The rules' word lists, loaded once. Every entry was checked by hand."""
 
 import json
 from pathlib import Path

@@ -242,7 +242,7 @@ def test_a_run_that_pauses_by_itself_cancels_no_batch(
         raise CallError(AnswerProblem.RATE_LIMIT, "Later.", retry_after=1e6)
 
     with monkeypatch.context() as for_a_while:
-        for_a_while.setattr(polling.BatchApi, "look", busy)
+        for_a_while.setattr(polling.BatchApi, "state", busy)
         with pytest.raises(HedgerowError, match="Paused: the server asks for a retry"):
             carry_out(anchors, home, base_url=address, batch=True)
     (batch,) = server.batches.batches.values()

@@ -1,4 +1,4 @@
-"""What a judge says, as a clause of a bulk rule: ``accepted by judge: gpt-4o-mini, prompt 1``."""
+"""A judge's opinion as a clause of a bulk rule: ``accepted by judge: gpt-4o-mini, prompt 1``."""
 
 import re
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from sqlmodel import col
 from db.models import Opinion, Reviewer, Variant, Verdict
 
 VERBS = {"accepted": Verdict.ACCEPT, "edited": Verdict.EDIT, "rejected": Verdict.REJECT}
-"""How a rule names a verdict."""
+"""The verdicts by their names in rules."""
 
-_SAID = re.compile(rf"({'|'.join(VERBS)}) by (.+)", re.IGNORECASE)
+_CLAUSE = re.compile(rf"({'|'.join(VERBS)}) by (.+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class OpinionClause:
-    """``accepted by JUDGE``: whether this judge says so of the variant, as it is worded now."""
+    """``accepted by JUDGE``: whether this judge gave that verdict on the variant's current text."""
 
     verb: str
     judge: str
 
     def __str__(self) -> str:
-        """As a rule has it."""
+        """The clause as text."""
         return f"{self.verb} by {self.judge}"
 
     def condition(self) -> ColumnElement[bool]:
-        """The test in SQL; false where the judge has said nothing."""
+        """The test in SQL; false without an opinion of the judge."""
         return (
             select(col(Opinion.decision_id))
             .join(Reviewer, col(Reviewer.id) == Opinion.reviewer_id)
@@ -41,6 +41,6 @@ class OpinionClause:
 
 
 def opinion_clause(text: str) -> OpinionClause | None:
-    """The clause that this text is; None where it is none of these."""
-    match = _SAID.fullmatch(text)
+    """Parse the text; None if it is not such a clause."""
+    match = _CLAUSE.fullmatch(text)
     return OpinionClause(match[1].lower(), match[2].strip()) if match else None
