@@ -35,7 +35,7 @@ def _scope() -> Scope:
     """The choice that applies to the whole page; it is kept in the URL."""
     labels = {entry.id: entry.label for entry in open_project.types()}
     st.session_state.setdefault("status", "In use")
-    with st.container(horizontal=True, vertical_alignment="bottom", key="scope"):
+    with st.container(horizontal=True, key="scope"):
         types = st.multiselect(
             "Types",
             list(labels),

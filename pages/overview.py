@@ -190,11 +190,11 @@ def _table(state: Funnel) -> None:
         for name, value in rows[0].items()
         if isinstance(value, int)
     }
-    columns["Type"] = st.column_config.TextColumn(pinned=True)
+    columns["Type"] = st.column_config.TextColumn(pinned=True, width=160)
     columns["Acceptance"] = st.column_config.NumberColumn(
         format="percent", help="Share of decided variants that are accepted."
     )
-    st.dataframe(rows, hide_index=True, key="by-type", column_config=columns)
+    st.dataframe(rows, hide_index=True, key="by-type", height="content", column_config=columns)
 
 
 def _line(row: FunnelRow) -> dict[str, object]:

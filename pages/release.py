@@ -24,6 +24,8 @@ from pages.components.shared.hub import push_box
 from pages.components.shared.links import ALL_SOURCES
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, frame, open_project, rights, signin
+from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.variants import empty_state
 from training.hub.push_run import Subject
 from training.runs.release_export import KIND as EXPORT
 
@@ -65,7 +67,14 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
         for name in rows[0]
         if name != "Type"
     }
-    st.dataframe(rows, hide_index=True, key=key, column_config=numbers, placeholder="–")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=key,
+        height="content",
+        column_config=numbers,
+        placeholder="–",
+    )
 
 
 def _freeze(state: ReleaseState) -> None:
@@ -83,6 +92,9 @@ def _freeze(state: ReleaseState) -> None:
         st.write("This selection leaves out all accepted variants. Change it to freeze a release.")
         return
     if not now.variants:
+        if CachedCounts().empty:
+            empty_state.box()
+            return
         st.write("No variant is accepted yet. Accept some to freeze a release.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
@@ -331,7 +343,7 @@ def _ready(run: Run, format: str) -> None:
         st.text("To open it on this machine:")
         st.code(
             f'import datasets\n\ndatasets.load_dataset({json.dumps(str(folder))}, "triples")',
-            language="python",
+            language=None,
             wrap_lines=True,
         )
     else:

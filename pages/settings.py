@@ -63,7 +63,10 @@ def _database_part() -> None:
         key="rows",
         width="content",
         height="content",
-        column_config={"Count": st.column_config.NumberColumn(format="localized")},
+        column_config={
+            "Rows": st.column_config.TextColumn(width="medium"),
+            "Count": st.column_config.NumberColumn(format="localized"),
+        },
     )
 
 
@@ -88,7 +91,13 @@ def _backups(copies: list[Backup]) -> None:
 def _versions() -> None:
     st.header("Versions", anchor=False)
     rows = [{"Package": name, "Version": version} for name, version in package_versions().items()]
-    st.dataframe(rows, hide_index=True, key="versions", width="content")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key="versions",
+        width="content",
+        column_config={"Package": st.column_config.TextColumn(width="medium")},
+    )
 
 
 frame.begin("Settings", "The settings of this project and this machine, and how to change them.")

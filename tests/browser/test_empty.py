@@ -15,11 +15,11 @@ from tests.support.databases import Copies, opened
 
 NEXT = {
     "overview": ("Load the starter corpus", "Add your own anchors"),
-    "anchors": ("Use Add for your own, or load the starter corpus on the Overview.",),
+    "anchors": ("There are no anchors yet", "Add your own anchors"),
     "review": ("Load the starter corpus on the Overview page", "Go to Overview"),
     "adjudicate": ("Load the starter corpus on the Overview page", "Go to Overview"),
     "diagnostics": ("Load the starter corpus on the Overview page", "Go to Overview"),
-    "release": ("No variant is accepted yet. Accept some to freeze a release.", "Review"),
+    "release": ("Load the starter corpus on the Overview page", "Go to Overview"),
     "team": ("Load the starter corpus on the Overview page", "Go to Overview"),
     "train": ("No variant has been accepted yet", "Review variants"),
     "compare": ("Train your own model to compare",),

@@ -80,7 +80,15 @@ def carry_out(engine: Engine) -> None:
     execute(engine, open_project.settings(), run.id, {"export": export_run.work})
 
 
-def test_nothing_accepted_leads_to_the_review(open_page: OpenPage) -> None:
+def test_without_variants_it_leads_to_the_first_ones(open_page: OpenPage) -> None:
+    app = open_page("release")
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
+    assert not app.text_input
+
+
+def test_nothing_accepted_leads_to_the_review(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        add_family(session)
     app = open_page("release")
     assert "Accept some to freeze a release" in said(app)
     assert [link.label for link in app.get("page_link")] == ["Review"]

@@ -7,6 +7,7 @@ import streamlit as st
 from curation.anchors.lookup import (
     AnchorFilter,
     AnchorPage,
+    FilterChoices,
     FoundAnchor,
     filter_choices,
     page_of_anchors,
@@ -16,6 +17,7 @@ from db.models import Split
 from pages.components.anchors import detail, several
 from pages.components.shared import links
 from pages.components.shared.shell import open_project
+from pages.components.shared.variants import empty_state
 
 PAGE = 100
 """Anchors per page."""
@@ -33,7 +35,11 @@ def browser(reviewer_id: int | None) -> None:
     Args:
         reviewer_id: the signed-in reviewer; None asks for a name when one is needed.
     """
-    wanted = _filters()
+    choices = open_project.ask(filter_choices)
+    if not choices.sources:
+        empty_state.no_anchors()
+        return
+    wanted = _filters(choices)
     if st.session_state.get("anchors-wanted") != wanted:
         st.session_state["anchors-wanted"] = wanted
         st.session_state.pop(_PAGE_KEY, None)
@@ -74,8 +80,7 @@ def _picked(found: AnchorPage) -> list[str]:
     return shown
 
 
-def _filters() -> AnchorFilter:
-    sources, genres = open_project.ask(filter_choices)
+def _filters(choices: FilterChoices) -> AnchorFilter:
     row = st.container(horizontal=True)  # below each other in a narrow window
     text = row.text_input(
         "Search",
@@ -96,8 +101,8 @@ def _filters() -> AnchorFilter:
             on_change=_changed,
         )
         for label, options, width in (
-            ("Source", sources, 260),
-            ("Genre", genres, 220),
+            ("Source", choices.sources, 260),
+            ("Genre", choices.genres, 220),
             ("Split", [split.value for split in Split], 160),
         )
     )
@@ -128,13 +133,7 @@ def _changed() -> None:
 
 def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence[str]) -> None:
     if not found.total:
-        is_empty = wanted == AnchorFilter()
-        st.text(
-            "There are no anchors in use yet. Use Add for your own, or load the starter corpus "
-            "on the Overview."
-            if is_empty
-            else "No anchor matches. Change the search or a filter."
-        )
+        st.text("No anchor matches. Change the search or a filter.")
         return
     pages = _pages(found)
     with st.container(horizontal=True, vertical_alignment="center", key="anchors-found"):

@@ -139,6 +139,7 @@ def _table(named: Mapping[str, Outcomes]) -> None:
         rows,
         hide_index=True,
         key="acceptance",
+        height="content" if len(rows) <= GROUPS else "auto",
         column_config=columns | {"Acceptance": share, "As written": share},
     )
 
@@ -175,6 +176,6 @@ def _reasons(
         alt_text="Heat map: rejected variants per group and reason",
     )
     st.caption(
-        "Reasons for the current rejections. A variant with two reasons counts under both. Darker "
-        "cells are a larger share of their row."
+        "Reasons for the current rejections. A variant with two reasons counts under both. "
+        "Stronger colours show larger shares of a row."
     )

@@ -1,11 +1,10 @@
 """Diversity of hedge cues and negators, with their entropy."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import altair as alt
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from curation.diagnostics import cue_use
 from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
@@ -43,15 +42,10 @@ def _cues(view: PageView, types: list[VariantType]) -> None:
     if rows is None:
         counting()
         return
-    for column, entry in _in_pairs(types):
-        with column:
+    columns = st.container(key="columns-cues", gap="large")
+    for entry in types:
+        with columns.container():
             _cues_of_type(view, entry, cue_use.cues_of(rows, view.scope, entry.id))
-
-
-def _in_pairs(types: list[VariantType]) -> Iterator[tuple[DeltaGenerator, VariantType]]:
-    """The types in two columns."""
-    for first in range(0, len(types), 2):
-        yield from zip(st.columns(2, gap="large"), types[first : first + 2], strict=False)
 
 
 def _cues_of_type(view: PageView, entry: VariantType, cues: Counter[str]) -> None:
@@ -82,8 +76,9 @@ def _negators(view: PageView, types: list[VariantType]) -> None:
         counting()
         return
     st.caption(_drawn_from(found))
-    for column, entry in _in_pairs(types):
-        with column:
+    columns = st.container(key="columns-negators", gap="large")
+    for entry in types:
+        with columns.container():
             _negators_of_type(view, entry, found)
 
 

@@ -108,7 +108,7 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
     )
     st.caption(
         "Each cell counts a type's variants with the same distance and a similar cosine (bins of "
-        "0.02); darker cells have more. Free-form types have longer axes than the others."
+        "0.02); stronger colours mean more. Free-form types have longer axes than the others."
     )
     return selected
 

@@ -41,6 +41,7 @@ def draw() -> Choice | None:
     row = st.container(horizontal=True)
     search = row.text_input(
         "Search",
+        width=340,  # room for the placeholder; the others wrap in a narrow window
         key="generate-search",
         placeholder="Part of a sentence",
         max_chars=200,

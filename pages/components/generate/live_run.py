@@ -10,6 +10,7 @@ from curation.generation.duplicates import check_alone
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, OPENAI, Budget
 from curation.generation.run_report import AttemptCounts, Spent, Trouble, last_troubles, progress
+from curation.plurals import counted
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
 from pages.components.generate.run_names import title as title
@@ -48,7 +49,7 @@ def _pace(run: Run, so_far: Spent) -> None:
     """Calls, tokens and cost so far; for a running run also calls per minute."""
     if not so_far.attempts:
         return
-    parts = [f"{so_far.attempts:,} calls made"]
+    parts = [f"{counted(so_far.attempts, 'call')} made"]
     if run.state == RunState.RUNNING:
         parts.append(f"{so_far.per_minute:,} in the last minute")
     if so_far.prompt_tokens:

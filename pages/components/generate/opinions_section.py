@@ -17,6 +17,7 @@ from curation.generation.judging.opinion_request import (
 from curation.generation.judging.opinion_run import request_opinions
 from curation.generation.prompts import JUDGE, prompt_ids
 from curation.generation.request import MAX_CONCURRENCY
+from curation.plurals import counted
 from curation.review.calibration.sample import list_samples
 from curation.review.opinions.agreement import verdict_counts
 from curation.review.opinions.stored import judges
@@ -35,6 +36,7 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.variants import empty_state
 
 NAME = "Second opinions"
 """Name of this section of the Generate page."""
@@ -71,7 +73,7 @@ def draw() -> None:
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
     counts = CachedCounts()
     if counts.empty:
-        st.text("There are no variants to judge yet. Generate some first.")
+        empty_state.box()
         return
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
@@ -99,7 +101,8 @@ def _done(run: Run) -> None:
         if run.parameters.get("repeats"):
             judged, again = f"{done:,} repeated answers", ""
         st.text(
-            f"{judged}, {failed:,} calls failed.{again}\n{calls:,} calls made, {spent_by(result)}."
+            f"{judged}, {failed:,} calls failed.{again}\n"
+            f"{counted(calls, 'call')} made, {spent_by(result)}."
         )
         if calls > done:
             live_run.troubles(run)

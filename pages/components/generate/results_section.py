@@ -37,6 +37,9 @@ def draw(runs: list[Run], counts: CachedCounts) -> None:
     """Show costs and cues of one run or all runs, and what to do next."""
     if not runs:
         st.text("No run has finished yet.")
+        st.button(
+            "Set up a run", key="generate-set-up", icon=":material/edit_note:", on_click=_set_up
+        )
         return
     by_id: dict[Any, Run] = {run.id: run for run in runs}
     names = {key: run_names.named(run) for key, run in by_id.items()} | {_ALL: "All runs"}
@@ -124,6 +127,10 @@ def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
 
 def _show_results(run_id: int) -> None:
     st.session_state[_CHOSEN], st.session_state[links.GENERATE_SECTION] = run_id, RESULTS
+
+
+def _set_up() -> None:
+    st.session_state[links.GENERATE_SECTION] = links.SET_UP
 
 
 def retry(run_id: int) -> None:

@@ -16,13 +16,14 @@ from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.variants import empty_state
 
 
 @rights.for_leads("start runs")
 def box(counts: CachedCounts) -> None:
     """Show the form, or what to do if there are no anchors."""
     if not open_project.ask(has_anchors):
-        _no_anchors()
+        empty_state.no_anchors()
         return
     with st.container(border=True, key="generate-what"):
         st.header("What", anchor=False)
@@ -34,22 +35,6 @@ def box(counts: CachedCounts) -> None:
         st.header("Cost and time", anchor=False)
         if choice is not None:
             _cost(choice, values, counts)
-
-
-def _no_anchors() -> None:
-    with st.container(border=True, key="generate-empty"):
-        st.text("There are no anchors yet. Variants are made from anchors.")
-        st.page_link(
-            "pages/anchors.py",
-            label="Add your own anchors",
-            icon=":material/notes:",
-            query_params={"part": "Add"},
-        )
-        st.page_link(
-            "pages/overview.py",
-            label="Load the starter corpus on the Overview",
-            icon=":material/conversion_path:",
-        )
 
 
 def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:

@@ -28,8 +28,9 @@ ROW_HEIGHT, AROUND = 36, 128
 
 FONT_SIZE = 11
 
-_HIGH, _LOW, _TOTAL = -40, -25, -10
-"""Vertical positions of the column heads, in pixels; negative is above the first row."""
+_HIGH, _LOW, _TOTAL = {"expr": "width < 600 ? -40 : -25"}, -25, -10
+"""Vertical positions of the column heads, in pixels; negative is above the first row. A wide page
+has all names in one line."""
 
 
 def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
@@ -71,6 +72,7 @@ def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
         "encoding": cells["encoding"] | {"text": {"field": "short", "type": "nominal"}},
     }
     return {
+        "padding": {"bottom": 5},  # Streamlit would leave 20 pixels
         "height": ROW_HEIGHT * max(1, len(state.rows)) + AROUND,
         "layer": [_bars(state, cells, dark=dark), numbers, *_heads(state, ink)],
     }
@@ -116,7 +118,7 @@ def _start() -> dict[str, Any]:
             "domain": False,
             "title": None,
         },
-        "scale": {"domain": [0, len(STAGES) + 0.5], "nice": False},
+        "scale": {"domain": [0, len(STAGES) + 0.25], "nice": False},
     }
 
 

@@ -56,11 +56,12 @@ def _table(found: Sequence[Person]) -> None:
         width="content",
         height="content",
         column_config={
+            "Name": st.column_config.TextColumn(width="medium"),
             "Decisions": st.column_config.NumberColumn(
                 format="localized",
                 help="All stored decisions, including settlements, decisions by rule and undone "
                 "ones. Team › People counts current verdicts on single variants.",
-            )
+            ),
         },
     )
 

@@ -188,7 +188,7 @@ def _models(counts: CachedCounts) -> None:
 def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
-        st.text(model.name)
+        st.text(model.name, width="stretch")
         state = "counts" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
         if rights.may(Role.LEAD):

@@ -29,17 +29,16 @@ def draw(entry: VariantType, variants: int) -> None:
     Args:
         variants: number of its variants in use.
     """
-    # Same layout as Review: the guideline on the right, or below in a narrow window.
-    with st.container(horizontal=True, key="desk", gap="large"):
-        with st.container(key="desk-card"):
+    # The guideline on the right, or below in a narrow window.
+    with st.container(key="columns-type", gap="large"):
+        with st.container():
             _facts(entry)
             _versions(entry)
             if entry.own:
                 _acts(entry, variants)
             else:
                 st.caption("Built-in types cannot be changed. Add your own type instead.")
-        with st.container(key="desk-guide"):
-            markup.show(guide(entry))
+        markup.show(guide(entry))
 
 
 def _facts(entry: VariantType) -> None:

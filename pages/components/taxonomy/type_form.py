@@ -50,8 +50,8 @@ def fields(form: Form) -> OwnType:
         HedgerowError: the check contradicts itself.
     """
     known = form.known
-    left, right = st.columns(2, gap="medium")
-    with left:
+    columns = st.container(key=f"columns-{form.key}", gap="medium")
+    with columns.container():
         label = st.text_input(
             "Name",
             known.label if known else "",
@@ -89,7 +89,7 @@ def fields(form: Form) -> OwnType:
             max_chars=MAX_EXAMPLE,
             key=form.of("example"),
         )
-    with right:
+    with columns.container():
         check = _check(form, role)
     line, guideline = _more(form, with_cue=bool(check["require_cue"]))
     # Last, because Streamlit forgets the input of a box that a rerun does not render.

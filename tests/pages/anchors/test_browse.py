@@ -70,6 +70,13 @@ def anchor_text(session: Session) -> str:
     return found.text if found else ""
 
 
+def test_a_project_without_anchors_leads_to_the_first_ones(bo: None, open_page: OpenPage) -> None:
+    app = open_page("anchors")
+    labels = [link.label for link in app.get("page_link")]
+    assert labels == ["Add your own anchors", "Load the starter corpus on the Overview"]
+    assert not app.selectbox  # there is nothing to filter
+
+
 def test_anchors_are_searched_as_they_are_written(two_anchors: Engine, open_page: OpenPage) -> None:
     app = open_page("anchors")
     assert not app.exception

@@ -74,6 +74,15 @@ def test_without_anchors_it_says_where_to_get_some(open_page: OpenPage) -> None:
     assert not app.get("number_input")
 
 
+def test_without_results_a_button_leads_to_the_set_up(ten: Engine, open_page: OpenPage) -> None:
+    app = open_page("generate")
+    app.session_state["step"] = "Results"
+    app.run()
+    app.button(key="generate-set-up").click().run()
+    assert app.session_state["step"] == "Set up"
+    assert app.text_input(key="generate-search")
+
+
 def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page: OpenPage) -> None:
     app = open_page("generate")
     assert "Choose a model" in page_text(app)

@@ -126,4 +126,6 @@ def test_without_variants_there_is_nothing_to_draw(
 ) -> None:
     with writing(with_source) as session:
         add_anchor(session)
-    assert "no variants to sample from" in page_text(section(open_page))
+    app = section(open_page)
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
+    assert not app.get("number_input")

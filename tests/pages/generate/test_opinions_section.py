@@ -79,13 +79,16 @@ def test_a_trial_then_the_run_then_the_agreement(
     assert list(table["Pairs"]) == [1, 1] and list(table["Agree"]) == [100.0 * agrees] * 2
 
 
-def test_without_variants_it_says_so(open_page: OpenPage, with_source: Engine) -> None:
+def test_without_variants_it_leads_to_the_first_ones(
+    open_page: OpenPage, with_source: Engine
+) -> None:
     with writing(with_source) as session:
         add_anchor(session, "The bridge is safe.")
     app = open_page("generate")
     app.session_state["step"] = "Second opinions"
     app.run()
-    assert "no variants to judge yet" in page_text(app) and not app.get("number_input")
+    assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
+    assert not app.get("number_input")
 
 
 def test_the_prompt_can_be_read_filled_in_and_edited(

@@ -11,7 +11,7 @@ from curation.anchors.importing.decoding import check_kind
 from db.errors import HedgerowError
 from db.named_files import resolved
 
-MAX_BYTES = 512 * 1024 * 1024
+MAX_BYTES = 500 * 1024 * 1024
 """Maximum size, for a folder or an archive of all its files together."""
 
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".json")

@@ -22,6 +22,7 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import GENERATE_SECTION
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.variants import empty_state
 from pages.components.shared.variants.picked_variants import SELECTION
 
 OF_EACH, IN_ALL = "per type", "in total"
@@ -35,11 +36,14 @@ def draw(counts: CachedCounts) -> None:
         "blind: without diagnostics, other verdicts or opinions. Then ask models about it to see "
         "which types you can leave to which model."
     )
+    if counts.empty:
+        empty_state.box()
+        return
     samples = {sample.id: sample for sample in open_project.ask(list_samples)}
     if not samples:
         with st.container(border=True, key="judges-first"):
             st.header("Create a sample", anchor=False)
-            _form(counts)
+            _form()
         return
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     chosen = left.selectbox(
@@ -50,7 +54,7 @@ def draw(counts: CachedCounts) -> None:
         persist_state="session",
     )
     with right.popover("New sample", icon=":material/casino:", width="stretch"):
-        _form(counts)
+        _form()
     found = counts.get(calibration, chosen)
     if found is None:
         return
@@ -67,10 +71,7 @@ def _title(sample: Sample) -> str:
 
 
 @rights.for_leads("create samples")
-def _form(counts: CachedCounts) -> None:
-    if counts.empty:
-        st.text("There are no variants to sample from yet. Generate some first.")
-        return
+def _form() -> None:
     labels = {entry.id: plain(entry.label) for entry in open_project.types()}
     types = st.pills(
         "Types",

@@ -26,4 +26,6 @@ def chart(drawn: Chart, *, alt: str, **more: Any) -> Any:
     ink = palette(dark=st.context.theme.type == "dark").ink
     readable = drawn.configure_axis(labelColor=ink, titleColor=ink)
     readable = readable.configure_legend(labelColor=ink, titleColor=ink)
+    if readable.padding is altair.Undefined:  # Streamlit would leave 20 pixels below
+        readable = readable.properties(padding={"bottom": 5})
     return st.altair_chart(readable, alt=alt, **more)

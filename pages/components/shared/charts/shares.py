@@ -13,17 +13,11 @@ import pandas as pd
 from curation.diagnostics.acceptance import Outcomes
 from pages.components.shared.charts.palette import palette
 
-BAR = 22
-"""Pixels per bar with its gap."""
+BAR, CELL = 22, 42
+"""Pixels per bar with its gap, and per row of a heat map."""
 
-AXIS, LEGEND = 92, 60
-"""Pixels for an axis with its title and the margins, and for a legend above: within the height."""
-
-CELL = 42
-"""Pixels per row of a heat map."""
-
-SLOPE, HEAD = -30, 100
-"""Degrees by which a heat map's heads slope, to fit narrow columns, and pixels for them."""
+SLOPE = alt.expr("width < 600 ? -90 : -30")
+"""Angle of a heat map's column headers in degrees; they are upright in a narrow chart."""
 
 
 class HeatCell(NamedTuple):
@@ -43,7 +37,7 @@ def heat_map(
     counted: str = "Variants",
     dark: bool,
 ) -> alt.LayerChart:
-    """A heat map with the share of each row in each column. Darker means a larger share.
+    """A heat map with the share of each row in each column. A stronger colour is a larger share.
 
     Args:
         cells: row by row from above, in each row from left to right, the empty ones, too.
@@ -73,7 +67,7 @@ def heat_map(
                 orient="top",
                 labelAngle=SLOPE,
                 labelAlign="left",
-                labelLimit=160,
+                labelLimit=200,
                 ticks=False,
                 domain=False,
                 labelColor=colours.ink,
@@ -103,13 +97,12 @@ def heat_map(
     )
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
-    chart = _sized([rectangles, numbers, shares], CELL * len({cell.row for cell in cells}) + HEAD)
-    # Space for the last column header, which is slanted.
-    return chart.properties(padding={"left": 5, "top": 5, "right": 70, "bottom": 20})
+    return _in_rows([rectangles, numbers, shares], CELL)
 
 
-def _sized(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
-    chart: Any = alt.layer(*layers).properties(height=height)
+def _in_rows(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
+    """Layer the charts, with this row height in pixels."""
+    chart: Any = alt.layer(*layers).properties(height=alt.Step(height))
     return chart
 
 
@@ -151,7 +144,7 @@ def ranking(
         x=alt.X(
             "number:Q",
             title=title,
-            scale=alt.Scale(domain=[0, most * 1.15], nice=False),
+            scale=alt.Scale(domain=[0, most], nice=False),
             axis=alt.Axis(format=",d", tickCount=5, tickMinStep=1),
         ),
         y=_names("value", ink),
@@ -165,7 +158,7 @@ def ranking(
     numbers = base.mark_text(align="left", baseline="middle", dx=4, color=ink).encode(
         text=alt.Text("number:Q", format=",")
     )
-    return _sized([bars, numbers], BAR * max(1, len(values)) + AXIS)
+    return _in_rows([bars, numbers], BAR)
 
 
 OUTCOMES = {
@@ -214,7 +207,7 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
             x=alt.X(
                 "start:Q",
                 title="share of the decided variants",
-                scale=alt.Scale(domain=[0, 1.12], nice=False),
+                scale=alt.Scale(domain=[0, 1], nice=False),
                 axis=alt.Axis(format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
             ),
             x2="end:Q",
@@ -242,4 +235,4 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
         .mark_text(align="left", baseline="middle", dx=5, color=colours.ink)
         .encode(x=alt.X("start:Q"), y=y, text="told:N")
     )
-    return _sized([bars, numbers], BAR * max(1, len(decided)) + AXIS + LEGEND)
+    return _in_rows([bars, numbers], BAR)

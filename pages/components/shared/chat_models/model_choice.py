@@ -106,7 +106,7 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
 
 
 def _fine_points() -> dict[str, Any]:
-    row = st.container(horizontal=True)
+    row = st.container(horizontal=True, vertical_alignment="bottom")
     temperature = row.number_input(
         "Temperature",
         0.0,

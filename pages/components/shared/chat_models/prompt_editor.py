@@ -125,8 +125,9 @@ def usable(template: str, name: PromptName, *, place: str) -> str | None:
 
 def as_sent(filled: str) -> None:
     """Draw a prompt with texts filled in."""
-    st.text("Example, as sent to the model")
-    st.code(filled, language=None, wrap_lines=True)
+    with st.container(gap="xxsmall"):  # as close as the label of the field on the left
+        st.markdown(":small[Example, as sent to the model]")
+        st.code(filled, language=None, wrap_lines=True)
 
 
 def _save(chosen: PromptVersion, key: str, place: str) -> None:

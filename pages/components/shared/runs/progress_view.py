@@ -112,7 +112,7 @@ def _doing(run: Run) -> str:
     if now() - run.created_at > UNCLAIMED and run.attempt == 0:
         return (
             "Its process has not begun; the log below may say why. Cancel the run, or start "
-            f"'hedgerow run {run.id}' in a terminal"
+            f"'hedgerow run {run.id}' in a terminal."
         )
     return "Waiting for its process"
 

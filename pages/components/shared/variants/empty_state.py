@@ -1,4 +1,4 @@
-"""What a page that needs variants shows if there are none."""
+"""What a page that needs variants or anchors shows if there are none."""
 
 import streamlit as st
 
@@ -11,3 +11,20 @@ def box() -> None:
             "own anchors and write variants of them."
         )
         st.page_link("pages/overview.py", label="Go to Overview", icon=":material/conversion_path:")
+
+
+def no_anchors() -> None:
+    """Draw a sentence that says what is missing, with links to add anchors."""
+    with st.container(border=True, key="empty-anchors"):
+        st.text("There are no anchors yet. Variants are made from anchors.")
+        st.page_link(
+            "pages/anchors.py",
+            label="Add your own anchors",
+            icon=":material/notes:",
+            query_params={"part": "Add"},
+        )
+        st.page_link(
+            "pages/overview.py",
+            label="Load the starter corpus on the Overview",
+            icon=":material/conversion_path:",
+        )

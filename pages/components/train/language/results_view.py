@@ -80,7 +80,7 @@ def _model(run: Run) -> None:
             st.text("Merged model:")
             st.code(str(folder / run.result["merged"]), language=None)
     with st.expander("Recipe", icon=":material/tune:"):
-        st.code(request_of(run).recipe.to_yaml(), language="yaml")
+        st.code(request_of(run).recipe.to_yaml(), language=None)
 
 
 def _all(done: Sequence[Run]) -> None:

@@ -218,7 +218,7 @@ def _model(run: Run) -> None:
     st.code(
         "from sentence_transformers import SentenceTransformer\n"
         f"model = SentenceTransformer({str(path)!r})",
-        language="python",
+        language=None,
         wrap_lines=True,
     )
 
@@ -230,12 +230,12 @@ def _recipe(run: Run) -> None:
     other = changes(recipe, preset)
     st.text(f"Differs from the preset {preset.id}:" if other else f"The preset {preset.id}.")
     if other:
-        st.code(_yaml(other), language="yaml")
+        st.code(_yaml(other), language=None)
     with st.expander("Full recipe, inputs and versions", icon=":material/receipt_long:"):
-        st.code(_yaml(recipe), language="yaml")
+        st.code(_yaml(recipe), language=None)
         st.caption("Content hashes of the inputs, and software versions:")
         record = {"seed": run.parameters["seed"], "inputs": run.inputs, "versions": run.versions}
-        st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
+        st.code(yaml.safe_dump(record, sort_keys=False), language=None)
     try:
         text = recipe_of(run).to_yaml()
     except HedgerowError as error:

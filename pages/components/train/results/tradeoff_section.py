@@ -257,7 +257,7 @@ def _place(run: Run, model: Saved) -> None:
     st.code(
         "from sentence_transformers import SentenceTransformer\n"
         f"model = SentenceTransformer({str(model.folder)!r})",
-        language="python",
+        language=None,
         wrap_lines=True,
     )
     st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
