@@ -111,7 +111,7 @@ def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> 
     assert "No training run has ended yet" in page_text(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     assert field(test, "epochs").value == 6.5
-    next(button for button in test.button if button.label == "Back to the preset").click().run()
+    next(button for button in test.button if button.label == "Reset to the preset").click().run()
     assert field(test, "epochs").value == PRESETS["quick"].recipe.epochs
 
 
