@@ -284,15 +284,10 @@ def _upload() -> None:
 
 
 def _meanings(recipe: Recipe) -> None:
-    """All keys, as a searchable table."""
+    """All keys, with their current values."""
     with st.expander("What each key means", icon=":material/help:"):
-        st.dataframe(
-            [
-                {"Key": name, "Now": str(getattr(recipe, name)), "Meaning": meaning(name)}
-                for name in Recipe.model_fields
-            ],
-            hide_index=True,
-            key="train-meanings",
-            row_height=60,
-            column_config={"Meaning": st.column_config.TextColumn(width="large")},
+        st.text(
+            "\n\n".join(
+                f"{name}: {getattr(recipe, name)}\n{meaning(name)}" for name in Recipe.model_fields
+            )
         )
