@@ -283,7 +283,7 @@ def requeue(session: Session, run_id: int) -> None:
             step=0,
             total=0,
             finished_at=None,
-            message="Waiting for its process.",
+            message="Waiting for the run to start.",
         )
     )
     if not getattr(changed, "rowcount", 0):

@@ -42,8 +42,8 @@ class Generating:
 
         Args:
             provider: openai (any server that speaks its protocol), rules, or that of a plug-in.
-            model, base_url: as the server calls it, and the server's address. The key is
-                OPENAI_API_KEY.
+            model, base_url: the model name that the server uses, and the server's address. The key
+                is OPENAI_API_KEY.
             roles: what to ask for about each anchor.
             types: only these variant types.
             source, search, anchors: only anchors of this source, with these words, or these uids.

@@ -79,8 +79,8 @@ class LanguageModels:
         goes on there, and 'hedgerow run ID' follows it again.
 
         Args:
-            model, base_url: as the server calls it, and the server's address, which speaks
-                OpenAI's protocol. The key is OPENAI_API_KEY.
+            model, base_url: the model name that the server uses, and the server's address. The
+                server speaks OpenAI's protocol. The key is OPENAI_API_KEY.
             release: otherwise the newest.
             arm: which variants are asked about, as in `Release.question_pairs`.
             epochs, seed: the provider's own unless named.

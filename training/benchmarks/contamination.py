@@ -146,18 +146,25 @@ def bundled_texts_description(found: Sequence[Mapping[str, Any]]) -> str:
     read = [facts for facts in found if not facts.get("problem")]
     if not read:
         return ""
-    *others, last = [
+    n = read[0]["n"]
+    shared = [
         f"{facts['overlapping']:,} of {facts['items']:,} items of {facts['title']} "
         f"({facts['data']})"
         for facts in read
         if facts["overlapping"]
-    ] or ["no item of the benchmark files"]
+    ]
+    if not shared:
+        return (
+            f"No item of the benchmark files shares {n} words in a row with the bundled retention "
+            "texts."
+        )
+    *others, last = shared
     items = f"{', '.join(others)} and {last}" if others else last
     exact = sum(facts["exact"] for facts in read)
     have = "has" if exact == 1 else "have"
     whole = f"; {counted(exact, 'item')} {have} a text that also appears in full"
     return (
-        f"The bundled retention texts share {read[0]['n']} words in a row with "
+        f"The bundled retention texts share {n} words in a row with "
         f"{items}{whole if exact else ''}."
     )
 

@@ -214,7 +214,7 @@ def _shares(shares: Mapping[str, float]) -> str:
     """A sentence about the share of each source that an epoch uses."""
     listed = ", ".join(f"{share:.0%} of *{escape(name)}*" for name, share in shares.items())
     return (
-        "An epoch uses all families of the release, except for a share of these sources: "
+        "An epoch uses all families of the release, but only a share of these sources: "
         f"{listed}. The next epoch continues with other families of them (`sources` in the "
         "recipe)."
     )

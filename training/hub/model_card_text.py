@@ -42,8 +42,8 @@ MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not used for training, with all
 their variants (a sample of {most} anchors if there are more). A *triple* is an anchor with a
 positive (a hedge or paraphrase) and a negative (a negation). A *SemAntoNeg-style question* has
-three candidates, one of which is the paraphrase. *Drift* is the root mean square change of the
-cosines between unrelated sentences, compared with the base model."""
+three candidates, one of which is the paraphrase. *Drift* is the root mean square change in the
+cosines between unrelated sentences, relative to the base model."""
 
 OF_THE_QUESTIONS = (
     "A language model wrote the questions and passages; they were not used for training. The "

@@ -78,7 +78,7 @@ class LanguageRecipe(BaseModel):
 
     targets: tuple[str, ...] = LAYERS
     """Names of the layers that LoRA changes, separated by commas. 'all-linear' means all linear
-    layers except the head, for models whose layers have other names than Llama's.
+    layers except the head, for models whose layer names differ from Llama's.
     """
 
     modules_to_save: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class LanguageRecipe(BaseModel):
     """
 
     learning_rate: float = Field(default=2e-4, gt=0, lt=1)
-    """The peak value; after the warm-up, `schedule` determines how it falls."""
+    """The peak value. After the warm-up, the schedule determines how it falls."""
 
     schedule: Schedule = "linear"
     """How the learning rate falls: linearly to 0, along a cosine, or not at all."""
@@ -99,7 +99,7 @@ class LanguageRecipe(BaseModel):
     """Question pairs per batch."""
 
     gradient_accumulation: int = Field(default=1, ge=1, le=4096)
-    """Batches per step, for a device with memory for small batches only."""
+    """Number of batches per step. Raise it if the device only has memory for small batches."""
 
     max_length: int = Field(default=1024, ge=8, le=131_072)
     """Maximum number of tokens of a question with its answer; longer ones are left out."""

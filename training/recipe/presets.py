@@ -36,30 +36,30 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 QUICK,
                 "Quick",
-                "For a first result, and for releases about the size of the starter corpus: at "
-                "most 260 steps.",
+                "For a first result, and for releases about the size of the starter corpus. It "
+                "trains for at most 260 steps.",
                 Recipe(max_steps=260, interpolation=0.65),
             ),
             Preset(
                 STANDARD,
                 "Standard",
-                "For releases that also contain the larger corpora, or as many families of your "
-                "own.",
+                "For releases that also contain the larger corpora, or a similar number of your "
+                "own families.",
                 Recipe(),
             ),
             Preset(
                 THOROUGH,
                 "Thorough",
-                "For a model that you publish: averages the weights of three standard runs, "
+                "For a model that you publish. It averages the weights of three standard runs, "
                 "which is a little better on negation and takes three times as long.",
                 Recipe(soup=3),
             ),
             Preset(
                 PAPER,
                 "Paper",
-                "For reproducing HedgeTriple, whose base_encoder is "
-                "sentence-transformers/all-mpnet-base-v2: flat triples of its four negations "
-                "and two hedges, without retention and interpolation.",
+                "For reproducing HedgeTriple; set base_encoder to "
+                "sentence-transformers/all-mpnet-base-v2, as in the paper. It trains on flat "
+                "triples of four negations and two hedges, without retention and interpolation.",
                 Recipe(
                     pooling="cls",  # §3.2
                     data="paper",

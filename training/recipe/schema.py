@@ -144,22 +144,22 @@ class Recipe(BaseModel):
     """
 
     retention: float = Field(default=10.0, ge=0, le=1000)
-    """Against forgetting: weight of keeping the embeddings and cosines of unrelated texts close to
-    the base encoder's. 0 switches it off.
+    """Reduces forgetting: the weight for keeping the embeddings and cosines of unrelated texts
+    close to the base encoder's. 0 switches it off.
     """
 
     retention_file: str | None = Field(default=None, min_length=1)
     """File with additional retention text, one sentence per line."""
 
     interpolation: float = Field(default=0.75, gt=0, le=1)
-    """Against forgetting: share of the finetuned weights when they are averaged with the base
+    """Reduces forgetting: the share of the finetuned weights when they are averaged with the base
     encoder's (Wortsman et al. 2022, WiSE-FT). The upper third of the layers, where training costs
     most retrieval, gets a third of this share. 1: no averaging.
     """
 
     soup: int = Field(default=1, ge=1, le=100)
     """Number of runs, each in another order, whose weights are averaged (Wortsman et al. 2022,
-    *Model soups*). A little better on negation, for as many times the time. Always 1 with
+    *Model soups*). This is a little better on negation; each run takes the full time. Always 1 with
     early_stopping or max_steps.
     """
 

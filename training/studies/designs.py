@@ -32,15 +32,15 @@ class Study(StrEnum):
 
 QUESTIONS: Mapping[Study, str] = MappingProxyType(
     {
-        Study.DATA: "What does each half of the data teach? All data, only negation, hedging "
-        "only, as in the paper's Table 2 and Figure 3.",
+        Study.DATA: "What does each half of the data teach? Compares all data, only negation "
+        "and only hedging, as in the paper's Table 2 and Figure 3.",
         Study.TRIPLES: "How much data is needed, and how much general ability does more data "
-        "cost? As in the paper's Figure 2.",
-        Study.TYPES: "What does each variant type contribute? All types, then each one left out.",
-        Study.WRITERS: "Are rule-based variants as good as those by a language model? Equal "
-        "numbers of each, and all of them.",
-        Study.SOURCES: "Are your triples better than those of others, or just more? Equal "
-        "numbers from each source, as in the paper's Figure 4.",
+        "cost? Compares growing numbers of triples, as in the paper's Figure 2.",
+        Study.TYPES: "What does each variant type contribute? Leaves out one type at a time.",
+        Study.WRITERS: "Are rule-based variants as good as those by a language model? Compares "
+        "equal numbers of each, and both together.",
+        Study.SOURCES: "Are your triples better than other people's, or are there just more of "
+        "them? Compares equal numbers from each source, as in the paper's Figure 4.",
     }
 )
 """The question of each study, and its method."""

@@ -7,6 +7,7 @@ import streamlit as st
 from curation.release.freezing import release_numbers
 from db.models import Split
 from pages.components.benchmarks import own_suite
+from pages.components.benchmarks.names import METRICS
 from pages.components.shared.scores.known_data import data_names
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
@@ -52,7 +53,7 @@ def _one(kind: type[Benchmark[Any]]) -> list[DataChoice]:
 
 def _metric(kind: type[Benchmark[Any]]) -> str:
     chance = f" ({kind.chance:.0f} points by chance)" if kind.chance else ""
-    return f"Metric: {kind.metric}{chance}."
+    return f"Metric: {METRICS.get(kind.metric, kind.metric)}{chance}."
 
 
 def _releases() -> list[int]:

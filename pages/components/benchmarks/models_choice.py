@@ -110,7 +110,7 @@ def _with_details(names: Sequence[str], architectures: Sequence[str]) -> list[di
     with st.expander("Architectures and prompts", icon=":material/account_tree:"):
         st.text(
             "You need these only to use a plain transformer as SPLADE, to use an architecture "
-            "from a plug-in, or to try other prompts than a model's own."
+            "from a plug-in, or to try prompts other than the model's own."
         )
         return [_with_detail(name, architectures) for name in names]
 

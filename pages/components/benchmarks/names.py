@@ -35,17 +35,20 @@ _OUTCOMES: Mapping[str, str] = {
     "both": "picks the paraphrase",
 }
 
+METRICS: Mapping[str, str] = {Hedgerow.metric: "share of anchors ranked correctly"}
+"""Labels of metrics whose names are not clear enough."""
+
 SAID: Mapping[str, str] = {
     NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. "
-    "Otherwise both prefer the same document: the one with more negation, or the other one.",
+    "If both prefer the same document, this is the one with more negation or the other one.",
     ExcluIR.id: "Right rank: the requested document scores higher than the excluded one.",
     SemAntoNeg.id: "The candidate that the model ranks closest: with the antonym changed, the "
     "negation changed, or both. Only the last one is a paraphrase of the input.",
     Hedgerow.id: "Right: every hedge and paraphrase of the anchor is closer to it than every "
     "negation.",
-    Cannot.id: "Where the model ranks the pairs, by human judgement. Pairs with a negated "
-    "sentence should come last.",
-    M3Counterfactual.id: "Where the model ranks pairs of an original and its negation (−1), "
+    Cannot.id: "How the model ranks the pairs, grouped by human judgement. Pairs with a "
+    "negated sentence should come last.",
+    M3Counterfactual.id: "How the model ranks pairs of an original and its negation (−1), "
     "“there is no evidence” (0), or a hedge (1). The ranks should rise in this order.",
 }
 

@@ -14,8 +14,8 @@ def choose() -> dict[str, int]:
     """Draw the boxes; returns the versions other than the newest, by prompt."""
     with st.expander("Prompts for language models", icon=":material/chat:"):
         st.text(
-            "For chat models, and for language models on this machine. Read and edit the prompts "
-            "in the section Prompts."
+            "These are for chat models, and for language models on this machine. You can read and "
+            "edit the prompts in the Prompts section."
         )
         chosen = {}
         for place, name in zip(st.columns(len(MEASURING)), MEASURING, strict=True):

@@ -144,8 +144,8 @@ def _unseen(rows: Sequence[Scored]) -> None:
         placeholder="–",
     )
     st.caption(
-        "Unseen: items whose antonym pair is not in the model's training data, with one word in "
-        "an anchor and the other in one of its variants."
+        "Unseen: items whose antonym pair does not occur in the training data. A pair occurs if "
+        "one word is in an anchor and the other is in one of its variants."
     )
 
 

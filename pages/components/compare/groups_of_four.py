@@ -19,6 +19,11 @@ _MESSAGE = (
     "than the other two."
 )
 
+_MARGIN = (
+    "Margin: the lower similarity of the other two sentences minus that of the contradicted one. "
+    "It is negative if the group is ranked wrong."
+)
+
 
 def show_groups(
     name: str,
@@ -75,11 +80,7 @@ def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> Non
             [{"Metric": name} | _row(name, values, list(found)) for name, values in table.items()],
             hide_index=True,
         )
-        st.caption(
-            "The first two are shares of the groups; chance is a half. Margin: how far the "
-            "contradicted sentence is below the lower of the other two. It is negative if the "
-            "sentence is above."
-        )
+        st.caption(f"The first two rows are shares of the groups. Chance is 50%. {_MARGIN}")
 
 
 def _row(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str, str]:
@@ -161,10 +162,7 @@ def _one_group(
         on_select="rerun",
         selection_mode="single-row",
     )
-    st.caption(
-        "Margin: how far the contradicted sentence is below the lower of the other two. Select "
-        "a row to see its sentences."
-    )
+    st.caption(f"{_MARGIN} Select a row to see its sentences.")
     row = event.selection.rows[0] if event.selection.rows else 0
     _figure(probes, groups[order[row]], sides)
 

@@ -63,7 +63,7 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     assert started == [run.id]
     assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
     assert run.parameters["suites"] == ["quick"]
-    assert "Waiting for its process" in page_text(test)
+    assert "Waiting for the run to start" in page_text(test)
     test.button("bench-start").click().run()
     assert f"Run {run.id} is already measuring the same" in page_text(test)
     assert len(started) == 1

@@ -45,7 +45,7 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert '<b title="best">83.3</b>' in table and '<u title="second best">33.3</u>' in table
     assert "+50.0</small>" in table and "trained from base" in table
     assert "<img" not in table and "&lt;img" in table
-    assert table.index("Published, not measured here") > table.index("83.3")
+    assert table.index("Published results on") > table.index("83.3")
     assert "roberta-large-nli-mean-tokens" in table and "msmarco" not in table
     captions = "".join(str(said.value) for said in test.caption)
     assert "Your data for SemAntoNeg may differ, so compare with care." in captions
@@ -55,7 +55,7 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert table.count("msmarco") == 5 and "roberta-large-nli-mean-tokens" not in table
     assert "more published models" not in "".join(str(said.value) for said in test.caption)
     test.pills("bench-papers").set_value([]).run()
-    assert "Published, not measured here" not in html(test)
+    assert "Published results on" not in html(test)
 
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:

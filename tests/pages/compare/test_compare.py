@@ -100,7 +100,7 @@ def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
         (run,) = list_runs(session, kind=KIND)
     assert started == [run.id]
     assert (run.parameters["set"], run.parameters["models"]) == (FIGURE_1_SET, list(BUILT_IN))
-    assert "Waiting for its process" in page_text(compare.run())
+    assert "Waiting for the run to start" in page_text(compare.run())
     assert started == [run.id], "once"
 
 
@@ -146,7 +146,7 @@ def test_one_click_measures_what_is_missing_under_both_models(
         "set": GROUPS_SET,
         "sentences": [],
     }
-    assert "Waiting for its process" in page_text(app)
+    assert "Waiting for the run to start" in page_text(app)
     assert not [button for button in app.button if button.key == "compare-start"]
 
 

@@ -102,7 +102,7 @@ def test_a_trial_tells_what_the_run_will_take(
     address, _ = serve_chat()
     app = named(open_page("generate"), address)
     app.button("generate-try").click().run()
-    assert "Waiting for its process" in page_text(app)
+    assert "Waiting for the run to start" in page_text(app)
     assert not [box for box in app.button if box.key == "generate-start"]
     carry_out(ten, started[0])
     app.run()

@@ -62,7 +62,7 @@ def test_a_failed_training_says_why_and_can_be_started_again(
     assert any("before its first evaluation" in note.value for note in test.caption)
     test.button(f"again-{run_id}").click().run()
     assert started == [run_id]
-    assert "Waiting for its process" in page_text(test)
+    assert "Waiting for the run to start" in page_text(test)
     with reading(project) as session:
         assert [run.state for run in list_runs(session, kind=KIND)] == [RunState.QUEUED]
 

@@ -101,7 +101,7 @@ def test_a_recipe_is_told_against_the_nearest_preset(project: Engine) -> None:
     with writing(project) as session:
         run = get_run(session, run_id)
         run.parameters = {**run.parameters, "preset": None, "recipe": mine.model_dump(mode="json")}
-    assert "Differs from the preset quick:" in page_text(page(RESULTS))
+    assert "Differences from the “quick” preset:" in page_text(page(RESULTS))
     assert page(RUNS).dataframe[0].value["Recipe"].tolist() == ["quick, but batch_size: 16"]
 
 

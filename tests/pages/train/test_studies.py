@@ -108,7 +108,7 @@ def test_one_click_stores_a_study_and_starts_its_process(
         assert started == [run.id]
         assert run.parameters["recipe"] == BASE.model_dump(mode="json")
         members = trials(session, run)
-    assert "Waiting for its process" in page_text(test)
+    assert "Waiting for the run to start" in page_text(test)
     assert f"You can start the next study when run {run.id} has ended." in page_text(test)
     assert test.button("study-start-triples").disabled
     assert f"Without {HOSTILE}: waiting (run {members[1].run.id})" in page_text(test)
@@ -162,7 +162,8 @@ def test_where_trainings_start_a_study_is_one_line(released: Engine) -> None:
     )
     assert not [button for button in test.button if button.label == "Cancel"]
     test.button("train-show-study").click().run()
-    assert test.session_state[SECTION] == STUDIES and "Waiting for its process" in page_text(test)
+    assert test.session_state[SECTION] == STUDIES
+    assert "Waiting for the run to start" in page_text(test)
 
 
 def test_a_stopped_study_can_be_started_again(released: Engine, started: list[int]) -> None:

@@ -59,7 +59,7 @@ def test_one_click_makes_a_release_and_starts_the_preset_that_fits(
         assert run.parameters["preset"] == "quick"
         assert len(list_releases(session)) == 1
     assert started == [run.id]
-    assert "Waiting for its process" in page_text(test)
+    assert "Waiting for the run to start" in page_text(test)
 
 
 def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(

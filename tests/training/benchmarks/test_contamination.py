@@ -160,15 +160,16 @@ def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
     assert compare_bundled_texts(folder) == [] and bundled_texts_description([]) == ""
     keep_doors(folder)
     (clean,) = compare_bundled_texts(folder)
-    said = "The bundled retention texts share 5 words in a row with "
-    assert bundled_texts_description([clean.facts]) == f"{said}no item of the benchmark files."
+    assert bundled_texts_description([clean.facts]) == (
+        "No item of the benchmark files shares 5 words in a row with the bundled retention texts."
+    )
     pairs = [NEVIR[0] | {"doc1": documents()[0].passage}, *NEVIR[1:]]
     keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", pairs))
     found = compare_bundled_texts(folder)
     items = len(NEVIR)
     assert bundled_texts_description([entry.facts for entry in found]) == (
-        f"{said}1 of {items} items of NevIR (pairs.jsonl); 1 item has a text that also appears "
-        "in full."
+        f"The bundled retention texts share 5 words in a row with 1 of {items} items of NevIR "
+        "(pairs.jsonl); 1 item has a text that also appears in full."
     )
     (example, *_) = found[0].overlap.examples
     assert example.release_text == documents()[0].passage
@@ -241,4 +242,4 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
     assert ROW in card and "| SemAntoNeg | doors.jsonl | negative | " in card
     assert [facts["benchmark"] for facts in result["bundled_overlap"]] == ["semantoneg"]
-    assert "The bundled retention texts share 5 words" in card
+    assert "5 words in a row with the bundled retention texts" in card

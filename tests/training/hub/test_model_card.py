@@ -83,7 +83,7 @@ def test_the_card_says_which_sources_an_epoch_takes_a_part_of(
     recipe = Recipe(sources={"A corpus": 0.25, "Elsewhere": 0.5})
     number = add_model(engine, tiny_encoder, recipe)
     card = card_with(engine, number)
-    assert "for a share of these sources: 25% of *A corpus*. The next epoch" in card
+    assert "only a share of these sources: 25% of *A corpus*. The next epoch" in card
     with writing(engine) as session:
         run = get_run(session, number)
         run.parameters = run.parameters | {"recipe": Recipe().model_dump(mode="json")}

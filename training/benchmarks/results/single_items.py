@@ -182,7 +182,7 @@ def grades(result: Result) -> list[Grade]:
     given = (_ranks([row.scores[0] for row in rows]) - 1) / max(1, len(rows) - 1)
     values = np.unique(gold)
     if len(values) <= MOST_GRADES:
-        groups = [(f"{value:g}", gold == value) for value in values]
+        groups = [(f"{value + 0.0:g}", gold == value) for value in values]  # not -0
     else:
         edges = np.unique(np.quantile(gold, np.linspace(0, 1, TENTHS + 1)))
         places = np.clip(np.searchsorted(edges, gold, side="right") - 1, 0, len(edges) - 2)

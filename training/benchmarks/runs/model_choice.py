@@ -24,8 +24,8 @@ class ModelChoice(BaseModel):
     """A model that benchmarks are run with.
 
     Attributes:
-        name: of an encoder, as `clean_name` takes it; of DPR, both encoders; of a chat model, as
-            its server calls it; '' for a baseline.
+        name: of an encoder, as `clean_name` takes it; of DPR, both encoders; of a chat model,
+            the name that its server uses; '' for a baseline.
         architecture: one of `known_architectures`; '' for what the model's files say. A stored run
             may name a plug-in that is no longer installed: `require_known` refuses it.
         query_prompt, document_prompt: put in front of queries and documents; None for the model's

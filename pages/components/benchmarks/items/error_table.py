@@ -78,7 +78,8 @@ def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) ->
     row = st.container(horizontal=True, vertical_alignment="bottom", key="bench-filters")
     chosen, agreement = ALL, ANY
     if benchmark.kind == "share":
-        chosen = row.selectbox("Outcome, of A", [ALL, *counts], key="bench-outcome")
+        label = "Outcome for A" if len(sides) > 1 else "Outcome"
+        chosen = row.selectbox(label, [ALL, *counts], key="bench-outcome")
         if len(sides) > 1:
             agreement = row.selectbox(
                 "Right",

@@ -102,7 +102,7 @@ def by_field(found: Sequence[OverlapWithTest]) -> None:
     )
     st.caption(
         "A query is what a benchmark asks or compares (SemAntoNeg's input, the first sentence of a "
-        "pair); a document is what it is compared with. An item can count in several fields."
+        "pair). A document is what it is compared with. An item can count in several fields."
     )
 
 
@@ -116,7 +116,7 @@ FIELD_COLUMNS = (
 
 
 def field_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
-    """A row a benchmark and a field of the release: how many items overlap on each side."""
+    """One row per benchmark and field of the release: how many items overlap on each side."""
     rows = []
     for entry in found:
         parts = {(part.field, part.side): part for part in entry.fields or ()}
@@ -174,11 +174,13 @@ def examples(found: Sequence[OverlapWithTest], *, key: str) -> None:
         },
     )
     if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
-        st.caption(f"The first {EXAMPLES} texts of each benchmark, wholly shared ones first.")
+        st.caption(
+            f"The first {EXAMPLES} overlapping texts of each benchmark, exact matches first."
+        )
 
 
 def example_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
-    """A row a text of a benchmark that shares words with the release."""
+    """One row per benchmark text that shares words with the release."""
     return [
         {
             "Benchmark": entry.title,

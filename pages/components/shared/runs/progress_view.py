@@ -111,10 +111,10 @@ def _doing(run: Run) -> str:
         return run.message.rstrip(".")
     if now() - run.created_at > UNCLAIMED and run.attempt == 0:
         return (
-            "Its process has not begun; the log below may say why. Cancel the run, or start "
+            "The run has not started. The log below may show why. Cancel the run, or run "
             f"'hedgerow run {run.id}' in a terminal."
         )
-    return "Waiting for its process"
+    return "Waiting for the run to start"
 
 
 def time_left(run: Run) -> str:

@@ -65,8 +65,8 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
     if not rows:
         return _NOTHING
     return Markup(
-        '<tbody class="hg-published"><tr><th colspan="{}" scope="rowgroup">Published, not measured '
-        "here: on the papers' own data</th></tr>{}</tbody>"
+        '<tbody class="hg-published"><tr><th colspan="{}" scope="rowgroup">Published results on '
+        "the papers' own data</th></tr>{}</tbody>"
     ).format(columns + 1, join(rows))
 
 

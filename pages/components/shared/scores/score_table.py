@@ -31,7 +31,7 @@ def draw(
     if any(line.intervals for line in made):
         legend += " Below a score: its 95% bootstrap interval."
     if any(line.base for line in made):
-        legend += " Next to it: the difference to the model that it was trained from."
+        legend += " Next to it: the difference from the base model."
     st.caption(legend)
     _files(made, found, name=name, more=more)
 
@@ -53,7 +53,7 @@ def _files(
             type="tertiary",
             icon=":material/download:",
             on_click="ignore",
-            help="One row a score, with its interval, data, base model, time and cost.",
+            help="One row per score, with its interval, data, base model, time and cost.",
         )
         st.download_button(
             "LaTeX",
@@ -66,7 +66,7 @@ def _files(
             type="tertiary",
             icon=":material/download:",
             on_click="ignore",
-            help="The table as above; needs the package booktabs.",
+            help="The table above in LaTeX. It requires the booktabs package.",
         )
 
 

@@ -31,7 +31,7 @@ def show() -> None:
             progress_view.follow(run, title=_title(run), more=_states)
     error_messages.show_kept(_PROBLEM)
     if not runs:
-        st.text("No study yet. Under Train, choose a model and press “Compare the arms”.")
+        st.text("No study yet. Under Train, choose a model and press “Run the ablation”.")
         return
     by_id = {run.id: run for run in runs}
     chosen = by_id[

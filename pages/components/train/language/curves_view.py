@@ -27,7 +27,7 @@ _RIGHT_SAID = (
     "(No). Chance is 50%. Epoch 0 is the base model."
 )
 
-_LOSS_SAID = "Mean over the tokens of the answers. The questions do not count."
+_LOSS_SAID = "Average loss over the answer tokens only."
 
 
 def live(run: Run) -> None:

@@ -68,7 +68,7 @@ def box(numbers: list[int], *, busy: bool) -> None:
         summary, able = _plan_text(busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
             _button("Finetune", "llm-start", _start, able=able, icon="model_training", primary=True)
-            _button("Compare the arms", "llm-start-arms", _start_arms, able=able, icon="science")
+            _button("Run the ablation", "llm-start-arms", _start_arms, able=able, icon="science")
             st.text(summary, width="stretch")
         error_messages.show_kept(_PROBLEM)
 

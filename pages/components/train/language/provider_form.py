@@ -21,7 +21,7 @@ from training.llm.provider.request import (
     request_finetuning,
 )
 
-_PROVIDERS_OWN = "chosen by the provider"
+_PROVIDERS_OWN = "automatic"
 
 
 @rights.for_leads("start trainings")

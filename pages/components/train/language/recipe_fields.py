@@ -27,7 +27,7 @@ def meaning(name: str) -> str:
 
 def draw() -> None:
     """All fields but the arm, which is next to the model."""
-    with st.container(horizontal=True, key="llm-fields-steps"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="llm-fields-steps"):
         st.number_input("Epochs", step=1.0, format="%g", **_shared("epochs"))
         st.number_input("Maximum pairs", step=1, placeholder="all", **_shared("max_pairs"))
         st.number_input("Batch size", **_shared("batch_size"))

@@ -32,8 +32,8 @@ _NEVIR = (
 
 _DOCUMENTS = (
     "Cosine between the two documents of each held-out pair. The box shows the quartiles and "
-    "the median, the point the mean, the line the minimum and maximum. The documents should "
-    "move apart."
+    "median, the point shows the mean, and the line shows the range. The documents should move "
+    "apart."
 )
 
 

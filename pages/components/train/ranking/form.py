@@ -138,7 +138,7 @@ def _settings() -> None:
             1024,
             "Triples per step; for a cross-encoder, pairs of query and document.",
         )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         _number(
             "Maximum length (tokens)",
             "max_length",

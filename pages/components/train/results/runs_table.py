@@ -192,7 +192,7 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
         ]
         st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
     if common:
-        st.text(f"Shared by all, but different from the preset {preset.id}: {in_words(common)}.")
+        st.text(f"The same in all runs, but not in the “{preset.id}” preset: {in_words(common)}.")
 
 
 def _marked(lines: list[dict[str, str]]) -> Any:

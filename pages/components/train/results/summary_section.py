@@ -228,7 +228,9 @@ def _recipe(run: Run) -> None:
     st.header("The recipe", anchor=False)
     preset = nearest([recipe])
     other = changes(recipe, preset)
-    st.text(f"Differs from the preset {preset.id}:" if other else f"The preset {preset.id}.")
+    st.text(
+        f"Differences from the “{preset.id}” preset:" if other else f"The “{preset.id}” preset."
+    )
     if other:
         st.code(_yaml(other), language=None)
     with st.expander("Full recipe, inputs and versions", icon=":material/receipt_long:"):

@@ -34,7 +34,7 @@ def draw(number: int | None, *, held: bool) -> None:
         if sentence := bundled_texts_description([entry.facts for entry in bundled]):
             st.text(sentence)
     if any(entry.overlap.examples for entry in found):
-        with st.expander("Benchmark texts that the release shares", icon=":material/join:"):
+        with st.expander("Overlap between the release and the benchmarks", icon=":material/join:"):
             overlap_found.examples(found, key="train")
 
 

@@ -210,7 +210,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             "Maximum steps",
             value=None,
             step=10,
-            placeholder="all steps of the epochs",
+            placeholder="no maximum",
             **shared("max_steps"),
         )
         st.number_input("Batch size", step=2, **shared("batch_size"))
@@ -260,7 +260,7 @@ def _shares(recipe: Recipe, sources: Collection[str], *, disabled: bool) -> None
 def _in_and_out(shown: str, default: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.download_button("Download", shown, "recipe.yaml", "text/yaml", on_click="ignore")
-        st.button("Back to the preset", on_click=use, args=("",), disabled=shown == default)
+        st.button("Reset to the preset", on_click=use, args=("",), disabled=shown == default)
     st.file_uploader(
         "Upload a recipe file",
         type=["yaml", "yml"],
@@ -284,15 +284,10 @@ def _upload() -> None:
 
 
 def _meanings(recipe: Recipe) -> None:
-    """All keys, as a searchable table."""
+    """All keys, with their current values."""
     with st.expander("What each key means", icon=":material/help:"):
-        st.dataframe(
-            [
-                {"Key": name, "Now": str(getattr(recipe, name)), "Meaning": meaning(name)}
-                for name in Recipe.model_fields
-            ],
-            hide_index=True,
-            key="train-meanings",
-            row_height=60,
-            column_config={"Meaning": st.column_config.TextColumn(width="large")},
+        st.text(
+            "\n\n".join(
+                f"{name}: {getattr(recipe, name)}\n{meaning(name)}" for name in Recipe.model_fields
+            )
         )

@@ -40,7 +40,7 @@ HEADINGS: Mapping[Study, str] = MappingProxyType(
         Study.TRIPLES: "Number of triples",
         Study.TYPES: "One type left out",
         Study.WRITERS: "Rules and language models",
-        Study.SOURCES: "Triples of others",
+        Study.SOURCES: "Other people's triples",
     }
 )
 """Titles of the studies."""

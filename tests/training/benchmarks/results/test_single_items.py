@@ -112,6 +112,10 @@ def test_pairs_whose_order_is_most_wrong_come_first() -> None:
     assert keys(missing)[-1] == "1"
 
 
+def test_the_grade_of_a_negative_zero_is_0() -> None:
+    assert [grade.name for grade in grades(scored([-0.0, 1.0], [0.1, 0.2]))] == ["1", "0"]
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]) | st.floats(0, 1), min_size=1, max_size=60))
 def test_every_answered_pair_is_in_one_grade(gold: list[float]) -> None:
