@@ -235,7 +235,7 @@ def ours(work: Work, precision: str, *, seed: int, max_steps: int | None = None)
             progress=clock(times),
         )
         figures = work.held_out.figures(load_encoder(str(trained.folder)))
-    return Outcome(times.ended - times.begun, work.triples, times.steps, figures, gpu.said)
+    return Outcome(times.ended - times.begun, work.triples, times.steps, figures, gpu.summary)
 
 
 def theirs(work: Work, precision: str, *, seed: int, max_steps: int | None = None) -> Outcome:
@@ -263,7 +263,7 @@ def theirs(work: Work, precision: str, *, seed: int, max_steps: int | None = Non
         seconds, steps = timed(trainer)
     model.max_seq_length = limit
     figures = work.held_out.figures(model.eval())
-    return Outcome(seconds, steps * work.flat_size, steps, figures, gpu.said)
+    return Outcome(seconds, steps * work.flat_size, steps, figures, gpu.summary)
 
 
 def compare(work: Work, precision: str, *, rounds: int) -> bool:
