@@ -153,7 +153,8 @@ class Modelling:
         Args:
             model: the model, or the number of its run.
             repo: the repository as OWNER/NAME; it is created if it does not exist.
-            private: whether a new repository is private.
+            private: whether the repository is private. An existing public repository is refused
+                unless this is False.
 
         Returns:
             url, commit and size (bytes), with the number of the run as ``run``.
