@@ -1,4 +1,4 @@
-"""What a GPU does meanwhile: for a measurement that may run on one; nothing without."""
+"""Memory and utilisation of a GPU during a measurement; nothing if there is none."""
 
 import statistics
 import subprocess
@@ -11,7 +11,7 @@ LOOKS_A_SECOND = 4
 
 
 class Gpu:
-    """What a training took of the GPU: `summary` is a sentence, '' where there is none."""
+    """A training's use of the GPU. `summary` describes it, and is '' without a GPU."""
 
     summary = ""
 
@@ -24,7 +24,7 @@ def on_gpu() -> bool:
 
 
 def finish_gpu() -> None:
-    """Wait for what the GPU has been told to do."""
+    """Wait until the GPU has finished its work."""
     import torch
 
     if on_gpu():
@@ -32,7 +32,7 @@ def finish_gpu() -> None:
 
 
 def let_gpu_be_fast() -> None:
-    """Take back what `devices.repeatable` asked for: the baseline need not repeat."""
+    """Undo the settings of `devices.repeatable`, because the baseline need not be repeatable."""
     import torch
 
     torch.use_deterministic_algorithms(False)
@@ -43,7 +43,7 @@ def let_gpu_be_fast() -> None:
 
 @contextmanager
 def watched_gpu() -> Iterator[Gpu]:
-    """Look at the GPU's memory and utilisation meanwhile."""
+    """Measure the GPU's peak memory and mean utilisation."""
     gpu = Gpu()
     if not on_gpu():
         yield gpu
@@ -67,7 +67,7 @@ def watched_gpu() -> Iterator[Gpu]:
 
 
 def _sample_load(looks: list[float], ended: threading.Event) -> None:
-    """Note the utilisation in percent, until the end or until nobody can tell it."""
+    """Record the utilisation, in percent, until the end or until it is unavailable."""
     while not ended.wait(1 / LOOKS_A_SECOND):
         found = _utilisation()
         if found is None:

@@ -1,4 +1,4 @@
-"""Hedgerow from Python: from sentences to reviewed variants, a release and a finetuned encoder.
+"""The Python API of Hedgerow: generate and review variants, create releases, finetune encoders.
 
     import hedgerow
 
@@ -6,9 +6,9 @@
     project.anchors.add(["The door is open."])
     project.generate(provider="rules")
 
-docs/python.md walks from anchors to a benchmark. For training scripts of your own there is
-`hedgerow.losses`, which needs nothing of the rest: names of this package are imported when they are
-first used.
+docs/python.md is a tutorial that starts with anchors and ends with a benchmark. `hedgerow.losses`
+is for your own training scripts and does not depend on the rest of Hedgerow. The names in this
+package are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def __getattr__(name: str) -> Any:
         return version("hedgerow")
     if name not in _PLACES:
         raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
-    # Here, so that the losses load nothing of ours but themselves.
+    # Imported here so that hedgerow.losses loads no other module of Hedgerow.
     from hedgerow.own_packages import require_own_packages
 
     require_own_packages("db", "curation", "training")

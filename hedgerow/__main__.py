@@ -6,7 +6,7 @@ from hedgerow.own_packages import ShadowedPackageError, require_own_packages
 
 
 def main() -> None:
-    """Run the command, or explain in one sentence why it can't run."""
+    """Run the command, or exit with a sentence that explains why it cannot run."""
     try:
         require_own_packages("cli", "curation", "db", "pages", "training")
     except ShadowedPackageError as error:

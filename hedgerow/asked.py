@@ -1,4 +1,4 @@
-"""Checking arguments from Python: one sentence instead of Python's own errors."""
+"""Checks of Python arguments that raise one-sentence errors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def split_of(name: str | None) -> Split | None:
-    """The split of this name; None for all.
+    """The split with this name, or None for all splits.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: no split has this name.
     """
     if name is None:
         return None
@@ -29,15 +29,15 @@ def split_of(name: str | None) -> Split | None:
 
 
 def names(given: str | Iterable[str], *, what: str) -> tuple[str, ...]:
-    """Several names, or a single one.
+    """One or more names, as a tuple.
 
     Raises:
-        HedgerowError: something else than text is among them.
+        HedgerowError: a name is not a string.
     """
     found = (given,) if isinstance(given, str) else tuple(given)
     odd = next((name for name in found if not isinstance(name, str)), None)
     if odd is not None:
-        raise HedgerowError(f"Expected {what} as texts, found {odd!r} among them.")
+        raise HedgerowError(f"Expected {what} to be strings, found {odd!r}.")
     return found
 
 
@@ -45,11 +45,11 @@ def uid(given: str) -> str:
     """A single uid.
 
     Raises:
-        HedgerowError: it is something else, such as a list of them.
+        HedgerowError: the argument is not a string, but for example a list of uids.
     """
     if not isinstance(given, str):
         raise HedgerowError(
-            f"Expected one uid, a text, found {type(given).__name__}; give one at a time."
+            f"Expected one uid as a string, found {type(given).__name__}; pass one uid at a time."
         )
     return given
 
@@ -58,22 +58,22 @@ def uids(given: Iterable[str]) -> tuple[str, ...]:
     """Several uids, each as a separate argument.
 
     Raises:
-        HedgerowError: something else is among them, such as a list of them.
+        HedgerowError: an argument is not a string, but for example a list of uids.
     """
     found = tuple(given)
     odd = next((one for one in found if not isinstance(one, str)), None)
     if odd is not None:
         raise HedgerowError(
-            f"Expected uids, found {type(odd).__name__} among them; put * before a list of them."
+            f"Expected uids as strings, found {type(odd).__name__}; unpack a list of uids with *."
         )
     return found
 
 
 def release_number(release: Release | int | None) -> int | None:
-    """The number of a release; None for the newest.
+    """The number of a release, or None for the newest release.
 
     Raises:
-        HedgerowError: it is neither a release nor a number.
+        HedgerowError: the argument is neither a release nor a number.
     """
     if release is None or isinstance(release, int):
         return release
@@ -84,13 +84,13 @@ def release_number(release: Release | int | None) -> int | None:
 
 
 def seed(given: int | None) -> int | None:
-    """A seed; None for the usual one.
+    """A seed, or None for the default seed.
 
     Raises:
-        HedgerowError: it is no whole number.
+        HedgerowError: the seed is not a whole number.
     """
     if given is not None and not isinstance(given, int):
-        raise HedgerowError(f"Expected a seed, a whole number, found {given!r}.")
+        raise HedgerowError(f"Expected a whole number as the seed, found {given!r}.")
     return given
 
 
@@ -99,7 +99,7 @@ def readable(path: Path) -> Iterator[None]:
     """Explain in one sentence why a file cannot be read.
 
     Raises:
-        HedgerowError: it is missing, a folder, or not readable.
+        HedgerowError: the file is missing, is a folder, or is not readable.
     """
     try:
         yield

@@ -41,25 +41,30 @@ class Generating:
         """Generate variants of anchors that have none. The new variants are pending.
 
         Args:
-            provider: openai (any server that speaks its protocol), rules, or that of a plug-in.
-            model, base_url: the model name that the server uses, and the server's address. The key
-                is OPENAI_API_KEY.
-            roles: what to ask for about each anchor.
+            provider: 'openai' for any server with an OpenAI-compatible API, 'rules', or the name
+                of a plug-in's provider.
+            model: the server's name of the model.
+            base_url: the address of the server. The API key is read from OPENAI_API_KEY.
+            roles: the kinds of variants to request for each anchor, one call each.
             types: only these variant types.
-            source, search, anchors: only anchors of this source, with these words, or these uids.
-            limit: a random sample of this many anchors; ``seed`` determines it and the cues.
+            source, search, anchors: only anchors from this source, containing this text, or with
+                these uids.
+            limit: generate for a random sample of this many anchors.
+            seed: determines the sample and the hedge cues.
+            temperature: the sampling temperature of the model.
             budget, max_calls: pause at this cost in US dollars, or after this many calls.
-            dry_run: only return the estimate.
-            options: further values of `curation.generation.request.GenerationRequest`, such as
+            dry_run: only estimate the cost.
+            options: other fields of `curation.generation.request.GenerationRequest`, such as
                 ``concurrency=8`` or ``batch=True``.
 
         Returns:
-            The result of the run, with its number as ``run``; `failed_calls` lists what is missing
-            and why. For a dry run anchors, calls, tokens, cost and seconds; None if unknown.
+            The result of the run, with its number as ``run``. `failed_calls` lists the calls that
+            failed and why. For a dry run: the estimated anchors, calls, tokens, cost and seconds,
+            which are None if unknown.
 
         Raises:
-            HedgerowError: there is nothing to ask for, a value is not usable, or the run ended
-                early; what was answered until then is stored.
+            HedgerowError: there is nothing to generate, a value is invalid, or the run ends early.
+                The answers received so far stay stored.
 
         >>> project = example_project()
         >>> project.anchors.add(["The lamp is bright."]).count
@@ -96,14 +101,14 @@ class Generating:
         """The calls of a generation run that failed, or whose answers lack a requested type.
 
         Args:
-            run: its number.
+            run: the number of the run.
 
         Returns:
-            One row per call: uid and text of the anchor, role, the types asked for, whether it
+            One row per call: uid and text of the anchor, role, requested types, whether the call
             failed or is incomplete, and what was wrong with the last answer.
 
         Raises:
-            HedgerowError: there is no such run.
+            HedgerowError: no run has this number.
 
         >>> project = example_project()
         >>> project.anchors.add(["The car goes fast."]).count
@@ -121,16 +126,17 @@ class Generating:
         return pd.DataFrame(rows, columns=list(IncompleteCall._fields))
 
     def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
-        """Measure all variants that are not measured yet: distances, flags, cosine.
+        """Compute the diagnostics that variants lack: distances, flags and cosine similarity.
 
         Args:
-            encoder: a name or a folder, which becomes the active one; otherwise the active one.
+            encoder: the name or folder of an encoder, which becomes the active encoder; by
+                default the encoder that is already active.
 
         Returns:
             The result of the run, with its number as ``run``.
 
         Raises:
-            HedgerowError: no such encoder, or another process is measuring at present.
+            HedgerowError: the encoder is unknown, or another process is measuring variants.
 
         >>> project = example_project()
         >>> project.diagnose()["state"]
@@ -148,19 +154,19 @@ class Generating:
         return carry_out_one(settings, engine, MEASURE, {"encoder": name} if name else {})
 
     def similar_variants(self, uid: str, *, limit: int = 20) -> pd.DataFrame:
-        """The variants of other anchors whose embeddings are most similar to a variant's.
+        """The variants of other anchors that are most similar to a variant.
 
-        Embeddings that are not stored yet are computed first, with the active encoder.
+        Missing embeddings are first computed with the active encoder.
 
         Args:
-            uid: of the variant.
-            limit: how many to find at most.
+            uid: the uid of the variant.
+            limit: the maximum number of variants to return.
 
         Returns:
             One row per variant, most similar first: uid, cosine (in [-1, 1]), type, status, text.
 
         Raises:
-            HedgerowError: there is no such variant.
+            HedgerowError: no variant has this uid.
 
         >>> project = example_project()
         >>> uid = project.variants()["uid"].iloc[0]

@@ -27,10 +27,11 @@ def home_of(settings: Settings, *, create: bool) -> Home:
     """Open the database that the settings name.
 
     Args:
-        create: make it if it is missing or empty.
+        create: whether to create the project if the database is missing or empty.
 
     Raises:
-        HedgerowError: there is no project and none may be made, or its database cannot be opened.
+        HedgerowError: there is no project and ``create`` is False, or the database cannot be
+            opened.
     """
     file = settings.url.database if settings.url.get_backend_name() == "sqlite" else None
     if file and not create and not Path(file).exists():
@@ -42,22 +43,24 @@ def home_of(settings: Settings, *, create: bool) -> Home:
 
 
 def asked_by(session: Session, settings: Settings) -> int | None:
-    """The id of the reviewer whom the settings name, who is added if new; None if they name nobody.
+    """The id of the reviewer named in the settings, or None if the settings name nobody.
+
+    A new name adds a reviewer.
 
     Raises:
-        HedgerowError: the name is too long, or a model's.
+        HedgerowError: the name is too long, or belongs to a model.
     """
     return reviewer_id(session, settings, "") if settings.reviewer else None
 
 
 def reviewer_id(session: Session, settings: Settings, name: str) -> int:
-    """The id of the reviewer with this name; "" uses the name in the settings.
+    """The id of the reviewer with this name, or of the one in the settings if the name is "".
 
     A new name adds a reviewer. A message on standard error says so after the commit, because a
     misspelt name would otherwise go unnoticed.
 
     Raises:
-        HedgerowError: the name is missing, too long, or a model's.
+        HedgerowError: the name is missing, is too long, or belongs to a model.
     """
     name = name or settings.reviewer
     is_new = get_reviewer(session, name) is None

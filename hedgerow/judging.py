@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Judging:
-    """The second opinions of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` for second opinions."""
 
     _home: Home
 
@@ -36,27 +36,27 @@ class Judging:
     ) -> dict[str, Any]:
         """Ask a chat model for its opinion on variants, except those it has already judged.
 
-        An opinion decides nothing unless you switch the model on in the settings.
+        An opinion does not change a variant's status unless you enable the model in the settings.
 
         Args:
             model, base_url, budget, max_calls: as in `hedgerow.Project.generate`.
             types, status, variants: only variants of these types, with this status (None for all
-                but superseded ones), or with these uids.
+                except superseded ones), or with these uids.
             flagged: only flagged variants.
             limit: the size of a random sample.
-            sample: the number of a calibration sample; only its variants.
+            sample: the number of a calibration sample, to judge only its variants.
             prompt: the version of the prompt; by default the newest.
             dry_run: only estimate the cost.
-            options: other values, such as ``concurrency=8`` or ``max_tokens=2000``.
+            options: other fields of the request, such as ``concurrency=8`` or ``max_tokens=2000``.
 
         Returns:
             The result of the run, with its number as ``run`` and the model's name as ``reviewer``.
             For a dry run: variants, anchors, and the estimated tokens, cost and seconds, which are
-            None while unknown.
+            None if unknown.
 
         Raises:
-            HedgerowError: there is nothing to judge, a value is invalid, or the run ended early;
-                the same call then continues it.
+            HedgerowError: there is nothing to judge, a value is invalid, or the run ends early.
+                The same call then resumes the run.
 
         >>> example_project().judge(model="gpt-4o-mini", dry_run=True)["variants"]
         1
@@ -86,8 +86,12 @@ class Judging:
     def opinions(self, uid: str, *, reviewer: str = "") -> pd.DataFrame:
         """The models' opinions on a variant, newest first.
 
-        Hedgerow records that you have seen them, and leaves your later decisions on this variant
-        out of the agreement with models.
+        Hedgerow records that you have seen the opinions, and excludes your later decisions on this
+        variant from the agreement with models.
+
+        Args:
+            uid: the uid of the variant.
+            reviewer: as in `accept`.
 
         Returns:
             One row per opinion: reviewer, counts (whether the model's verdicts count), verdict

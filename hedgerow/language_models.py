@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LanguageModels:
-    """The language models of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` that finetune language models."""
 
     _home: Home
 
@@ -32,22 +32,23 @@ class LanguageModels:
         """Finetune a causal language model on a release's question pairs with LoRA.
 
         Args:
-            release: otherwise the newest.
-            base: the model's folder, or its name on the model hub.
-            arm: which variants the questions are about: both, paper, negation or hedging;
-                otherwise the recipe's.
-            recipe: a YAML file; otherwise the HedgeTriple paper's values.
-            seed: determines the sample and the order of the pairs; a fixed one by default.
-            merge: save the model merged with its adapter, too.
-            settings: changes of the recipe, such as ``epochs=3`` or ``max_pairs=1000`` (see
-                docs/language_models.md).
+            release: the release or its number; by default the newest release.
+            base: the folder of the base model, or its name on the model hub.
+            arm: the variants that the questions are about: 'both', 'paper', 'negation' or
+                'hedging'; by default the recipe's choice.
+            recipe: the path of a YAML file; by default the values of the HedgeTriple paper.
+            seed: determines the sample and the order of the pairs; by default a fixed seed.
+            merge: whether to save the merged model as well as the adapter.
+            settings: values that override the recipe, such as ``epochs=3`` or ``max_pairs=1000``
+                (see docs/language_models.md).
 
         Returns:
-            The adapter's ``folder``, with ``run`` and ``figures``.
+            The finetuned model, with its ``folder``, ``run`` and ``figures``.
 
         Raises:
-            HedgerowError: no question pairs, no causal language model, a wrong setting, or the run
-                ended early; 'hedgerow run ID' goes on with it.
+            HedgerowError: the release has no question pairs, the base is not a causal language
+                model, a setting is invalid, or the run ends early. 'hedgerow run ID' resumes the
+                run.
         """
         from hedgerow.models.language_models import finetune
 
@@ -73,26 +74,27 @@ class LanguageModels:
         seed: int | None = None,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Finetune a language model on a release's question pairs at its provider.
+        """Finetune a provider's language model on a release's question pairs.
 
-        This waits until the provider is done, which can take hours. If it is interrupted, the job
-        goes on there, and 'hedgerow run ID' follows it again.
+        The call returns when the provider has finished, which can take hours. If the call is
+        interrupted, the job continues at the provider, and 'hedgerow run ID' follows it again.
 
         Args:
-            model, base_url: the model name that the server uses, and the server's address. The
-                server speaks OpenAI's protocol. The key is OPENAI_API_KEY.
-            release: otherwise the newest.
-            arm: which variants are asked about, as in `Release.question_pairs`.
-            epochs, seed: the provider's own unless named.
-            dry_run: only return the estimate.
+            model: the provider's name of the model.
+            base_url: the address of a server with an OpenAI-compatible API; by default OpenAI's.
+                The API key is read from OPENAI_API_KEY.
+            release: the release or its number; by default the newest release.
+            arm: the variants that the questions are about, as in `Release.question_pairs`.
+            epochs, seed: by default chosen by the provider.
+            dry_run: only estimate the tokens and the cost.
 
         Returns:
-            ``fine_tuned_model`` (what the provider calls the new model), ``job``, ``run``,
-            ``tokens`` and ``cost``; of a dry run ``train``, ``validation``, ``tokens`` and
-            ``cost``, None where no price is known.
+            ``fine_tuned_model`` (the provider's name of the new model), ``job``, ``run``,
+            ``tokens`` and ``cost``. For a dry run: ``train``, ``validation``, ``tokens`` and
+            ``cost``. The cost is None if no price is known.
 
         Raises:
-            HedgerowError: too few question pairs, a wrong value, or the job failed.
+            HedgerowError: there are too few question pairs, a value is invalid, or the job fails.
 
         >>> project = example_project()
         >>> project.anchors.add([f"The bridge over brook {n} is safe." for n in range(9)]).count

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Modelling:
-    """The models of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` that train and evaluate models."""
 
     _home: Home
 
@@ -40,19 +40,21 @@ class Modelling:
         """Finetune an encoder on a release and evaluate it before and after.
 
         Args:
-            release: default is the newest, or a first one made from all sources.
-            preset: quick, standard, thorough or paper; default is the one that fits the release.
-            recipe: a YAML file instead of a preset.
-            seed: for the order of the data and the dropout; a fixed one by default.
-            settings: changes of the recipe, such as ``max_steps=100`` or
+            release: the release or its number; by default the newest release. If the project has
+                no release, one is created from all sources.
+            preset: 'quick', 'standard', 'thorough' or 'paper'; by default the preset that fits the
+                release.
+            recipe: the path of a YAML file to use instead of a preset.
+            seed: determines the order of the data and the dropout; by default a fixed seed.
+            settings: values that override the recipe, such as ``max_steps=100`` or
                 ``base_encoder="my_encoder"`` (see docs/training.md).
 
         Returns:
             A `SentenceTransformer` with ``run``, ``folder`` and ``figures``.
 
         Raises:
-            HedgerowError: too little to train on, a wrong setting, or the run ended early;
-                'hedgerow run ID' goes on with it.
+            HedgerowError: there is too little data, a setting is invalid, or the run ends early.
+                'hedgerow run ID' resumes the run.
         """
         from hedgerow.models.training import train
 
@@ -76,21 +78,24 @@ class Modelling:
         suites: str | Sequence[str] = (),
         **settings: Any,
     ) -> StudyResult:
-        """Train several times with different data, and compare the models.
+        """Train several models on different data, and compare them.
 
         Args:
-            name: data, triples, types, writers or sources, see docs/training.md.
-            release: default is the newest.
-            preset: default is 'paper' for the study 'data', and for the others the one that fits
-                the release.
-            seed, settings: as in `train`, for all runs.
-            benchmarks, suites: measure every model afterwards with these benchmarks, on their
-                latest data, and these suites of mteb tasks.
+            name: 'data', 'triples', 'types', 'writers' or 'sources' (see docs/training.md).
+            release: the release or its number; by default the newest release.
+            preset: by default 'paper' for the study 'data', and the preset that fits the release
+                for the other studies.
+            seed, settings: as in `train`, for all training runs.
+            benchmarks: benchmarks to evaluate every model on, with their latest data.
+            suites: suites of mteb tasks to evaluate every model on.
+
+        Returns:
+            The results of the study.
 
         Raises:
-            HedgerowError: no such study or release, too little for it, another one is under way,
-                a wrong setting, data missing, or the run ended early; 'hedgerow run ID' goes on
-                with it.
+            HedgerowError: the study or release is unknown, the release is too small, another study
+                is running, a setting is invalid, benchmark data are missing, or the run ends
+                early. 'hedgerow run ID' resumes the run.
         """
         from hedgerow.models.studying import store_study, study_result
         from hedgerow.runs.running import carry_out
@@ -115,21 +120,24 @@ class Modelling:
         share: float | None = None,
         sts: str | Path | None = None,
     ) -> Tradeoff:
-        """How a training run trades general ability for negation; measured if necessary.
+        """Measure how a training run trades general ability for negation.
 
-        The weights of the base encoder and the finetuned ones are mixed; nothing is trained.
+        Hedgerow interpolates between the weights of the base encoder and the finetuned weights.
+        Nothing is trained. Stored measurements are reused.
 
         Args:
             model: the model, or the number of its run.
-            share: a share of the finetuned weights, from 0 to 1, to measure besides the tenths.
-            sts: a file with a score and two sentences a line, separated by tabs, which measures
-                general ability in addition to retrieval and drift.
+            share: a share of the finetuned weights, from 0 to 1, to measure in addition to the
+                multiples of 0.1.
+            sts: a tab-separated file with a score and two sentences per line. It measures general
+                ability in addition to retrieval and drift.
 
         Returns:
-            Its points, which can be saved as models.
+            The trade-off, whose points can be saved as models.
 
         Raises:
-            HedgerowError: no such training, its model is gone, or too little is held out.
+            HedgerowError: the training run is unknown, its model has been deleted, or too little
+                data are held out.
         """
         from hedgerow.models.tradeoff import tradeoff
 
@@ -140,18 +148,20 @@ class Modelling:
     ) -> dict[str, Any]:
         """Publish a model that was trained here on the Hugging Face Hub.
 
-        The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+        The access token comes from HF_TOKEN or 'hf auth login'. HF_ENDPOINT selects another hub.
 
         Args:
-            model: it, or the number of its run.
-            repo: OWNER/NAME, made if it is not there.
-            private: whether only you can see it.
+            model: the model, or the number of its run.
+            repo: the repository as OWNER/NAME; it is created if it does not exist.
+            private: whether the repository is private. An existing public repository is refused
+                unless this is False.
 
         Returns:
             url, commit and size (bytes), with the number of the run as ``run``.
 
         Raises:
-            HedgerowError: no such model, no token, no right to write, or the hub can't be reached.
+            HedgerowError: the model is unknown, there is no token, the token has no write access,
+                or the hub cannot be reached.
         """
         from hedgerow.publishing import store_push
         from hedgerow.runs.running import carry_out
@@ -167,19 +177,20 @@ class Modelling:
         *,
         before: Model | None = None,
     ) -> pd.DataFrame:
-        """Similarity of sentence pairs under one or two models.
+        """Compute the similarity of sentence pairs with one or two models.
 
         Args:
             model: a loaded encoder, a folder, or a name.
-            pairs: of two sentences each, and a label if you like; otherwise those of the
-                HedgeTriple paper's Figure 1.
-            before: a model to compare it with.
+            pairs: pairs of sentences, each with an optional label; by default the pairs of Figure
+                1 in the HedgeTriple paper.
+            before: a second model for comparison.
 
         Returns:
-            anchor, text, label, series ('before' or 'after') and cosine in [-1, 1].
+            One row per pair and model: anchor, text, label, series ('before' or 'after') and
+            cosine, in [-1, 1].
 
         Raises:
-            HedgerowError: no such encoder, or something else than pairs.
+            HedgerowError: an encoder is unknown, or an item of ``pairs`` is not a pair.
 
         >>> rows = example_project().similarity("all-MiniLM-L6-v2", [("It is on.", "It is on.")])
         >>> rows["cosine"].round(2).tolist()
@@ -202,22 +213,28 @@ class Modelling:
         release: Release | int | None = None,
         split: str = "test",
     ) -> Score:
-        """Run a benchmark, or a task of mteb or lm_eval, with a model.
+        """Evaluate a model on a benchmark, or on a task of mteb or lm_eval.
 
         Args:
-            model: one that was trained here, a folder, or a name.
-            name: such as 'semantoneg' or 'nevir', see docs/benchmarks.md; or 'mteb:TASK'; or
-                'lm_eval:TASK' for a language model.
-            data: in the published format. Default: the latest data, or the data on the model hub.
-                For 'lm_eval:TASK', a folder with your own tasks.
-            architecture: default is that in the model's files.
-            query_prompt, document_prompt: text before each; default is the model's own prompt.
-            prompts: of a language model, the version of each prompt by its name ('relevance',
-                'similarity', 'paraphrase_choice'); otherwise the newest.
-            release, split: the data of 'hedgerow'; default is the test split of the newest.
+            model: a model trained in this project, a folder, or a name.
+            name: the name of a benchmark, such as 'semantoneg' or 'nevir' (see
+                docs/benchmarks.md); 'mteb:TASK'; or 'lm_eval:TASK' for a language model.
+            data: a file or folder in the published format; by default the latest data, or the data
+                on the model hub. For 'lm_eval:TASK', a folder with your own tasks.
+            architecture: the model's architecture; by default the one in the model's files.
+            query_prompt, document_prompt: text to prepend to queries and to documents; by default
+                the model's own prompts.
+            prompts: for a language model, the version of each prompt by name ('relevance',
+                'similarity', 'paraphrase_choice'); by default the newest versions.
+            release, split: the data for the benchmark 'hedgerow'; by default the test split of the
+                newest release.
+
+        Returns:
+            The score.
 
         Raises:
-            HedgerowError: no such model, benchmark or data, or the run ended early.
+            HedgerowError: the model or benchmark is unknown, its data are missing, or the run ends
+                early.
         """
         from hedgerow.models.benchmarks import measure
 
@@ -239,7 +256,7 @@ class Modelling:
 
 
 def _run_of(model: TrainedEncoder | int) -> int:
-    """The run that trained a model."""
+    """The number of the run that trained a model."""
     number = getattr(model, "run", model)
     if not isinstance(number, int):
         raise HedgerowError(

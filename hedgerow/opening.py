@@ -17,19 +17,20 @@ from hedgerow.runs.progress import progress_bar
 def open(
     place: str | os.PathLike[str] | None = None, *, create: bool = True, reviewer: str = ""
 ) -> Project:
-    """Open a project, the same one as in the browser and on the command line.
+    """Open a project. The web app and the command line can use it at the same time.
 
     Args:
-        place: its folder, or the address of a PostgreSQL database such as
-            ``postgresql://host/name``. Without one, what HEDGEROW_HOME and HEDGEROW_DATABASE_URL
-            name, otherwise the current folder.
-        create: create an empty project if there is none.
-        reviewer: the name that decisions are stored under (otherwise HEDGEROW_REVIEWER).
+        place: the folder of the project, or the address of a PostgreSQL database such as
+            ``postgresql://host/name``. By default, HEDGEROW_DATABASE_URL and HEDGEROW_HOME
+            determine the project; if neither is set, it is the current folder.
+        create: whether to create an empty project if there is none.
+        reviewer: the name that your decisions are stored under; by default HEDGEROW_REVIEWER.
 
     Raises:
-        HedgerowError: there is no project and none may be made, or its database cannot be opened.
-        hedgerow.own_packages.ShadowedPackageError: a folder or file of yours has the name of one
-            of Hedgerow's packages.
+        HedgerowError: there is no project and ``create`` is False, or the database cannot be
+            opened.
+        hedgerow.own_packages.ShadowedPackageError: one of your folders or files has the same name
+            as one of Hedgerow's packages and is found first.
 
     >>> project = hedgerow.open("somewhere")
     >>> len(project.anchors())
@@ -44,17 +45,17 @@ def restore(
     *,
     reviewer: str = "",
 ) -> Project:
-    """Make a project again from a backup, and open it.
+    """Restore a project from a backup, and open it.
 
     Args:
-        file: what `Project.backup` has written, or the copy (.bak) that an upgrade has left.
-        place: a new folder, or the address of an empty PostgreSQL database; without one as in
+        file: a file written by `Project.backup`, or the copy (.bak) that an upgrade made.
+        place: a new folder, or the address of an empty PostgreSQL database; by default as in
             `open`.
-        reviewer: the name that decisions are stored under (otherwise HEDGEROW_REVIEWER).
+        reviewer: as in `open`.
 
     Raises:
-        HedgerowError: the file is damaged or no backup, a newer Hedgerow made it, or there is a
-            project already. Nothing is changed then.
+        HedgerowError: the file is damaged, is not a backup, or was written by a newer version of
+            Hedgerow, or there is already a project. Nothing is changed in these cases.
 
     >>> file = example_project().backup("safe.zip")
     >>> len(hedgerow.restore(file, "elsewhere").anchors())

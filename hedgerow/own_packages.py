@@ -1,7 +1,7 @@
-"""Checking that Hedgerow's own packages are imported, not a folder or file of the same name.
+"""Checks that no other folder or file hides Hedgerow's own packages.
 
 `curation`, `db`, `pages`, `training` and `cli` are top-level packages with common names. A folder
-that comes earlier in Python's path, such as a script's own, can hide them.
+that comes earlier in Python's path, such as that of a script, can hide them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def require_own_packages(*names: str) -> None:
     """Check where Python finds these packages, without importing them.
 
     Raises:
-        ShadowedPackageError: one is found elsewhere; it names the place, and says what to do.
+        ShadowedPackageError: Python finds a package elsewhere. The message says where.
     """
     for name in names:
         loaded = sys.modules.get(name)
@@ -31,7 +31,7 @@ def require_own_packages(*names: str) -> None:
         if _HOME / name not in places:
             found = str(places[0]) if places else "nothing"
             raise ShadowedPackageError(
-                f"Expected Hedgerow's package '{name}' in {_HOME}, found {found}; rename that, or "
+                f"Expected Hedgerow's package '{name}' in {_HOME}, found {found}; rename it, or "
                 "work in another folder.",
                 name=name,
             )

@@ -1,7 +1,8 @@
-"""What another package builds on to add something to Hedgerow; docs/plug_ins.md shows how.
+"""Base classes for plug-ins; docs/plug_ins.md shows how to write one.
 
-A package subclasses one of `Provider`, `EncoderLoader`, `Benchmark`, `Scorer` and `ExportFormat`,
-and names its class as an entry point of the group that the class says.
+A plug-in is a package with a subclass of `Provider`, `EncoderLoader`, `Benchmark`, `Scorer` or
+`ExportFormat`. It registers the subclass as an entry point in the group that the base class
+documents.
 """
 
 from curation.encoders.plugged_in import EncoderLoader

@@ -31,8 +31,10 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
     """A project, opened with `hedgerow.open`.
 
     Attributes:
-        anchors: call it to list anchors; `hedgerow.data.anchors.Anchors.add` adds some.
-        variants: call it to list variants.
+        anchors: the anchors. ``project.anchors()`` lists them, ``project.anchors.add()`` adds some
+            (see `hedgerow.data.anchors.Anchors`).
+        variants: the variants. ``project.variants()`` lists them, ``project.variants.add()``
+            imports some (see `hedgerow.data.variants.Variants`).
     """
 
     def __init__(self, home: Home) -> None:
@@ -52,7 +54,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         self.close()
 
     def close(self) -> None:
-        """Close the database. The project opens it again when needed.
+        """Close the database connections. The next call reopens them.
 
         >>> with hedgerow.open("somewhere") as project:
         ...     len(project.releases())
@@ -64,8 +66,11 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         return f"<Project {shown_address(self._home.engine.url)}>"
 
     def status(self) -> dict[str, Any]:
-        """Anchors, variants by type and status, releases, the last runs and encoders, as JSON has
-        them.
+        """A summary of the project, ready for JSON.
+
+        Returns:
+            Counts of anchors and of variants by type and status, releases, recent runs and
+            encoders.
 
         >>> example_project().status()["variants"]["verbal"]["pending"]
         1
@@ -76,10 +81,11 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
             return project_counts(session, self._home.settings)
 
     def corpora(self) -> pd.DataFrame:
-        """The corpora that come with Hedgerow, and how many of their anchors are in the project.
+        """The corpora that come with Hedgerow, and how much of each is in the project.
 
         Returns:
-            corpus, anchors (here), of (so many), licence, about; one row per corpus.
+            One row per corpus: corpus, anchors (number in the project), of (number in the corpus),
+            licence, about (a description).
 
         >>> "starter" in set(example_project().corpora()["corpus"])
         True
@@ -93,19 +99,19 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
     def load_corpus(
         self, name: str, *, accept_unflagged: bool = False, reviewer: str = ""
     ) -> dict[str, Any]:
-        """Load a corpus, or the missing part of it. Unreviewed variants are pending.
+        """Load a corpus, or the part of it that is missing. Unreviewed variants are pending.
 
         Args:
-            name: such as 'antonyms' or 'claims'; `corpora` lists them.
-            accept_unflagged: accept variants without flags by rule. One undo reverts this.
-            reviewer: your name. Default: the name that the project was opened with.
+            name: the name of a corpus, such as 'antonyms' or 'claims'; `corpora` lists all names.
+            accept_unflagged: accept the unflagged variants by a rule. One undo reverts this.
+            reviewer: your name; by default the name that the project was opened with.
 
         Returns:
-            How many anchors, variants and decisions were added and how many variants accepted by
-            the rule, with the number of the run as ``run``.
+            The numbers of anchors, variants and decisions that were added and of variants that the
+            rule accepted, with the number of the run as ``run``.
 
         Raises:
-            HedgerowError: there is no such corpus, or no name of a reviewer for the rule.
+            HedgerowError: the corpus is unknown, or the rule has no reviewer.
 
         >>> hedgerow.open("with searches").load_corpus("exclusions")["anchors"]
         212
@@ -120,7 +126,8 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         """Load the starter corpus, passages and exclusions, as 'hedgerow init' does.
 
         Returns:
-            How many anchors, variants and decisions were added; 0 where they are there already.
+            The numbers of anchors, variants and decisions that were added; 0 if the project
+            already has them.
 
         >>> hedgerow.open("with a corpus").load_starter_corpus().anchors > 1000
         True
@@ -137,19 +144,19 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         any_distance: bool = False,
         complete: bool = False,
     ) -> Release:
-        """Freeze the accepted variants under the next number.
+        """Create a release: a frozen, numbered copy of the accepted variants.
 
         Args:
-            name: for people.
-            sources: take these only; all without one.
-            any_distance: also take variants over the project's Levenshtein threshold.
-            complete: take only anchors with all six types of the HedgeTriple paper.
+            name: a descriptive name.
+            sources: include only anchors from these sources; by default all sources.
+            any_distance: include variants above the project's Levenshtein threshold.
+            complete: include only anchors with all six variant types of the HedgeTriple paper.
 
         Returns:
-            The release; the newest one where it holds just the same already.
+            The new release, or the newest one if its contents are the same.
 
         Raises:
-            HedgerowError: nothing is accepted, or there is no such source.
+            HedgerowError: no variant is accepted, or a source is unknown.
 
         >>> example_project().release("first").number
         1
@@ -165,7 +172,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         )
 
     def releases(self) -> list[Release]:
-        """All releases, the newest first.
+        """All releases, newest first.
 
         >>> example_project().releases()
         []
@@ -175,10 +182,13 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         return releases(self._home)
 
     def get_release(self, number: int | None = None) -> Release:
-        """The release with this number, without one the newest.
+        """The release with this number.
+
+        Args:
+            number: the number of the release; by default the newest release.
 
         Raises:
-            HedgerowError: there is none.
+            HedgerowError: no release has this number, or the project has no releases.
 
         >>> project = example_project()
         >>> release = project.release("first")

@@ -9,11 +9,11 @@ from training.hub.push_run import Subject, request_push
 
 
 def store_push(home: Home, subject: Subject, repo: str, *, private: bool) -> int:
-    """Store a run that publishes a model or a release; its number.
+    """Store a run that publishes a model or a release, and return its number.
 
     Raises:
-        HedgerowError: no such run or release, a run without a model, a name that the Hub would not
-            take, or no access token. Nothing is stored then.
+        HedgerowError: the run or release is unknown, the run has no model, the Hub would not
+            accept the name, or there is no access token. Nothing is stored in these cases.
     """
     with writing(home.engine) as session:
         author = asked_by(session, home.settings)

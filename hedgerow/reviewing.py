@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Reviewing:
-    """The decisions of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` that review variants."""
 
     _home: Home
 
@@ -24,12 +24,12 @@ class Reviewing:
         """Accept a variant as it is.
 
         Args:
-            uid: the variant's.
+            uid: the uid of the variant.
             reviewer: your name; by default the name that the project was opened with.
-            note: a remark, stored with the decision.
+            note: a remark that is stored with the decision.
 
         Raises:
-            HedgerowError: there is no such variant, or no reviewer name.
+            HedgerowError: no variant has this uid, or no reviewer is named.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -42,12 +42,12 @@ class Reviewing:
         """Reject a variant.
 
         Args:
-            uid: the variant's.
-            reason: an id such as 'wrong_type'; by default 'other'.
+            uid: the uid of the variant.
+            reason: the id of a reason, such as 'wrong_type'; by default 'other'.
             reviewer, note: as in `accept`.
 
         Raises:
-            HedgerowError: as in `accept`, or there is no such reason.
+            HedgerowError: as in `accept`, or the reason is unknown.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -66,13 +66,19 @@ class Reviewing:
         reviewer: str = "",
         note: str = "",
     ) -> Decided:
-        """Replace a variant with a better text, or correct its type or cue.
+        """Replace the text of a variant, or correct its type or cue.
+
+        Args:
+            uid: the uid of the variant.
+            text: the new text; by default the text stays the same.
+            type, cue: the right variant type and hedge cue; by default unchanged.
+            reviewer, note: as in `accept`.
 
         Returns:
-            The decision, with the uid of the new, accepted variant as ``child``.
+            The decision. Its ``child`` is the uid of the new variant, which is accepted.
 
         Raises:
-            HedgerowError: as in `accept`, nothing would change, or there is no such type.
+            HedgerowError: as in `accept`, nothing would change, or the type is unknown.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -84,15 +90,18 @@ class Reviewing:
     def write(
         self, anchor: str, type: str, text: str, *, cue: str | None = None, reviewer: str = ""
     ) -> Decided:
-        """Add your own variant. It is accepted at once.
+        """Add a variant that you have written. It is accepted immediately.
 
         Args:
-            anchor: the uid of its anchor.
-            type: its type, such as 'verbal'.
-            cue: its hedge cue, if the type has one.
+            anchor: the uid of the anchor.
+            type: the variant type, such as 'verbal'.
+            text: the text of the variant.
+            cue: the hedge cue, if the type has one.
+            reviewer: as in `accept`.
 
         Raises:
-            HedgerowError: there is no such anchor or type, or the text cannot be a variant.
+            HedgerowError: the anchor or the type is unknown, no reviewer is named, or the text
+                cannot be a variant.
 
         >>> project = example_project()
         >>> anchor = project.anchors()["uid"].iloc[0]
@@ -104,10 +113,13 @@ class Reviewing:
     def settle(
         self, uid: str, verdict: str, *, reason: str = "", reviewer: str = "", note: str = ""
     ) -> Decided:
-        """Settle a conflict: this verdict outranks those that contradict each other.
+        """Settle a conflict with a verdict that overrides the contradictory ones.
 
         Args:
-            verdict: accept or reject.
+            uid: the uid of the variant.
+            verdict: 'accept' or 'reject'.
+            reason: as in `reject`; not allowed with 'accept'.
+            reviewer, note: as in `accept`.
 
         Raises:
             HedgerowError: as in `accept` and `reject`, or the variant is not in conflict.
@@ -137,17 +149,20 @@ class Reviewing:
         reviewer: str = "",
         dry_run: bool = False,
     ) -> ByRule:
-        """Decide on every pending variant that a rule matches. One undo reverses all decisions.
+        """Decide on every pending variant that matches a rule. One undo reverts all decisions.
 
         Args:
             rule: clauses such as 'levenshtein > 60', 'no flags' or 'source = NAME', joined by
                 'and'.
-            verdict: accept or reject.
+            verdict: 'accept' or 'reject'.
+            reason: as in `reject`; not allowed with 'accept'.
+            note: a remark that is stored with each decision.
             type: only variants of this type.
-            dry_run: only count the variants.
+            reviewer: as in `accept`.
+            dry_run: only count the matching variants.
 
         Raises:
-            HedgerowError: the rule cannot be parsed, or as in `accept` and `reject`.
+            HedgerowError: as in `accept` and `reject`, or the rule cannot be parsed.
 
         >>> project = example_project()
         >>> measured = project.diagnose()
@@ -171,19 +186,19 @@ class Reviewing:
         """The variants in conflict, with each person's verdict.
 
         Args:
-            type: one or several variant types, such as 'verbal'; by default all.
-            source: only anchors of this source.
-            order: 'oldest', or 'most-disputed': first those on which the most people contradict the
-                most frequent verdict.
+            type: one or more variant types, such as 'verbal'; by default all types.
+            source: only variants of anchors from this source.
+            order: 'oldest' for the oldest conflict first, or 'most-disputed' for the variant first
+                on which the most people contradict the most frequent verdict.
 
         Returns:
             One row per variant: uid, type, source, anchor, text, people (number who decided),
             dispute (number who contradict the most frequent verdict), since (time of the latest
             verdict), and verdicts, a list of dictionaries with reviewer, verdict, reason, note, at,
-            seconds (from showing to decision) and wording (of an edit).
+            seconds (from display to decision) and wording (the new text of an edit).
 
         Raises:
-            HedgerowError: there is no such type, source or order.
+            HedgerowError: the type, source or order is unknown.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -198,18 +213,20 @@ class Reviewing:
     def discuss(
         self, uid: str, remark: str = "", *, lift: bool = False, reviewer: str = ""
     ) -> bool:
-        """Mark a variant “discuss”, which decides nothing, or remove the mark.
+        """Mark a variant for discussion, or remove the mark. Its status does not change.
 
         Args:
+            uid: the uid of the variant.
             remark: what you want to discuss.
-            lift: remove the mark, whoever made it.
+            lift: remove the mark, even if another reviewer set it.
             reviewer: as in `accept`.
 
         Returns:
-            Whether it is now marked.
+            Whether the variant is now marked.
 
         Raises:
-            HedgerowError: as in `accept`, it is already marked, or there is no mark to remove.
+            HedgerowError: as in `accept`, the variant is already marked, or it has no mark to
+                remove.
 
         >>> project = example_project()
         >>> uid = project.variants()["uid"].iloc[0]
@@ -223,7 +240,7 @@ class Reviewing:
         return adjudicating.discuss(self._home, uid, remark, lift=lift, reviewer=reviewer)
 
     def marked(self, *, type: str | tuple[str, ...] = (), source: str = "") -> pd.DataFrame:
-        """The variants marked “discuss”, oldest mark first.
+        """The variants marked for discussion, oldest mark first.
 
         Args:
             type, source: as in `conflicts`.
@@ -232,7 +249,7 @@ class Reviewing:
             One row per mark: uid, type, status, anchor, text, reviewer, remark, marked_at.
 
         Raises:
-            HedgerowError: there is no such type or source.
+            HedgerowError: the type or source is unknown.
 
         >>> len(example_project().marked())
         0
@@ -240,7 +257,12 @@ class Reviewing:
         return adjudicating.marked(self._home, type, source)
 
     def note(self, uid: str, text: str, *, reviewer: str = "") -> int:
-        """Add a note to a variant. A note decides nothing.
+        """Add a note to a variant. Its status does not change.
+
+        Args:
+            uid: the uid of the variant.
+            text: the note.
+            reviewer: as in `accept`.
 
         Returns:
             The number of notes that the variant now has.
@@ -255,10 +277,13 @@ class Reviewing:
         return deciding.leave_note(self._home, uid, text, reviewer)
 
     def undo(self, *, reviewer: str = "") -> Undone:
-        """Undo the last thing a reviewer did: a decision (also by a rule), an edit, note or mark.
+        """Undo a reviewer's last action: a decision, a rule, an edit, a note or a mark.
+
+        Args:
+            reviewer: as in `accept`.
 
         Raises:
-            HedgerowError: there is no such reviewer.
+            HedgerowError: no reviewer has this name.
 
         >>> project = example_project()
         >>> uid = project.variants(status="pending")["uid"].iloc[0]
@@ -271,14 +296,15 @@ class Reviewing:
     def agreement(
         self, by: str = "", *, independent: bool = True, source: str = ""
     ) -> pd.DataFrame:
-        """People's agreement on the variants that several of them have decided on.
+        """Inter-annotator agreement on the variants that several people have decided on.
 
-        There are two verdicts: accepting the variant, and rejecting or editing it.
+        Verdicts are binary: acceptance counts as one, rejection or editing as the other.
 
         Args:
-            by: 'type', 'pair' (of people), 'cue' or 'source'; by default no groups.
-            independent: count only verdicts given without knowing anybody else's.
-            source: only anchors of this source.
+            by: group by 'type', 'pair' (of people), 'cue' or 'source'; by default one row for all
+                variants.
+            independent: count only verdicts that were given without knowing anybody else's.
+            source: only variants of anchors from this source.
 
         Returns:
             One row per group, largest first: number of variants and verdicts, share of accepting
@@ -286,7 +312,7 @@ class Reviewing:
             for two people, each with a 95% interval.
 
         Raises:
-            HedgerowError: there is no such group or source.
+            HedgerowError: the grouping or source is unknown.
 
         >>> project = example_project()
         >>> for uid in project.variants(type="verbal")["uid"]:
@@ -304,17 +330,20 @@ class Reviewing:
         with reading(self._home.engine) as session:
             found = agreement.read_agreement(session, independent=independent, source=source)
             rows = list(agreement.rows(session, found.counted, group))
-        made = pd.DataFrame(rows, columns=agreement.columns(group))
-        return made.astype(dict.fromkeys(agreement.SHARES, float))
+        table = pd.DataFrame(rows, columns=agreement.columns(group))
+        return table.astype(dict.fromkeys(agreement.SHARES, float))
 
     def shared_verdicts(self, *, independent: bool = True, source: str = "") -> pd.DataFrame:
         """All verdicts on the variants that `agreement` counts, with the anchor and the variant.
+
+        Args:
+            independent, source: as in `agreement`.
 
         Returns:
             One row per verdict, with the reviewer, the reason, and whether it is independent.
 
         Raises:
-            HedgerowError: there is no such source.
+            HedgerowError: the source is unknown.
 
         >>> project = example_project()
         >>> uid = project.variants(type="verbal")["uid"].iloc[0]

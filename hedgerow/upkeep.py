@@ -1,4 +1,4 @@
-"""What keeps a project safe: backups, copies and checks."""
+"""Backing up, copying and checking a project."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class Upkeep:
-    """Backups, copies and checks of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` for backups, copies and checks."""
 
     _home: Home
 
     def backup(self, file: str | os.PathLike[str], *, artifacts: bool = True) -> Path:
-        """Write the whole project to one file, which `hedgerow.restore` makes a project of.
+        """Back up the whole project to a zip file. `hedgerow.restore` restores it.
 
         Args:
-            file: a zip file that is not there yet.
-            artifacts: take along models, exports and logs; otherwise the database alone.
+            file: the path of a new zip file.
+            artifacts: whether to include models, exports and logs as well as the database.
 
         Returns:
-            The file.
+            The path of the backup.
 
         Raises:
-            HedgerowError: there is such a file already, or it cannot be written.
+            HedgerowError: the file already exists or cannot be written.
 
         >>> example_project().backup("backup.zip").name
         'backup.zip'
@@ -43,18 +43,19 @@ class Upkeep:
             return make_backup(engine, settings, place, artifacts=artifacts, report=report).path
 
     def copy_to(self, url: str) -> dict[str, Any]:
-        """Copy the project's database to an empty one; models, exports and logs stay.
+        """Copy the project's database to an empty one, without models, exports and logs.
 
         Args:
-            url: its address, such as ``postgresql://host/name`` or
+            url: the address of the empty database, such as ``postgresql://host/name`` or
                 ``sqlite:////folder/hedgerow.db``.
 
         Returns:
-            The rows of each table and the content hash, which both databases have.
+            The number of rows in each table and the content hash, which is the same for both
+            databases.
 
         Raises:
-            HedgerowError: the database is not empty or cannot be written, or a run is at work.
-                Nothing was copied then.
+            HedgerowError: the database is not empty, it cannot be written, or a run is in
+                progress. Nothing is copied in these cases.
 
         >>> project = example_project()
         >>> project.copy_to("sqlite:///copy.db")["rows"]["anchor"]
@@ -67,14 +68,14 @@ class Upkeep:
             return copy_project(engine, settings, url, report=report).facts
 
     def check(self, *, repair: bool = False) -> pd.DataFrame:
-        """Check that the project agrees with itself: rows, status, search, releases, files, runs.
+        """Check that the project's rows, statuses, search, releases, files and runs are consistent.
 
         Args:
-            repair: put right what follows from what is stored.
+            repair: whether to recompute wrong values that can be derived from stored data.
 
         Returns:
-            A row a check: how many places are wrong (``number``), an example, whether they were
-            repaired, and what to do otherwise. ``open`` says whether something is still wrong.
+            One row per check: the number of errors (``number``), an example, whether they were
+            repaired, and what to do if not. ``open`` is True if errors remain.
 
         >>> bool(example_project().check()["open"].any())
         False

@@ -38,18 +38,20 @@ class Anchors:
         retired: bool = False,
         without_variants: bool = False,
     ) -> pd.DataFrame:
-        """Anchors in use, or retired ones, in the order in which they were added.
+        """List anchors in the order in which they were added.
 
         Args:
             search: part of the text, or a uid.
-            split: train, validation or test.
+            source, genre: only anchors from this source or of this genre.
+            split: 'train', 'validation' or 'test'; by default all splits.
+            retired: list the retired anchors instead of those in use.
             without_variants: only anchors without variants.
 
         Returns:
             One row per anchor: uid, text, source, genre, language, split, number of variants.
 
         Raises:
-            HedgerowError: there is no such source or split.
+            HedgerowError: the source or split is unknown.
 
         >>> project = example_project()
         >>> list(project.anchors(search="bridge")["text"])
@@ -97,20 +99,30 @@ class Anchors:
         """Add sentences as anchors, all or none. Duplicates are skipped.
 
         Args:
-            texts: a list of sentences, a DataFrame, a `datasets.Dataset`, or a file's path.
-            source: the name of their source. Default: the file's name, or 'python'.
-            licence: of the source, such as 'CC BY 4.0'.
-            genre, language: for rows without their own; the language is a tag such as 'de-CH'.
-            column, genre_column: with the sentences (otherwise guessed) and with genres.
-            entailment, contradiction: columns with the originals of an NLI data set (guessed; ''
-                for none); `accept_originals` accepts both as the data set labels them.
-            include_suspicious: also add sentences that look negated, hedged or unfinished.
-            sample: add only a random sample of this size with the same lengths and genres.
-            format: how to read a file: csv, tsv, jsonl, parquet, text; otherwise guessed.
-            dry_run: write nothing.
+            texts: a list of sentences, a DataFrame, a `datasets.Dataset`, or the path of a file.
+            source: the name of the source; by default the file's name, or 'python'.
+            licence: the licence of the source, such as 'CC BY 4.0'.
+            genre, language: defaults for rows without their own; the language is a tag such as
+                'de-CH'.
+            column: the column with the sentences; by default it is guessed.
+            genre_column: the column with the genres.
+            entailment, contradiction: the columns with the entailments and contradictions of an NLI
+                data set; by default they are guessed, and '' means none.
+            accept_originals: accept the entailments and contradictions as labelled in the data set.
+            include_suspicious: also add sentences that look negated, hedged or incomplete.
+            sample: add only a random sample of this size, with the same distribution of lengths and
+                genres.
+            seed: the seed of the sample.
+            format: the file format: 'csv', 'tsv', 'jsonl', 'parquet' or 'text'; by default it is
+                guessed.
+            dry_run: only preview the import.
+
+        Returns:
+            The result of the import, or its preview.
 
         Raises:
-            HedgerowError: no table of texts, no such column, or another licence than before.
+            HedgerowError: there is no table of texts, a column is missing, or the source already
+                has another licence.
 
         >>> project = example_project()
         >>> project.anchors.add(["The lamp is bright.", "The bridge is safe."]).count
@@ -148,17 +160,19 @@ class Anchors:
         """Correct the text of an anchor. Its decided variants become pending again.
 
         Args:
-            carry_over: make the same change in the accepted variants, as your edits, so that they
-                stay accepted. One undo reverts them.
-            force: accept a suspicious text, such as a negated sentence.
-            reviewer: your name. Default: the name that the project was opened with.
+            uid: the uid of the anchor.
+            text: the corrected text.
+            carry_over: make the same change to the accepted variants, as your edits, so that they
+                stay accepted. One undo reverts these edits.
+            force: allow a suspicious text, such as a negated sentence.
+            reviewer: your name; by default the name that the project was opened with.
 
         Returns:
-            The number of variants that are pending again, and the new texts of accepted ones.
+            The number of variants that are pending again, and the new texts of accepted variants.
 
         Raises:
-            HedgerowError: there is no such anchor, another one has this wording, the wording is
-                the same as before, or it is suspicious. Nothing is changed then.
+            HedgerowError: no anchor has this uid, another anchor has the same text, the text does
+                not change, or it is suspicious. Nothing is changed in these cases.
 
         >>> project = example_project()
         >>> uid = project.anchors()["uid"].iloc[0]
@@ -174,12 +188,16 @@ class Anchors:
         """Change the genre or language of anchors, all of them or none.
 
         Args:
-            genre: '' for none.
-            language: a tag such as 'en' or 'de-CH'.
+            uids: the uids of the anchors.
+            genre: the new genre; '' removes the genre.
+            language: the new language, a tag such as 'en' or 'de-CH'.
+
+        Returns:
+            The anchors that changed, and those that already had these values.
 
         Raises:
-            HedgerowError: there is no anchor with one of these uids, neither is given, or the
-                language is no tag.
+            HedgerowError: no anchor has one of these uids, neither a genre nor a language is given,
+                or the language is not a valid tag.
 
         >>> project = example_project()
         >>> changed = project.anchors.set(project.anchors()["uid"].iloc[0], genre="traffic")
@@ -192,10 +210,10 @@ class Anchors:
         """Retire anchors and their variants. Decisions and earlier releases stay.
 
         Returns:
-            The anchors that were retired now, and those that were retired before.
+            The anchors that this call retired, and those that were already retired.
 
         Raises:
-            HedgerowError: there is no anchor with one of these uids; none is retired then.
+            HedgerowError: no anchor has one of these uids. No anchor is retired in this case.
 
         >>> project = example_project()
         >>> retired = project.anchors.retire(*project.anchors()["uid"])
@@ -208,10 +226,10 @@ class Anchors:
         """Restore retired anchors and their variants as they were.
 
         Returns:
-            As `retire`.
+            The anchors that this call restored, and those that were already in use.
 
         Raises:
-            HedgerowError: there is no anchor with one of these uids; none is restored then.
+            HedgerowError: no anchor has one of these uids. No anchor is restored in this case.
 
         >>> project = example_project()
         >>> uid = project.anchors()["uid"].iloc[0]

@@ -30,9 +30,9 @@ class Cost(NamedTuple):
 
     Attributes:
         estimate: anchors, calls, tokens, money and time.
-        variants: what a provider would write that can say so; None where a model is asked.
-        request: as it would be stored.
-        is_priced: whether a price of the model is known.
+        variants: the forecast of a provider that can make one, such as the rules; otherwise None.
+        request: the request as it would be stored.
+        is_priced: whether the price of the model is known.
     """
 
     estimate: RunEstimate
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The values for JSON; None for unknown ones."""
+        """The estimate, ready for JSON. Unknown values are None."""
         found, known = self.estimate, self.is_priced or self.variants is not None
         facts = {
             "anchors": found.anchors,
@@ -67,17 +67,17 @@ def request_of(
     called: Callable[[FieldPath], str] = in_words,
     needs_key: bool = True,
 ) -> tuple[GenerationRequest, bool]:
-    """The request that these values make, and whether a price of its model is known.
+    """Build a request, and find out whether the price of its model is known.
 
     Args:
-        values: of `GenerationRequest`, but for price, source and prompts.
-        source: only anchors of the source with this name.
-        prompts: call → number of the prompt's version; the newest for those not named.
-        called: what a message calls a value.
-        needs_key: refuse a model's address without a key.
+        values: the fields of `GenerationRequest`, except price, source and prompts.
+        source: the name of a source, to select only its anchors.
+        prompts: call → number of the prompt's version; by default the newest version.
+        called: returns the name of a field for messages.
+        needs_key: whether an API key is required.
 
     Raises:
-        HedgerowError: a value is not usable, or there is no such source, type or version.
+        HedgerowError: a value is invalid, or the source, type or version is unknown.
     """
     budget = values.get("budget", {}).get("money")
     provider, model = values["provider"], values["model"]
@@ -101,10 +101,10 @@ def cost_of(home: Home, request: GenerationRequest, *, is_priced: bool) -> Cost:
 
 
 def store_request(home: Home, request: GenerationRequest) -> int:
-    """Store a request as a run; its number.
+    """Store a request as a run, and return its number.
 
     Raises:
-        HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
+        HedgerowError: there is nothing to generate, or another run makes the same calls.
     """
     with writing(home.engine) as session:
         author = asked_by(session, home.settings)
@@ -114,14 +114,14 @@ def store_request(home: Home, request: GenerationRequest) -> int:
 def _chosen(
     session: Session, request: GenerationRequest, source: str, prompts: Mapping[str, int]
 ) -> GenerationRequest:
-    """The request for a source and for versions of prompts, both by what people call them."""
+    """The request with the ids of its source and prompts, which are given by name and number."""
     selection = request.selection
     if selection.run is not None and get_run(session, selection.run).kind != KIND:
-        raise HedgerowError(f"Run {selection.run} generated nothing; name a run that did.")
+        raise HedgerowError(f"Run {selection.run} is not a generation run; choose one that is.")
     for type_id in selection.types:
         if known_type(list_types(session), type_id).imported:
             raise HedgerowError(
-                f"'{type_id}' comes with imported anchors and is asked of nobody; name others."
+                f"Variants of type '{type_id}' can only be imported; choose other types."
             )
     if source:
         selection = selection.model_copy(update={"source_id": source_named(session, source)})
@@ -132,10 +132,10 @@ def _chosen(
 
 
 def _version(session: Session, roles: Sequence[Role], name: str, number: int) -> tuple[Role, int]:
-    """A call, and the row of its prompt's version with this number."""
+    """A call, and the id of its prompt's version with this number."""
     role = next((role for role in roles if role == name), None)
     if role is None:
         raise HedgerowError(
-            f"Expected a prompt of a call that is made ({', '.join(roles)}), found {name[:80]}."
+            f"Expected a prompt of a requested call ({', '.join(roles)}), found {name[:80]}."
         )
     return role, find_version(session, role, number).id

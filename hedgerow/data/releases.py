@@ -36,15 +36,16 @@ if TYPE_CHECKING:
 
 
 class Release:
-    """The accepted variants of a moment, frozen under a number and a content hash.
+    """A frozen copy of the accepted variants, with a number and a content hash.
 
     Attributes:
-        number: from 1.
-        name: for people; may be empty.
+        number: the number of the release, starting at 1.
+        name: a descriptive name, which may be empty.
         hash: SHA-256 of the contents, 64 hex digits; the same in every database.
-        summary: counts by split and type, and what was selected.
-        facts: all of these, ready for JSON.
-        created: whether making it made a new one; else the newest held the same already.
+        summary: counts by split and type, and the selection.
+        facts: all of these attributes, ready for JSON.
+        created: whether `hedgerow.Project.release` created it; False if the newest release already
+            had the same contents.
     """
 
     def __init__(self, home: Home, row: Row, *, created: bool = False) -> None:
@@ -61,10 +62,10 @@ class Release:
         """All triples: every accepted positive with every accepted negative (HedgeTriple, §3.1.3).
 
         Args:
-            split: train, validation or test; all without one.
+            split: 'train', 'validation' or 'test'; by default all splits.
 
         Returns:
-            anchor, positive, negative, their types, cue, split and uids; one row per triple.
+            One row per triple: anchor, positive, negative, their types, cue, split and uids.
 
         >>> release = example_project().release("first")
         >>> release.triples()[["positive", "negative"]].values.tolist()
@@ -76,7 +77,7 @@ class Release:
         """The accepted variants with their anchors and sources, one row per variant.
 
         Args:
-            split: train, validation or test; all without one.
+            split: 'train', 'validation' or 'test'; by default all splits.
 
         >>> len(example_project().release("first").variants())
         2
@@ -84,20 +85,23 @@ class Release:
         return self._frame("variants", split)
 
     def question_pairs(self, split: str | None = None, *, arm: str = "both") -> pd.DataFrame:
-        """The release as questions to finetune a language model on (HedgeTriple, §5.2): whether an
-        anchor and one of its variants have opposite meanings. There are as many Yes as No.
+        """Questions for finetuning a language model (HedgeTriple, §5.2).
+
+        Each question asks whether an anchor and one of its variants have opposite meaning. The
+        answers Yes and No are equally frequent.
 
         Args:
-            split: train, validation or test; all without one.
-            arm: which variants are asked about: both (negations and hedges, all types), paper (its
-                six types), or, for an ablation, negation or hedging alone.
+            split: 'train', 'validation' or 'test'; by default all splits.
+            arm: the variants that the questions are about: 'both' (negations and hedges of all
+                types), 'paper' (the paper's six types), or, for an ablation, only 'negation' or
+                'hedging'.
 
         Returns:
-            sentence_1 (the anchor), sentence_2, answer, prompt (the whole question), type, split
-            and uids; one row per question.
+            One row per question: sentence_1 (the anchor), sentence_2, answer, prompt (the whole
+            question), type, split and uids.
 
         Raises:
-            HedgerowError: the split or the arm is unknown, or the release gives no question.
+            HedgerowError: the split or arm is unknown, or the release yields no questions.
 
         >>> release = example_project().release("first")
         >>> asked = release.question_pairs()
@@ -123,12 +127,12 @@ class Release:
         return pd.DataFrame(rows, columns=columns.split())
 
     def to_datasets(self, table: str = "triples") -> DatasetDict:
-        """A table as Hugging Face data sets, one a split that has rows.
+        """A table as Hugging Face data sets, one for each split that has rows.
 
         Args:
-            table: triples, variants, families (an anchor with lists of texts), pairs (sentence1,
-                sentence2, label 1 or 0); or the question pairs as messages or as completion, for
-                the package trl.
+            table: 'triples', 'variants', 'families' (an anchor with lists of texts), 'pairs'
+                (sentence1, sentence2, label 1 or 0), or 'messages' or 'completion' (the question
+                pairs in the formats of trl).
 
         >>> data = example_project().release("first").to_datasets()
         >>> [split.num_rows for split in data.values()]
@@ -150,21 +154,21 @@ class Release:
     def export(
         self, folder: str | Path, *, format: str = "hf", zip: bool = False, arm: str = "both"
     ) -> Path:
-        """Write the release to a folder, with a card; in place of an earlier export there.
+        """Export the release to a folder, with a data card. An earlier export there is replaced.
 
         Args:
-            folder: new, or an earlier export.
-            format: hf (a Hugging Face data set), jsonl, pairs (CSV); question pairs as messages,
-                completion or openai; or that of a plug-in.
-            zip: also pack it into FOLDER.zip.
-            arm: of question pairs, as in `question_pairs`.
+            folder: a new folder, or the folder of an earlier export.
+            format: 'hf' (a Hugging Face data set), 'jsonl' or 'pairs' (CSV); 'messages',
+                'completion' or 'openai' for question pairs; or the format of a plug-in.
+            zip: whether to create FOLDER.zip as well.
+            arm: the arm of the question pairs, as in `question_pairs`.
 
         Returns:
-            The folder, absolute.
+            The absolute path of the folder.
 
         Raises:
-            HedgerowError: the folder holds something else, or cannot be written; or there are no
-                question pairs, or fewer than OpenAI takes.
+            HedgerowError: the folder has other contents or cannot be written, there are no
+                question pairs, or there are fewer than OpenAI requires.
 
         >>> release = example_project().release("first")
         >>> sorted(path.name for path in release.export("out", format="jsonl").iterdir())
@@ -176,14 +180,16 @@ class Release:
         return done.folder
 
     def report(self, format: str = "latex") -> str:
-        """The data section of a paper about the release: how many texts of which types, who wrote
-        and who reviewed them, agreement, thresholds, costs, licences, and how to cite it.
+        """Write a draft of a paper's data section about the release.
+
+        It reports the number of texts by type, their authors and reviewers, agreement, thresholds,
+        costs, licences, and how to cite the release.
 
         Args:
-            format: latex (needs the package booktabs) or markdown.
+            format: 'latex' (requires the package booktabs) or 'markdown'.
 
         Raises:
-            HedgerowError: the format is another one.
+            HedgerowError: the format is unknown.
 
         >>> release = example_project().release("first")
         >>> print(release.report("latex").splitlines()[3])
@@ -198,17 +204,19 @@ class Release:
     def push(self, repo: str, *, private: bool = True) -> dict[str, Any]:
         """Publish the release as a data set on the Hugging Face Hub.
 
-        The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+        The access token comes from HF_TOKEN or 'hf auth login'. HF_ENDPOINT selects another hub.
 
         Args:
-            repo: OWNER/NAME, made if it is not there.
-            private: whether only you can see it.
+            repo: the repository as OWNER/NAME; it is created if it does not exist.
+            private: whether the repository is private. An existing public repository is refused
+                unless this is False.
 
         Returns:
             url, commit and size (bytes), with the number of the run as ``run``.
 
         Raises:
-            HedgerowError: no token, no right to write, or the hub can't be reached.
+            HedgerowError: there is no token, the token has no write access, or the hub cannot be
+                reached.
         """
         from hedgerow.publishing import store_push
         from hedgerow.runs.running import carry_out
@@ -255,23 +263,23 @@ def make_release(
 
 
 def releases(home: Home) -> list[Release]:
-    """All releases, the newest first."""
+    """All releases, newest first."""
     with reading(home.engine) as session:
         return [Release(home, row) for row in list_releases(session)]
 
 
 def find_release(home: Home, number: int | None) -> Release:
-    """The release with this number, None for the newest.
+    """The release with this number, or the newest release if the number is None.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: no release has this number, or the project has no releases.
     """
     with reading(home.engine) as session:
         return Release(home, get_release(session, number))
 
 
 class Exported(NamedTuple):
-    """An export that was written: the release's number, the folder and the zip file, if any."""
+    """A finished export: the number of the release, the folder, and the zip file, if any."""
 
     release: int
     folder: Path
@@ -287,7 +295,7 @@ def export(
     zipped: bool,
     arm: Arm = "both",
 ) -> Exported:
-    """Write a release, None for the newest, to a folder.
+    """Export a release, or the newest one if the number is None, to a folder.
 
     Raises:
         HedgerowError: as in `Release.export`.

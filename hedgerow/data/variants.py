@@ -38,14 +38,14 @@ class Variants:
         search: str = "",
         anchor: str = "",
     ) -> pd.DataFrame:
-        """The variants with their diagnostics, without superseded and retired ones.
+        """List variants with their diagnostics, except superseded and retired variants.
 
         Args:
-            type: one variant type or several, such as 'verbal'; all without one.
-            status: pending, accepted, rejected or conflict; all without one.
-            source: the name of the source of the anchors.
-            search: words in a row of the text, or a uid.
-            anchor: the uid of an anchor.
+            type: one or more variant types, such as 'verbal'; by default all types.
+            status: 'pending', 'accepted', 'rejected' or 'conflict'; by default all of them.
+            source: only variants of anchors from this source.
+            search: a phrase in the text, or a uid.
+            anchor: the uid of an anchor, to list only its variants.
 
         Returns:
             One row per variant, in the order in which they were added. `levenshtein` is in
@@ -53,7 +53,7 @@ class Variants:
             `hedgerow.Project.diagnose` has measured them.
 
         Raises:
-            HedgerowError: no such type, status or source.
+            HedgerowError: the type, status or source is unknown.
 
         >>> project = example_project()
         >>> found = project.variants(type="verbal", status="pending")
@@ -92,20 +92,25 @@ class Variants:
         """Import variants with their anchors. Existing ones are skipped.
 
         Args:
-            file: CSV, TSV, JSON, JSON lines, Parquet, or an export's folder or zip file.
-            mapping: column → anchor, text, type, cue, verdict, hedge, negation, ignore and so on,
-                or a variant type, where its name doesn't say what it holds.
-            undecided: the types of hedges and negations whose words don't show one (otherwise left
-                out).
-            verdicts: a word that the file uses for verdicts → accept, reject or none.
-            reviewer: of verdicts for which the file names none.
-            accept: accept variants without a verdict as their data set has them.
-            source, licence, genre, language: of anchors for which the file has none.
-            dry_run: write nothing.
+            file: a CSV, TSV, JSON, JSON lines or Parquet file, or the folder or zip file of an
+                export.
+            mapping: column → its role: 'anchor', 'text', 'type', 'cue', 'verdict', 'hedge',
+                'negation', 'ignore' and so on, or a variant type. Only needed for columns whose
+                names do not show their role.
+            undecided: the types to give to hedges and negations whose type cannot be recognised
+                from the text; by default these are skipped.
+            verdicts: a word for a verdict in the file → 'accept', 'reject' or 'none'.
+            reviewer: the reviewer of verdicts for which the file has none.
+            accept: accept variants without a verdict.
+            source, licence, genre, language: defaults for anchors for which the file has none.
+            dry_run: only preview the import.
+
+        Returns:
+            The result of the import, or its preview.
 
         Raises:
-            HedgerowError: the columns are unclear, nobody is named for a verdict, or another
-                source has the licence. Nothing is changed then.
+            HedgerowError: the roles of the columns are unclear, a verdict has no reviewer, or the
+                source already has another licence. Nothing is changed in these cases.
 
         >>> exported = example_project().release("first").export("exported", format="jsonl")
         >>> project = hedgerow.open("elsewhere", reviewer="me")

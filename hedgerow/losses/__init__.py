@@ -1,9 +1,10 @@
-"""Hedgerow's loss over families, for training scripts of your own.
+"""Hedgerow's loss over families, for your own training scripts.
 
 `FamilyLoss`, `FamilyCollator` and `FamilyBatchSampler` plug into sentence-transformers'
-SentenceTransformerTrainer. They need nothing else of Hedgerow: this package imports only torch,
-sentence-transformers and the standard library. Docs: docs/training.md, "In a training script of
-your own"; a whole script: docs/examples/finetune_own_encoder.py.
+SentenceTransformerTrainer. They do not depend on the rest of Hedgerow: this package imports only
+torch, sentence-transformers and the standard library. docs/training.md explains how to use them
+("In a training script of your own"), and docs/examples/finetune_own_encoder.py is a complete
+script.
 
 The three names are imported when they are first used, because they load PyTorch.
 """

@@ -1,4 +1,4 @@
-"""`FamilyBatchSampler`: chooses the rows of each batch."""
+"""`FamilyBatchSampler`, which chooses the rows of each batch."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 class FamilyBatchSampler(NoDuplicatesBatchSampler):
-    """Batches of whole families with different anchors.
+    """Batch sampler for whole families with distinct anchors.
 
-    Rows with nothing to compare are left out: those without a negation, and those with neither a
+    It skips rows that allow no comparison: rows without a negation, and rows with neither a
     paraphrase nor a hedge. The seed and the epoch determine the order.
 
     Pass the class itself as ``batch_sampler`` in SentenceTransformerTrainingArguments. Then
@@ -46,19 +46,20 @@ class FamilyBatchSampler(NoDuplicatesBatchSampler):
         generator: torch.Generator | None = None,
         seed: int = 0,
     ) -> None:
-        """Create the sampler; reads all rows once.
+        """Create the sampler. This reads every row once.
 
         Args:
-            dataset: rows are families, as for `FamilyCollator`.
-            batch_size: families per batch, at least 1.
+            dataset: a data set whose rows are families, as for `FamilyCollator`.
+            batch_size: the number of families per batch, at least 1.
             drop_last: whether to drop the incomplete last batch of an epoch.
-            valid_label_columns: not used; passed by the library.
-            generator: for the order of an epoch; reset from the seed and the epoch's number.
-            seed: of the order.
+            valid_label_columns: ignored; sentence-transformers passes it.
+            generator: the random generator that shuffles the rows. It is seeded for each epoch from
+                the seed and the epoch's number.
+            seed: the seed of the order.
 
         Raises:
-            ValueError: a column is missing or has wrong values, no row has anything to compare, or
-                too few rows do for one batch.
+            ValueError: a column is missing or has invalid values, no row allows a comparison, or
+                too few rows do to fill one batch.
         """
         check_columns(dataset.column_names)
         self._rows = [n for n, row in enumerate(dataset) if has_contrast(family_of(row))]
@@ -85,6 +86,6 @@ class FamilyBatchSampler(NoDuplicatesBatchSampler):
         )
 
     def __iter__(self) -> Iterator[list[int]]:
-        """The rows of each batch of the current epoch."""
+        """Iterate over the batches of the current epoch, each a list of row numbers."""
         for batch in super().__iter__():
             yield [self._rows[number] for number in batch]

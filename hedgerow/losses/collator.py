@@ -1,4 +1,4 @@
-"""`FamilyCollator`: turns rows of a data set into inputs for `FamilyLoss`."""
+"""`FamilyCollator`, which turns rows of a data set into inputs for `FamilyLoss`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hedgerow.losses.families import Family, Role, has_contrast
 from hedgerow.losses.rows import ANCHOR, family_of
 
 TEXT = "text"
-"""Name of the variants in `prompts`."""
+"""The key of the variants' prompt in `prompts`."""
 
 
 @dataclass
 class FamilyCollator(SentenceTransformerDataCollator):
-    """Builds a batch of families that contains each distinct text once.
+    """Data collator that builds batches of families with each distinct text once.
 
-    A row is an anchor with all its variants: the text ``anchor``, and lists of texts
+    A row is an anchor with all its variants: the text ``anchor``, and the lists of texts
     ``paraphrases``, ``hedges``, ``unsupported`` and ``negations``. Other columns are ignored.
 
-    The arguments are those of the library's collator. Without a dictionary of ``prompts`` the batch
-    has one column, ``text``. With one, it has two: ``prompts={"anchor": "query: ", "text":
-    "passage: "}`` puts the first in front of anchors and the second in front of variants. The
-    trainer passes the ``prompts`` of its arguments to its own collator only, so give them here.
+    The arguments are those of SentenceTransformerDataCollator. By default the batch has one column,
+    ``text``. If ``prompts`` is a dictionary, it has two: ``prompts={"anchor": "query: ", "text":
+    "passage: "}`` prepends the first prompt to anchors and the second to variants. The trainer
+    passes the ``prompts`` of its arguments only to its default collator, so set them here.
 
     Example:
         >>> from sentence_transformers import SentenceTransformer
@@ -45,19 +45,19 @@ class FamilyCollator(SentenceTransformerDataCollator):
     """
 
     def __call__(self, features: list[dict[str, Any]]) -> dict[str, Any]:
-        """The batch of these rows.
+        """Collate rows into a batch.
 
         Returns:
-            What the encoder takes, by ``{column}_{name}``; and ``label``, integers of the shape
-            (families, longest family, 2), as `FamilyLoss.forward` takes them.
+            The encoder's inputs, named ``{column}_{name}``, and ``label``, integers of shape
+            (families, longest family, 2), the labels for `FamilyLoss.forward`.
 
         Raises:
-            ValueError: a column is missing or has wrong values, an anchor has nothing to compare,
-                or there is a prompt for something else than anchors and variants.
+            ValueError: a column is missing or has invalid values, an anchor allows no comparison,
+                or a prompt has a key other than ``anchor`` and ``text``.
         """
         families = [_comparable(family_of(row)) for row in features]
         common = {name: value for name, value in features[0].items() if name == "dataset_name"}
-        if not common:  # otherwise the prompts may be those of several data sets, by their names
+        if not common:  # otherwise the prompts may have the names of data sets as keys
             self._check_prompts()
         by_column = self.router_mapping or (isinstance(self.prompts, dict) and self.prompts)
         anchors = ANCHOR if by_column else TEXT
@@ -74,8 +74,8 @@ class FamilyCollator(SentenceTransformerDataCollator):
             torch.tensor([(place[key], member.role) for key, member in zip(*row, strict=True)])
             for row in zip(keys, families, strict=True)
         ]
-        # The label is the first: by the length of the first tensor, which is the number of families
-        # here, the trainer weighs the losses of an evaluation's batches.
+        # The label comes first because the trainer weights the losses of evaluation batches by the
+        # length of the first tensor, which is then the number of families.
         batch: dict[str, Any] = {"label": pad_sequence(labels, True, padding_value=-1)}
         for column, texts in columns.items():
             batch |= super().__call__([{**common, column: text} for text in texts])
@@ -83,7 +83,7 @@ class FamilyCollator(SentenceTransformerDataCollator):
 
     def _check_prompts(self) -> None:
         prompts = self.prompts if isinstance(self.prompts, dict) else {}
-        # A dictionary of dictionaries is for several data sets; the library's collator says so.
+        # A dictionary of dictionaries is for several data sets; the base class reports it.
         names = {name for name, prompt in prompts.items() if not isinstance(prompt, dict)}
         if unknown := names - {ANCHOR, TEXT}:
             raise ValueError(
@@ -97,6 +97,6 @@ def _comparable(family: Family) -> Family:
         raise ValueError(
             "Expected a negation, and a paraphrase or hedge, of each anchor, but "
             f"{family[0].text[:80]!r} lacks one: pass batch_sampler=FamilyBatchSampler in the "
-            "training arguments, which leaves such rows out."
+            "training arguments, which skips such rows."
         )
     return family

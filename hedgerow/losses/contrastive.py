@@ -1,8 +1,8 @@
-"""The contrastive loss over families: the paper's Equation 1 (§3.2), with additions.
+"""The contrastive loss over families: Equation 1 of the paper (§3.2), with additions.
 
-Flat triples repeat an anchor for every positive and negative of it. Here each text of a batch is
-encoded once, and every comparison is formed from the embeddings. Torch is imported inside the
-functions that compute.
+Flat triples repeat an anchor for each of its positives and negatives. Here each text of a batch is
+encoded once, and all comparisons are computed from the embeddings. Torch is imported inside the
+functions that need it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ BIBTEX = """\
   archivePrefix = {arXiv},
   primaryClass  = {cs.CL}
 }"""
-"""The paper of the method."""
+"""The paper that introduced the method."""
 
 HEDGE_WEIGHT = 1.5
-"""Weight of a comparison with a hedge on the positive side; the others have weight 1. The order of
-the levels pushes hedges away, and this weight keeps them on the positive side."""
+"""Weight of comparisons in which a hedge is a positive; other comparisons have weight 1. The order
+penalty pushes hedges away from the anchor, and this weight keeps them on the positive side."""
 
 SCALE, NEGATION_MARGIN, ORDER_WEIGHT = 20.0, 0.12, 0.3
 """The defaults of `FamilyLoss` and of Hedgerow's recipes. The scale is the default of
-sentence-transformers' MultipleNegativesRankingLoss. The others come from trials
+sentence-transformers' MultipleNegativesRankingLoss. The other two come from a recipe search
 (docs/recipe_search.md)."""
 
 ORDER_MARGIN = 0.03
@@ -42,15 +42,15 @@ closer to it than the next level. A larger margin pushes hedges down to the nega
 
 
 class Weights(NamedTuple):
-    """The weights of the parts of a loss over families; 0 switches a part off.
+    """The weights of the terms of a loss over families; 0 disables a term.
 
     Attributes:
-        pairs: (query's role, positive's role) → weight of the comparison.
-        room: what is added to the cosines of the family's other side, which are to be so much
-            lower (Wang et al. 2018, *Additive margin softmax*).
-        order: of having an anchor's paraphrases nearer to it than its hedges, these nearer than
-            what leaves its claim open, and that nearer than its negations.
-        margin: by how much, as a difference of cosines.
+        pairs: (role of the query, role of the positive) → weight of the comparison.
+        room: the margin added to the cosines of the family's negatives (Wang et al. 2018,
+            *Additive margin softmax*).
+        order: weight of the penalty that keeps an anchor's variants in order: paraphrases closest,
+            then hedges, unsupported variants and negations.
+        margin: the margin between two consecutive levels, as a difference of cosines.
     """
 
     pairs: Mapping[tuple[Role, Role], float]
@@ -60,11 +60,11 @@ class Weights(NamedTuple):
 
 
 EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HEDGE): 1.0})
-"""The paper's comparisons: the anchor with each positive."""
+"""The comparisons of the paper: the anchor with each positive."""
 
 
 def weights_for(*, symmetric: bool, negation_margin: float, order_weight: float) -> Weights:
-    """The weights of the parts of the loss, from the arguments of `FamilyLoss`."""
+    """The weights of the terms of the loss, from the arguments of `FamilyLoss`."""
     if symmetric:
         positive = [Role.ANCHOR, *POSITIVE]
         pairs = {(query, other): 1.0 for query in positive for other in positive}
@@ -80,23 +80,22 @@ def weights_for(*, symmetric: bool, negation_margin: float, order_weight: float)
 def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weights) -> Tensor:
     """The mean over all (query, positive) of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))).
 
-    s is ``scale`` times the cosine. The negatives n of a query are the texts of the other side of
-    its own family: negations for the affirmative side, and the other way round; their cosines plus
-    `room`. Other families are no negatives, since pushing topics apart is what costs retrieval.
-    Only a family without a negation (data mode 'hedging', where there is no original contradiction)
-    has nothing else to be compared with, so its negatives are the variants of all other families.
-    A text that the query's own side of the family has, too, is never a negative. What leaves the
-    claim open is on neither side of its own family: only the order of the levels says where it
-    belongs.
+    s is ``scale`` times the cosine. The negatives n of a query are the texts on the opposite side
+    of its own family: negations for affirmative texts, and affirmative texts for negations. `room`
+    is added to their cosines. Texts of other families are not negatives, because pushing topics
+    apart harms retrieval. The exception is a family without a negation (data mode 'hedging' when
+    the data set has no contradiction): its negatives are the variants of all other families. A
+    text that also occurs on the query's own side of the family is never a negative. Unsupported
+    variants are on neither side of their family; only the order penalty places them.
 
     Args:
-        embeddings: (distinct texts, dimensions), of length 1.
-        batch: which text is what in which family, on the embeddings' device.
+        embeddings: (distinct texts, dimensions), with unit length.
+        batch: the family and role of each text, on the same device as the embeddings.
         scale: the reciprocal of the temperature.
-        weights: which comparisons count, and how much.
+        weights: the weight of each comparison and term.
 
     Returns:
-        A scalar; 0 where the batch has no comparison that counts.
+        A scalar, which is 0 if no comparison in the batch has a weight.
     """
     import torch
 
@@ -107,7 +106,7 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     is_aside = aside[:, None] | aside
     same_side = same_family & (negation[:, None] == negation) & (aside[:, None] == aside)
     same_text = batch.text[:, None] == batch.text
-    # Whether the query's side of its family has the text of the other row (its own is among them).
+    # Whether the other row's text also occurs on the query's side of its family.
     own_texts = same_side.float() @ same_text.float() > 0
     other_side = same_family & ~same_side & ~is_aside
     has_negation = (same_family & negation).any(dim=1, keepdim=True)
@@ -129,13 +128,13 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
 
 
 def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
-    """By how much each level of an anchor's variants lacks the margin to the next one.
+    """The order penalty: how far consecutive levels fall short of the margin between them.
 
-    Of two levels that follow each other in `LEVELS`, the farthest text of the nearer one is
-    compared with the nearest of the farther one: the mean over the anchors that have both, added
-    up over the pairs of levels. Hedges and negations are compared only through what leaves the
-    claim open: between them is the contrast itself. Where the negations are given no room, hedges
-    that are pushed away end up among them (docs/recipe_search.md).
+    For each two consecutive levels in `LEVELS`, the farthest text of the nearer level is compared
+    with the nearest text of the farther level. The penalty is the mean over the anchors that have
+    both levels, summed over the pairs of levels. Hedges and negations are not compared directly,
+    because the contrastive term already separates them. Without a negation margin, the penalty
+    pushes hedges down to the negations (docs/recipe_search.md).
 
     Args:
         cosines: (rows, rows).

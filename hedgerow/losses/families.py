@@ -31,8 +31,8 @@ class Member(NamedTuple):
     """A text of a family.
 
     Attributes:
-        type_id: of a variant.
-        source: of an anchor: the name of its source.
+        type_id: the variant type; empty for an anchor.
+        source: the name of an anchor's source; empty for a variant.
     """
 
     text: str
@@ -46,7 +46,7 @@ Family = Sequence[Member]
 
 
 def has_contrast(family: Family) -> bool:
-    """Whether the family has a positive and a negative."""
+    """Whether the family has at least one positive and one negation."""
     roles = {member.role for member in family}
     return Role.NEGATION in roles and not roles.isdisjoint(POSITIVE)
 
@@ -55,10 +55,10 @@ class Batch(NamedTuple):
     """The families of a step, flattened: one row per occurrence, pointing to a distinct text.
 
     Attributes:
-        texts: the distinct texts; embeddings are given in their order.
-        text: (rows,) place of each row's text among them.
+        texts: the distinct texts, in the order of their embeddings.
+        text: (rows,) index of each row's text in ``texts``.
         family: (rows,) number of each row's family.
-        role: (rows,) its ``Role``.
+        role: (rows,) ``Role`` of each row's text.
     """
 
     texts: list[str]
@@ -68,7 +68,7 @@ class Batch(NamedTuple):
 
 
 def flatten(families: Sequence[Family]) -> Batch:
-    """The batch of these families, on the CPU."""
+    """Flatten families into a batch, on the CPU."""
     import torch
 
     places: dict[str, int] = {}

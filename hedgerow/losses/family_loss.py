@@ -1,4 +1,4 @@
-"""`FamilyLoss`: the loss over families as a module for sentence-transformers' trainer."""
+"""`FamilyLoss`, the loss over families as a module for sentence-transformers' trainer."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class FamilyLoss(nn.Module):
 
         Args:
             model: the encoder to train.
-            scale: what cosines are multiplied by before the softmax, above 0; the reciprocal of
-                the temperature.
-            negation_margin: additive margin on the cosines of negations, from 0 to 1: how much
-                farther than positives they should be. This leaves space for hedges in between.
-            order_weight: weight, at least 0, of the order of an anchor's variants: paraphrases
-                closest, then hedges, unsupported variants and negations.
-            symmetric: whether positives are also compared with each other, and negations with each
-                other. False: only the anchor with each positive, as in the paper.
+            scale: the factor, above 0, that multiplies cosines before the softmax; the reciprocal
+                of the temperature.
+            negation_margin: additive margin on the cosines of negations, from 0 to 1. It pushes
+                negations farther away than positives and leaves space for hedges in between.
+            order_weight: weight, at least 0, of the penalty that keeps an anchor's variants in
+                order: paraphrases closest, then hedges, unsupported variants and negations.
+            symmetric: whether to compare positives with each other and negations with each other
+                as well. If False, only the anchor is compared with each positive, as in the paper.
 
         Raises:
-            ValueError: a number is out of its range.
+            ValueError: a number is out of range.
         """
         super().__init__()
         _check("scale", scale, above=0.0)
@@ -84,36 +84,36 @@ class FamilyLoss(nn.Module):
         )
 
     def forward(self, sentence_features: Iterable[dict[str, Any]], labels: Tensor | None) -> Tensor:
-        """The loss of a batch.
+        """Compute the loss of a batch.
 
         Args:
-            sentence_features: the encoder's inputs, for each column of `FamilyCollator`.
-            labels: (families, longest family, 2): for each text of a family, the place of its
+            sentence_features: the encoder's inputs, one dictionary per column of `FamilyCollator`.
+            labels: (families, longest family, 2): for each text of a family, the index of its
                 embedding among those of all columns, and its ``Role``; padded with -1.
 
         Returns:
-            A scalar, 0 or more.
+            A scalar, at least 0.
 
         Raises:
-            ValueError: the batch is not one of `FamilyCollator`'s.
+            ValueError: the batch was not built by `FamilyCollator`.
         """
         if labels is None or labels.ndim != 3 or labels.shape[2] != 2:
             shape = "none" if labels is None else f"labels of shape {tuple(labels.shape)}"
             raise ValueError(
-                f"Expected the labels that FamilyCollator makes, found {shape}: pass "
+                f"Expected labels from FamilyCollator, found {shape}: pass "
                 "data_collator=FamilyCollator(model.preprocess) to the trainer."
             )
         found = [self.model(features)["sentence_embedding"] for features in sentence_features]
         present = labels[:, :, 0] >= 0
         text, role = labels[present].T
         batch = Batch([], text, present.nonzero()[:, 0], role)
-        # In half precision, cosines would be rounded by as much as the levels differ.
+        # Half precision would round cosines by as much as the levels differ.
         with torch.autocast(found[0].device.type, enabled=False):
             embeddings = nn.functional.normalize(torch.cat(found).float(), dim=1)
             return contrastive(embeddings, batch, scale=self.scale, weights=self._weights)
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The arguments, for the model's card."""
+        """The arguments of the loss, for the model card."""
         return {
             "scale": self.scale,
             "negation_margin": self.negation_margin,
@@ -123,7 +123,7 @@ class FamilyLoss(nn.Module):
 
     @property
     def citation(self) -> str:
-        """The paper of the method, in BibTeX, for the model's card."""
+        """The BibTeX entry of the paper that introduced the method, for the model card."""
         return BIBTEX
 
 

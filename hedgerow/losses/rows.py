@@ -1,4 +1,4 @@
-"""Rows of a data set as families."""
+"""Reading rows of a data set as families."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ VARIANTS = {
     "unsupported": Role.UNSUPPORTED,
     "negations": Role.NEGATION,
 }
-"""The columns of the anchor's variants, each a list of texts, as in the table
-``families`` of Hedgerow's exports."""
+"""The columns with an anchor's variants, each a list of texts, as in the table ``families`` of
+Hedgerow's exports."""
 
 
 def check_columns(found: Collection[str]) -> None:
     """Check the columns of a data set.
 
     Raises:
-        ValueError: a needed column is missing.
+        ValueError: a required column is missing.
     """
     if ANCHOR in found and "negations" in found and {"paraphrases", "hedges"} & set(found):
         return
@@ -36,10 +36,10 @@ def check_columns(found: Collection[str]) -> None:
 
 
 def family_of(row: Mapping[str, Any]) -> list[Member]:
-    """The family that a row holds: the anchor, then its variants. Other columns are ignored.
+    """The family in a row: the anchor, then its variants. Other columns are ignored.
 
     Raises:
-        ValueError: a needed column is missing, or a value is not a text or a list of texts.
+        ValueError: a required column is missing, or a value is not a text or a list of texts.
     """
     check_columns(row)
     anchor = row[ANCHOR]

@@ -1,4 +1,4 @@
-"""Progress bars: in terminals and notebooks, none in pipes and logs."""
+"""Progress bars for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Report = Callable[[int, int, str], None]
 """Called with (steps done, total steps, message)."""
 
 WIDTH = 30
-"""Characters of a bar in a notebook."""
+"""Width of a bar in a notebook, in characters."""
 
 err = Console(markup=False, emoji=False, highlight=False, stderr=True)
 
@@ -33,10 +33,10 @@ def is_watched() -> bool:
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """A progress bar where somebody is watching; elsewhere what is reported is not shown.
+    """Show a progress bar in a terminal or notebook; elsewhere, show nothing.
 
-    It shows a share, since the steps of a run are not always what its message counts: a training
-    takes its steps first, and then measures. Meanwhile, what libraries warn of is not printed.
+    The bar shows a percentage because the steps of a run are not always what its message counts: a
+    training run first takes its steps and then evaluates. Library warnings are logged, not printed.
     """
     with quietly(), _notebook_bar() if err.is_jupyter else _terminal_bar() as report:
         yield report
@@ -57,7 +57,7 @@ def _terminal_bar() -> Iterator[Report]:
 
 @contextmanager
 def _notebook_bar() -> Iterator[Report]:
-    """A bar of plain text in the cell's output; rich's own needs ipywidgets."""
+    """A plain-text bar in the cell's output, because the bar of rich needs ipywidgets."""
     display = import_module("IPython.display")
     shown = display.display(_plain(""), raw=True, display_id=True)
     last = ""

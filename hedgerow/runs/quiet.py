@@ -1,4 +1,4 @@
-"""Sending libraries' warnings to the log of a run instead of a cell or the terminal."""
+"""Logging library warnings instead of printing them in a notebook or terminal."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """A context in which warnings are logged and the log is not printed.
+    """Log warnings, and do not print the log.
 
-    A run keeps a log of its own. Whoever has set up logging sees the warnings there, and those that
-    `warnings` turns into errors are errors.
+    Each run has its own log. If you have configured logging, you see the warnings there. A filter
+    that turns warnings into errors still applies.
     """
     root, unseen = logging.getLogger(), logging.NullHandler()
     root.addHandler(unseen)  # with no handler at all, Python would print them

@@ -26,17 +26,17 @@ from training.runs.kinds import WORK, kind_of
 FOLLOW_SECONDS = 0.5
 
 PATHS = ("model", "merged", "folder", "zip")
-"""Keys of a result with paths, which are stored relative to the data folder."""
+"""Keys of a result whose values are paths relative to the data folder."""
 
 
 def carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
     """Execute a stored run in this process, with a progress bar.
 
     Returns:
-        Its number, its state and its result, with absolute paths.
+        The number, state and result of the run, with absolute paths.
 
     Raises:
-        RunEnded: it ended before its work was done; with its figures so far.
+        RunEnded: the run ended early. The exception has the figures so far.
     """
     try:
         with progress_bar() as report, _following(engine, run_id, report):
@@ -52,14 +52,14 @@ def carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]
 def carry_out_one(
     settings: Settings, engine: Engine, kind: str, parameters: dict[str, Any]
 ) -> dict[str, Any]:
-    """Carry out a run of a kind of which only one runs at a time; one that waits is taken over.
+    """Execute a run of a kind that allows only one run at a time. Takes over a waiting run.
 
     Returns:
-        As `carry_out`.
+        As in `carry_out`.
 
     Raises:
         RunEnded: as in `carry_out`.
-        HedgerowError: another process is carrying out a run of this kind.
+        HedgerowError: another process is executing a run of this kind.
     """
     with writing(engine) as session:
         run = ensure_run(session, kind=kind, parameters=parameters).run
@@ -72,13 +72,13 @@ def carry_out_one(
 
 
 def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:
-    """A run's result with paths that open from anywhere."""
+    """The result of a run, with absolute paths."""
     paths = {key: str(settings.data_folder / result[key]) for key in PATHS if result.get(key)}
     return result | paths
 
 
 def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
-    """What a run has spent and measured: of its calls, and the last value of each metric."""
+    """The counts and cost of a run's calls so far, and the last value of each metric."""
     found: dict[str, Any] = {}
     if run.kind in (GENERATE, JUDGE):
         counts, so_far = count_calls(session, run.id), progress(session, run.id).spent
@@ -95,17 +95,17 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
 
 @contextmanager
 def _following(engine: Engine, run_id: int, report: Report) -> Iterator[None]:
-    """Report what a run that works in this process writes into its row.
+    """Report the progress that a run in this process stores.
 
-    Where nobody watches a bar, say on standard error that the run waits for others.
+    If no progress bar is visible, report on standard error when the run waits for other runs.
     """
-    ended, tell = threading.Event(), report if is_watched() else _waiting_reported()
+    ended, notify = threading.Event(), report if is_watched() else _waiting_reported()
 
     def follow() -> None:
         while not ended.wait(FOLLOW_SECONDS):
             with suppress(HedgerowError), reading(engine) as session:  # a busy database
                 run = get_run(session, run_id)
-                tell(run.step, run.total, run.message)
+                notify(run.step, run.total, run.message)
 
     follower = threading.Thread(target=follow, daemon=True)
     follower.start()
@@ -117,7 +117,7 @@ def _following(engine: Engine, run_id: int, report: Report) -> Iterator[None]:
 
 
 def _waiting_reported() -> Report:
-    """Says once, each time that a run begins to wait for other work, that it does."""
+    """Report each time a run starts to wait for other runs."""
     last = ""
 
     def report(step: int, total: int, message: str) -> None:

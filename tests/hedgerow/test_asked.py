@@ -16,19 +16,19 @@ ATTEMPTS: dict[str, tuple[Attempt, str]] = {
     "a missing file": (lambda p: p.anchors.add("gone.csv"), "gone.csv cannot be read (No such"),
     "missing variants": (lambda p: p.variants.add("gone.csv"), "gone.csv cannot be read"),
     "a list of uids": (lambda p: p.accept(["a"]), "Expected one uid"),  # type: ignore[arg-type]
-    "a list of anchors": (lambda p: p.anchors.retire(["a"]), "put * before a list"),  # type: ignore[arg-type]
+    "a list of anchors": (lambda p: p.anchors.retire(["a"]), "unpack a list of uids with *"),  # type: ignore[arg-type]
     "uids of anchors": (lambda p: p.anchors.correct(["a"], "B."), "Expected one uid"),  # type: ignore[arg-type]
     "nothing to set": (lambda p: p.anchors.set(*p.anchors()["uid"]), "found neither"),
     "a study": (lambda p: p.study("nonsense"), "Expected a study (data, triples, types"),
-    "benchmarks": (lambda p: p.study("data", benchmarks=[1]), "Expected benchmarks as texts"),  # type: ignore[list-item]
+    "benchmarks": (lambda p: p.study("data", benchmarks=[1]), "Expected benchmarks to be strings"),  # type: ignore[list-item]
     "a model's run": (lambda p: p.push("mine", "me/it"), "Expected a model that was trained here"),  # type: ignore[arg-type]
     "no training": (lambda p: p.tradeoff(1), "Expected the number of a training"),
     "a share": (lambda p: p.tradeoff(1, share="x"), "Expected a share from 0 to 1"),  # type: ignore[arg-type]
     "a repository": (lambda p: p.release().push("mine"), "Expected a repository as owner/name"),
-    "a judge's types": (lambda p: p.judge(model="x", types=[1]), "Expected types as texts"),  # type: ignore[list-item]
+    "a judge's types": (lambda p: p.judge(model="x", types=[1]), "Expected types to be strings"),  # type: ignore[list-item]
     "a release": (lambda p: p.train("x"), "Expected a release or its number"),  # type: ignore[arg-type]
-    "a seed": (lambda p: p.train(seed="a"), "Expected a seed"),  # type: ignore[arg-type]
-    "types": (lambda p: p.generate(provider="rules", types=[1]), "Expected types as texts"),  # type: ignore[list-item]
+    "a seed": (lambda p: p.train(seed="a"), "Expected a whole number as the seed"),  # type: ignore[arg-type]
+    "types": (lambda p: p.generate(provider="rules", types=[1]), "Expected types to be strings"),  # type: ignore[list-item]
 }
 
 
