@@ -71,7 +71,7 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
 def _freeze(state: ReleaseState) -> None:
     """Show what a release would contain now, and the button that creates one."""
     st.header("Freeze a release", anchor=False)
-    may_freeze = rights.only_leads("can freeze releases")
+    may_freeze = rights.only_leads("freeze releases")
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
     selection = _selection(usual) if now.variants and may_freeze else usual

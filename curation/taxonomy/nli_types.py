@@ -24,8 +24,7 @@ ORIGINAL_TYPES = {
         label="Original entailment",
         role="paraphrase",
         definition=(
-            "A sentence that follows from the anchor, from the data set that the anchor "
-            "came with, which labels it an entailment."
+            "A sentence that the anchor's data set labels as an entailment of the anchor."
         ),
         example_anchor=_ANCHOR,
         example="A plane is in the air.",
@@ -35,8 +34,7 @@ ORIGINAL_TYPES = {
         label="Original contradiction",
         role="negation",
         definition=(
-            "A sentence that cannot be true of what the anchor describes, from the data "
-            "set that the anchor came with, which labels it a contradiction."
+            "A sentence that the anchor's data set labels as a contradiction of the anchor."
         ),
         example_anchor=_ANCHOR,
         example="A plane is parked in a hangar.",

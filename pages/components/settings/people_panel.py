@@ -32,7 +32,7 @@ def draw() -> None:
         if message := st.session_state.pop(_MESSAGE, ""):
             st.text(message)
         error_messages.show_kept(_PERSON)
-        if rights.only_leads("can change people"):
+        if rights.only_leads("change people"):
             if not signin.signs_in():  # otherwise, people are added when they sign in
                 _add_form()
             if found:

@@ -43,14 +43,14 @@ def draw() -> None:
 
 def _plan(plan: Plan) -> None:
     """Show the assignment, and the fields to change it."""
-    st.header("Several people on one variant", anchor=False)
+    st.header("Multiple reviewers per variant", anchor=False)
     st.text(plan.in_words())
     if not plan:
         st.caption(
             "To measure agreement, have several people decide on a share of the variants. They "
             "don't see each other's verdicts until all of them have decided."
         )
-    if rights.only_leads("can change the assignment"):
+    if rights.only_leads("change the assignment"):
         _plan_fields(plan)
 
 
@@ -129,7 +129,7 @@ def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
         st.text("Counting. In a large project this takes some seconds.")
     else:
         _table(everybody, done)
-    if rights.only_leads("can change quotas"):
+    if rights.only_leads("change quotas"):
         _fields(everybody)
 
 

@@ -1,4 +1,4 @@
-"""Audit: who did what and when, the newest first."""
+"""Audit: who did what and when, newest first."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -105,7 +105,7 @@ def _buttons(wanted: Filters, places: list[Place], older: Place | None, *, empty
             disabled=empty,
             help="All actions that match the filters, not only this page.",
         )
-        st.caption(f"Page {len(places):,}, the newest first. Changes to settings are not recorded.")
+        st.caption(f"Page {len(places):,}, newest first. Changes to settings are not recorded.")
 
 
 def _newer() -> None:

@@ -33,7 +33,7 @@ _MESSAGE = "gold-said"
 
 def draw() -> None:
     """Draw the section."""
-    me = lead("can choose gold items")
+    me = lead("choose gold items")
     if me is None:
         return
     st.text(
@@ -221,7 +221,7 @@ def _items(found: Sequence[Gold]) -> None:
         disabled=not chosen,
         on_click=_remove,
         args=(chosen,),
-        help="Select rows first. The variants stay settled as they are.",
+        help="Select rows first. The variants keep their verdicts.",
     )
 
 

@@ -10,11 +10,11 @@ def lead(do: str) -> int | None:
     """The id of the lead at this page; for others None, with a message about why.
 
     Args:
-        do: what leads can do here, to complete "Only leads …".
+        do: what leads can do here, to complete "Only leads can …".
     """
     me = signin.reviewer_id()
     if me is None:
-        st.write(f"Only leads {do}. Enter your name.")
+        st.write(f"Only leads can {do}. Enter your name.")
         signin.name_form("Your name", key="signin-lead", button="Continue")
         return None
     return me if rights.may(Role.LEAD) or rights.only_leads(do) else None

@@ -37,7 +37,7 @@ _HELP = {
 
 def draw() -> None:
     """Draw the section."""
-    if lead("can see each person's figures") is None:
+    if lead("see each person's figures") is None:
         return
     counts = CachedCounts()
     if counts.empty:

@@ -122,7 +122,7 @@ def test_the_rate_and_who_practises_first_are_chosen_there(
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("Gold items", "can choose gold items"), ("People", "can see each person's figures")],
+    [("Gold items", "choose gold items"), ("People", "see each person's figures")],
 )
 def test_nobody_but_a_lead_sees_them(
     project: Engine, open_page: OpenPage, name: str, what: str

@@ -66,7 +66,7 @@ def _title(sample: Sample) -> str:
     return f"Sample {sample.id}: {counted(len(sample.uids), 'variant')}, {types}{judged}"
 
 
-@rights.for_leads("can create samples")
+@rights.for_leads("create samples")
 def _form(counts: CachedCounts) -> None:
     if counts.empty:
         st.text("There are no variants to sample from yet. Generate some first.")

@@ -27,7 +27,7 @@ def only_leads(do: str) -> bool:
     if may(Role.LEAD):
         return True
     if do:
-        st.caption(f"Only leads can {do.removeprefix('can ')}.")
+        st.caption(f"Only leads can {do}.")
     return False
 
 

@@ -47,7 +47,7 @@ def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
         entry=variant_type("affirmation"),
         cue="There is no doubt that",
     )
-    assert "hedge cue that was asked for" not in framed
+    assert "requested hedge cue" not in framed
     for reason in REJECT_REASONS:
         assert (f"\n{reason.id}: " in asked) == reason.applies_to(entry)
 
