@@ -11,9 +11,9 @@ LOOKS_A_SECOND = 4
 
 
 class Gpu:
-    """What a training took of the GPU: `said` is a sentence, '' where there is none."""
+    """What a training took of the GPU: `summary` is a sentence, '' where there is none."""
 
-    said = ""
+    summary = ""
 
 
 def on_gpu() -> bool:
@@ -54,7 +54,7 @@ def watched_gpu() -> Iterator[Gpu]:
     torch.cuda.reset_peak_memory_stats()
     looks: list[float] = []
     ended = threading.Event()
-    watcher = threading.Thread(target=_look, args=(looks, ended), daemon=True)
+    watcher = threading.Thread(target=_sample_load, args=(looks, ended), daemon=True)
     watcher.start()
     try:
         yield gpu
@@ -66,7 +66,7 @@ def watched_gpu() -> Iterator[Gpu]:
     gpu.said = f"{peak:.2f} GiB at most, {busy}"
 
 
-def _look(looks: list[float], ended: threading.Event) -> None:
+def _sample_load(looks: list[float], ended: threading.Event) -> None:
     """Note the utilisation in percent, until the end or until nobody can tell it."""
     while not ended.wait(1 / LOOKS_A_SECOND):
         found = _utilisation()
@@ -79,7 +79,7 @@ def _utilisation() -> float | None:
     """Percent of the last moment in which the GPU computed, by nvidia-smi."""
     command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return float(said.stdout.splitlines()[0])
+        output = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        return float(output.stdout.splitlines()[0])
     except (OSError, ValueError, IndexError, subprocess.SubprocessError):
         return None

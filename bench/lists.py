@@ -104,16 +104,16 @@ def _card(queue: Queue, order: Order, engine: Engine) -> object:
 
 
 def _conflict(order: ConflictOrder, engine: Engine) -> object:
-    """Open the Adjudicate page: counts, the first conflict, what everybody said."""
+    """Open the Adjudicate page: counts, the first conflict, what everybody verdicts."""
     state = _window(AdjudicationState, engine)
     assert isinstance(state, AdjudicationState)
     state.recount()
     state.choose(type_id=None, source_id=None, order=order)
     view = state.view()
     assert view.focus is not None
-    said = state.verdicts(view.focus.variant.id)
+    verdicts = state.verdicts(view.focus.variant.id)
     state.leave()
-    return said
+    return verdicts
 
 
 def _audit(engine: Engine, *, start_in_the_middle: bool = False, **wanted: Any) -> object:

@@ -104,9 +104,9 @@ def main() -> None:
         for name, server in (("SQLite", None), ("PostgreSQL", options.postgresql)):
             with new_database(server) as url:
                 took[name] = seconds_of(url, data, accept=options.accept)
-        told = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items())
+        timings = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items())
         ratio = took["PostgreSQL"] / took["SQLite"]
-        print(f"{count:,} anchors: {told}, ratio {ratio:.2f} (at most 3)", flush=True)
+        print(f"{count:,} anchors: {timings}, ratio {ratio:.2f} (at most 3)", flush=True)
 
 
 if __name__ == "__main__":

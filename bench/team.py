@@ -248,10 +248,10 @@ def measure(url: URL | None, crew: Crew, *, single: int) -> str:
         alone = decide(settings, Crew(1, 1, single, crew.think), name="Single")
         together = decide(settings, crew, name="Reviewer")
         verify(settings, [alone, together], expected=team + single)
-    return _told(crew, alone, together)
+    return _report(crew, alone, together)
 
 
-def _told(crew: Crew, alone: Done, together: Done) -> str:
+def _report(crew: Crew, alone: Done, together: Done) -> str:
     medians = [statistics.median(done.took) for done in (together, alone)]
     ratio = medians[0] / medians[1]
     tail = statistics.quantiles(together.took, n=20)[-1]
@@ -284,8 +284,8 @@ def main() -> None:
             threads = REVIEWERS // processes
             crew = Crew(processes, threads, options.decisions // REVIEWERS, think)
             with new_database(server) as url:
-                told = measure(url if server else None, crew, single=options.single)
-            print(f"{name}: {told}", flush=True)
+                report = measure(url if server else None, crew, single=options.single)
+            print(f"{name}: {report}", flush=True)
 
 
 if __name__ == "__main__":

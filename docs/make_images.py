@@ -1,9 +1,9 @@
-"""Make the pictures of the README and the guides: `make images`.
+"""Take the screenshots for the README and the guides: `make images`.
 
-Loads the starter corpus into a scratch project, trains on it with the preset that fits (some ten
-minutes on two cores), opens the app in Chromium and takes its picture. A project that was made by
-an earlier call is used again: name its folder to get new pictures in seconds. Pictures that show no
-training need none: name them with --picture.
+Loads the starter corpus into a temporary project, trains on it with the default preset (about ten
+minutes on two cores), opens the app in Chromium and takes screenshots. Name a FOLDER to keep the
+project and take new screenshots in seconds. Only the picture 'train' needs a training run: choose
+others with --picture.
 
     python docs/make_images.py [FOLDER] [--picture NAME …] [--train-option max_steps=60 …]
 """
@@ -31,16 +31,20 @@ HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 REVIEWER = "Ada"
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 COLOURS = 256
-"""Of a stored picture: enough for flat surfaces and smooth letters."""
+"""Colours of a stored picture: enough for flat surfaces and smooth letters."""
 
 PATIENCE_MS = 60_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="the project; otherwise a new one")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="the project (default: a temporary one)"
+    )
     parser.add_argument("--train-option", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--picture", action="append", choices=PICTURES, help="otherwise all")
+    parser.add_argument(
+        "--picture", action="append", choices=PICTURES, help="a picture to take (default: all)"
+    )
     wanted = parser.parse_args()
     names = wanted.picture or list(PICTURES)
     if wanted.folder:
@@ -52,14 +56,14 @@ def main() -> None:
 
 
 def make(home: Path, names: list[str], train_options: list[str]) -> None:
-    """Bring the project to where there is something to see, and take these pictures."""
-    told = hedgerow(home, "init")
+    """Prepare the project and take the pictures with these names."""
+    created = hedgerow(home, "init")
     is_trained = any(run["kind"] == "train" and run["state"] == "done" for run in runs(home))
     if not is_trained:
         hedgerow(home, "diagnose")
     if "train" in names and not is_trained:
         hedgerow(home, "train", *(f"--set={option}" for option in train_options))
-    print(f"The project is in {home} ({told['database']}).")
+    print(f"The project is in {home} ({created['database']}).")
     with served(home) as address, opened(address) as page:
         for name in names:
             PICTURES[name](page, address)
@@ -83,7 +87,7 @@ def runs(home: Path) -> list[dict[str, Any]]:
 
 @contextmanager
 def served(home: Path) -> Iterator[str]:
-    """The app over the project: its address."""
+    """Run the app on the project and yield its address."""
     process = subprocess.Popen(
         [HEDGEROW, "app"],
         env=os.environ | {"HEDGEROW_HOME": str(home)},
@@ -99,7 +103,7 @@ def served(home: Path) -> Iterator[str]:
             if found := re.search(r"http://127\.0\.0\.1:\d+", line):
                 break
         else:
-            sys.exit("The app ended before it was there.")
+            sys.exit("The app ended before it printed its address.")
         yield found[0]
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -156,12 +160,12 @@ PICTURES: dict[str, Callable[[Page, str], None]] = {
 
 
 def picture(page: Page, path: Path) -> None:
-    """Take a picture of the window once it is drawn, in few colours so that it stays small."""
+    """Take a screenshot once the page is complete, in few colours so that the file stays small."""
     app = page.get_by_test_id("stApp")
     expect(app).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     page.mouse.move(0, 0)
-    page.wait_for_timeout(1500)  # charts draw themselves over some frames
+    page.wait_for_timeout(1500)  # charts take some frames to appear
     image = Image.open(BytesIO(page.screenshot())).convert("RGB")
     image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1024} KiB")

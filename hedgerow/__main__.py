@@ -6,7 +6,7 @@ from hedgerow.own_packages import ShadowedPackageError, require_own_packages
 
 
 def main() -> None:
-    """Run the command, or say in a sentence what stands in its way."""
+    """Run the command, or explain in one sentence why it can't run."""
     try:
         require_own_packages("cli", "curation", "db", "pages", "training")
     except ShadowedPackageError as error:

@@ -1,4 +1,4 @@
-"""What people hand over from Python, checked: one sentence in place of Python's own errors."""
+"""Checking arguments from Python: one sentence instead of Python's own errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def split_of(name: str | None) -> Split | None:
 
 
 def names(given: str | Iterable[str], *, what: str) -> tuple[str, ...]:
-    """Several names; a single one may stand alone.
+    """Several names, or a single one.
 
     Raises:
         HedgerowError: something else than text is among them.
@@ -55,7 +55,7 @@ def uid(given: str) -> str:
 
 
 def uids(given: Iterable[str]) -> tuple[str, ...]:
-    """Several uids, each an argument of its own.
+    """Several uids, each as a separate argument.
 
     Raises:
         HedgerowError: something else is among them, such as a list of them.
@@ -96,7 +96,7 @@ def seed(given: int | None) -> int | None:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Say in a sentence why a file cannot be read.
+    """Explain in one sentence why a file cannot be read.
 
     Raises:
         HedgerowError: it is missing, a folder, or not readable.

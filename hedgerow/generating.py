@@ -1,4 +1,4 @@
-"""Variants written for a project's anchors, and measured."""
+"""Generating and measuring variants of a project's anchors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Generating:
-    """What writes and measures the variants of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` that generate and measure variants."""
 
     _home: Home
 
@@ -38,7 +38,7 @@ class Generating:
         dry_run: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        """Write variants of anchors that have none; they are pending then.
+        """Generate variants of anchors that have none. The new variants are pending.
 
         Args:
             provider: openai (any server that speaks its protocol), rules, or that of a plug-in.
@@ -47,16 +47,15 @@ class Generating:
             roles: what to ask for about each anchor.
             types: only these variant types.
             source, search, anchors: only anchors of this source, with these words, or these uids.
-            limit: a sample of so many anchors, drawn by ``seed``, which also draws the cues.
-            budget, max_calls: pause when so many US dollars are spent, or after so many calls.
-            dry_run: only say what it would take.
+            limit: a random sample of this many anchors; ``seed`` determines it and the cues.
+            budget, max_calls: pause at this cost in US dollars, or after this many calls.
+            dry_run: only return the estimate.
             options: further values of `curation.generation.request.GenerationRequest`, such as
                 ``concurrency=8`` or ``batch=True``.
 
         Returns:
-            What the run came to, with its number as ``run``; `failed_calls` says what is missing
-            and why. Of a dry run anchors, calls, tokens,
-            cost and seconds, None while nothing is known.
+            The result of the run, with its number as ``run``; `failed_calls` lists what is missing
+            and why. For a dry run anchors, calls, tokens, cost and seconds; None if unknown.
 
         Raises:
             HedgerowError: there is nothing to ask for, a value is not usable, or the run ended
@@ -94,7 +93,7 @@ class Generating:
         return carry_out(*self._home, generating.store_request(self._home, request))
 
     def failed_calls(self, run: int) -> pd.DataFrame:
-        """The calls of a generation that failed, or whose answers lack a type that was asked for.
+        """The calls of a generation run that failed, or whose answers lack a requested type.
 
         Args:
             run: its number.
@@ -122,13 +121,13 @@ class Generating:
         return pd.DataFrame(rows, columns=list(IncompleteCall._fields))
 
     def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
-        """Measure every variant that is not measured yet: distances, flags, cosine.
+        """Measure all variants that are not measured yet: distances, flags, cosine.
 
         Args:
             encoder: a name or a folder, which becomes the active one; otherwise the active one.
 
         Returns:
-            What the run came to, with its number as ``run``.
+            The result of the run, with its number as ``run``.
 
         Raises:
             HedgerowError: no such encoder, or another process is measuring at present.
@@ -158,7 +157,7 @@ class Generating:
             limit: how many to find at most.
 
         Returns:
-            A row a variant, the most similar first: uid, cosine (in [-1, 1]), type, status, text.
+            One row per variant, most similar first: uid, cosine (in [-1, 1]), type, status, text.
 
         Raises:
             HedgerowError: there is no such variant.

@@ -1,4 +1,4 @@
-"""Where a project lies, its database, and who is working on it."""
+"""A project's folder, database and reviewer."""
 
 from __future__ import annotations
 

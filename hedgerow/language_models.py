@@ -1,4 +1,4 @@
-"""Language models that are finetuned on a project's releases."""
+"""Finetuning language models on a project's releases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LanguageModels:
             arm: which variants the questions are about: both, paper, negation or hedging;
                 otherwise the recipe's.
             recipe: a YAML file; otherwise the HedgeTriple paper's values.
-            seed: decides the draw and order of the pairs; the same one unless named.
+            seed: determines the sample and the order of the pairs; a fixed one by default.
             merge: save the model merged with its adapter, too.
             settings: changes of the recipe, such as ``epochs=3`` or ``max_pairs=1000`` (see
                 docs/language_models.md).
@@ -84,7 +84,7 @@ class LanguageModels:
             release: otherwise the newest.
             arm: which variants are asked about, as in `Release.question_pairs`.
             epochs, seed: the provider's own unless named.
-            dry_run: only say what it would take.
+            dry_run: only return the estimate.
 
         Returns:
             ``fine_tuned_model`` (what the provider calls the new model), ``job``, ``run``,

@@ -80,12 +80,12 @@ class Modelling:
 
         Args:
             name: data, triples, types, writers or sources, see docs/training.md.
-            release: otherwise the newest.
-            preset: otherwise 'paper' for the study 'data', and for the others the one that fits the
-                release.
-            seed, settings: as in `train`, of all trainings.
-            benchmarks, suites: then measure every model with these benchmarks, on the data named
-                last, and these suites of mteb's tasks.
+            release: default is the newest.
+            preset: default is 'paper' for the study 'data', and for the others the one that fits
+                the release.
+            seed, settings: as in `train`, for all runs.
+            benchmarks, suites: measure every model afterwards with these benchmarks, on their
+                latest data, and these suites of mteb tasks.
 
         Raises:
             HedgerowError: no such study or release, too little for it, another one is under way,
@@ -120,13 +120,13 @@ class Modelling:
         The weights of the base encoder and the finetuned ones are mixed; nothing is trained.
 
         Args:
-            model: it, or the number of its run.
-            share: of the finetuned weights, from 0 to 1, to be measured besides the tenths.
+            model: the model, or the number of its run.
+            share: a share of the finetuned weights, from 0 to 1, to measure besides the tenths.
             sts: a file with a score and two sentences a line, separated by tabs, which measures
                 general ability in addition to retrieval and drift.
 
         Returns:
-            Its points, and the way to save one of them as a model.
+            Its points, which can be saved as models.
 
         Raises:
             HedgerowError: no such training, its model is gone, or too little is held out.
@@ -173,7 +173,7 @@ class Modelling:
             model: a loaded encoder, a folder, or a name.
             pairs: of two sentences each, and a label if you like; otherwise those of the
                 HedgeTriple paper's Figure 1.
-            before: what to compare it with.
+            before: a model to compare it with.
 
         Returns:
             anchor, text, label, series ('before' or 'after') and cosine in [-1, 1].
@@ -208,13 +208,13 @@ class Modelling:
             model: one that was trained here, a folder, or a name.
             name: such as 'semantoneg' or 'nevir', see docs/benchmarks.md; or 'mteb:TASK'; or
                 'lm_eval:TASK' for a language model.
-            data: in the published format; otherwise what was named last, or the model hub's. For
-                'lm_eval:TASK', a folder with tasks of your own.
-            architecture: otherwise what the model's files say.
-            query_prompt, document_prompt: put before each; otherwise the model's own.
+            data: in the published format. Default: the latest data, or the data on the model hub.
+                For 'lm_eval:TASK', a folder with your own tasks.
+            architecture: default is that in the model's files.
+            query_prompt, document_prompt: text before each; default is the model's own prompt.
             prompts: of a language model, the version of each prompt by its name ('relevance',
                 'similarity', 'paraphrase_choice'); otherwise the newest.
-            release, split: what 'hedgerow' measures on: the newest, and test, unless named.
+            release, split: the data of 'hedgerow'; default is the test split of the newest.
 
         Raises:
             HedgerowError: no such model, benchmark or data, or the run ended early.
@@ -239,7 +239,7 @@ class Modelling:
 
 
 def _run_of(model: TrainedEncoder | int) -> int:
-    """The run that has trained a model."""
+    """The run that trained a model."""
     number = getattr(model, "run", model)
     if not isinstance(number, int):
         raise HedgerowError(
@@ -250,7 +250,7 @@ def _run_of(model: TrainedEncoder | int) -> int:
 
 
 def _name_of(home: Home, model: TrainedEncoder | str | Path) -> str:
-    """The folder or name by which a run finds a model again."""
+    """The folder or name by which a run finds a model."""
     if isinstance(model, str | Path):
         return str(model)
     folder = getattr(model, "folder", None)

@@ -1,4 +1,4 @@
-"""Opening a project, and making one again from a backup."""
+"""Opening a project, and restoring one from a backup."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open(
         place: its folder, or the address of a PostgreSQL database such as
             ``postgresql://host/name``. Without one, what HEDGEROW_HOME and HEDGEROW_DATABASE_URL
             name, otherwise the current folder.
-        create: make it if nothing is there; it is empty then.
+        create: create an empty project if there is none.
         reviewer: the name that decisions are stored under (otherwise HEDGEROW_REVIEWER).
 
     Raises:

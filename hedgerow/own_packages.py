@@ -1,7 +1,7 @@
-"""That Hedgerow's own packages are found, and not a folder or file of the same name.
+"""Checking that Hedgerow's own packages are imported, not a folder or file of the same name.
 
-`curation`, `db`, `pages`, `training` and `cli` lie at the top level, under plain names that others
-use, too. A folder that Python looks at first, such as a script's own, can stand before them.
+`curation`, `db`, `pages`, `training` and `cli` are top-level packages with common names. A folder
+that comes earlier in Python's path, such as a script's own, can hide them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _HOME = Path(__file__).resolve().parents[1]
 
 
 class ShadowedPackageError(ImportError):
-    """Something else has the name of one of Hedgerow's packages."""
+    """A folder or file hides one of Hedgerow's packages."""
 
 
 def require_own_packages(*names: str) -> None:
-    """Look where Python finds these packages; nothing of them is imported.
+    """Check where Python finds these packages, without importing them.
 
     Raises:
         ShadowedPackageError: one is found elsewhere; it names the place, and says what to do.

@@ -52,7 +52,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         self.close()
 
     def close(self) -> None:
-        """Let go of the database; the project opens again when it is used.
+        """Close the database. The project opens it again when needed.
 
         >>> with hedgerow.open("somewhere") as project:
         ...     len(project.releases())
@@ -93,12 +93,12 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
     def load_corpus(
         self, name: str, *, accept_unflagged: bool = False, reviewer: str = ""
     ) -> dict[str, Any]:
-        """Load a corpus, or what the project lacks of it; what nobody has reviewed is pending.
+        """Load a corpus, or the missing part of it. Unreviewed variants are pending.
 
         Args:
             name: such as 'antonyms' or 'claims'; `corpora` lists them.
-            accept_unflagged: accept by rule what no check flags; one undo takes it back.
-            reviewer: in whose name; otherwise the name that the project was opened with.
+            accept_unflagged: accept variants without flags by rule. One undo reverts this.
+            reviewer: your name. Default: the name that the project was opened with.
 
         Returns:
             How many anchors, variants and decisions were added and how many variants accepted by

@@ -1,7 +1,7 @@
 """`torchrun --nproc-per-node 2 -m training ID`: one stored training on several processes.
 
-The first process is the one that `hedgerow run ID` would be; the others only compute. A training
-is stored without being begun by `hedgerow train --queue`.
+The first process does what `hedgerow run ID` would do. The others only compute. `hedgerow train
+--queue` stores a run without starting it.
 """
 
 from __future__ import annotations

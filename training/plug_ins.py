@@ -1,4 +1,4 @@
-"""All that other installed packages add."""
+"""The plug-ins of all kinds in other installed packages."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ GROUPS: tuple[PlugInGroup[Any], ...] = (PROVIDERS, EXPORT_FORMATS, LOADERS, BENC
 
 
 def list_plug_ins() -> list[ListedPlugIn]:
-    """The plug-ins of every kind; imports them to see what is wrong with them."""
+    """The plug-ins of every kind. They are imported, so that errors are found."""
     return [found for group in GROUPS for found in group.listed()]

@@ -52,8 +52,8 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
             where,
         )
         return
-    said = "these are its results so far" if evaluations else "nothing was measured yet"
-    so_far = f"Run {run_id} is {run.state}; {said}."
+    progress = "these are its results so far" if evaluations else "nothing was measured yet"
+    so_far = f"Run {run_id} is {run.state}; {progress}."
     show(result, as_json, so_far, *figures_table(evaluations))
 
 

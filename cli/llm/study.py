@@ -56,7 +56,7 @@ def compare_arms(
             seed=seed,
             requested_by=asked_by(session, settings),
         )
-    told = run.parameters["told"]
+    notes = run.parameters["told"]
     err.print(
         text_of(f"Run {run.id}: {len(run.parameters['members'])} training runs."), soft_wrap=True
     )
@@ -87,9 +87,9 @@ def compare_arms(
         "release": run.parameters["release"],
         "seed": seed,
         "members": [_as_json(settings, row) for row in rows],
-        "told": told,
+        "told": notes,
     }
-    show(result, as_json, table, MEASURED_ALIKE, *told)
+    show(result, as_json, table, MEASURED_ALIKE, *notes)
 
 
 def _change(row: ArmRow, name: str) -> str:

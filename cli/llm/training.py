@@ -17,7 +17,7 @@ from curation.plurals import counted
 from curation.release.question_pairs import Arm
 from db.engine import reading, writing
 from hedgerow.runs.progress import err, text_of
-from training.llm.outlook import Outlook, outlook
+from training.llm.forecast import Forecast, forecast
 from training.llm.recipe_text import chosen_recipe
 from training.llm.request import KIND, LanguageRequest, request_language_finetuning, request_of
 from training.runs.trainings import DEFAULT_SEED
@@ -81,16 +81,16 @@ def train_language_model(
         request = request_of(run)
         if dry_run:
             session.rollback()
-    found = _outlook(engine, request)
+    found = _forecast(engine, request)
     facts = request.model_dump(mode="json", include={"base", "release"}) | _in_json(found)
     if dry_run:
-        show(facts, as_json, _promise(found))
+        show(facts, as_json, _plan_text(found))
         return
     if queue:
         started = f"Run {run.id} is stored. Start it with: hedgerow run {run.id}"
-        show({"run": run.id, "state": run.state} | facts, as_json, _promise(found), started)
+        show({"run": run.id, "state": run.state} | facts, as_json, _plan_text(found), started)
         return
-    err.print(text_of(f"Run {run.id}: {_promise(found)}"), soft_wrap=True)
+    err.print(text_of(f"Run {run.id}: {_plan_text(found)}"), soft_wrap=True)
     result = carry_out_run(settings, engine, run.id)
     where = [f"The adapter is in {result['model']}."]
     if result["merged"]:
@@ -104,12 +104,12 @@ def train_language_model(
     )
 
 
-def _outlook(engine: Engine, request: LanguageRequest) -> Outlook:
+def _forecast(engine: Engine, request: LanguageRequest) -> Forecast:
     with reading(engine) as session:
-        return outlook(session, request.recipe, base=request.base, release_number=request.release)
+        return forecast(session, request.recipe, base=request.base, release_number=request.release)
 
 
-def _in_json(found: Outlook) -> dict[str, Any]:
+def _in_json(found: Forecast) -> dict[str, Any]:
     return {
         "pairs": {"train": found.sampled, "validation": found.measured},
         "steps": found.steps,
@@ -117,13 +117,13 @@ def _in_json(found: Outlook) -> dict[str, Any]:
     }
 
 
-def _promise(found: Outlook) -> str:
+def _plan_text(found: Forecast) -> str:
     """The number of pairs and steps, and the time if known."""
-    said = (
+    summary = (
         f"{counted(found.sampled, 'question pair')} for training, {found.measured:,} for "
         f"evaluation; {counted(found.steps, 'step')}"
     )
     if found.seconds is None:
-        return f"{said}."
+        return f"{summary}."
     minutes = max(1, round(found.seconds / 60))
-    return f"{said}, about {minutes} min judging by run {found.by_run}."
+    return f"{summary}, about {minutes} min judging by run {found.by_run}."

@@ -17,7 +17,7 @@ from cli.models.score_rows import (
     table,
     unseen_lines,
 )
-from cli.models.several_models import PassedOver, carry_out, fitting_models, names_of_models
+from cli.models.several_models import SkippedModel, carry_out, fitting_models, names_of_models
 from cli.shared.home import asked_by, open_home
 from cli.shared.options import CallCap, PromptNumbers, as_cap, as_option, prompt_numbers
 from cli.shared.tables import table_of
@@ -157,9 +157,9 @@ def run_benchmark(
     with reading(engine) as session:
         asked = tuple(_priced(session, one, budget) for one in asked)
     several = len(asked) > 1
-    passed_over: list[PassedOver] = []
+    skipped: list[SkippedModel] = []
     if several:
-        asked, passed_over = fitting_models(engine, settings, asked)
+        asked, skipped = fitting_models(engine, settings, asked)
     versions = chosen_versions(prompt_numbers(prompts, example="relevance=2"))
     caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
     with named_data(settings, name, data, dry_run=dry_run) as kept:
@@ -197,9 +197,9 @@ def run_benchmark(
     lines = [*map(average_line, filter(is_average, found)), *unseen_lines(rows, unseen)]
     lines += asked_lines(rows)
     if several:
-        passed_over += problems
-        result["passed_over"] = [one._asdict() for one in passed_over]
-        lines += [one.told for one in passed_over]
+        skipped += problems
+        result["skipped"] = [one._asdict() for one in skipped]
+        lines += [one.description for one in skipped]
     if "cost" in ended:
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
         lines.append(f"The answers cost {spent_by(ended)}.")

@@ -37,8 +37,8 @@ def objectives(as_json: AsJson = False) -> None:
     if own:
         lines.append(table_of(*MODEL_HEAD, rows=model_rows(own)))
     other = sum(model.objective == OTHER for model in published)
-    said = (
+    summary = (
         f"The {len(published):,} models of the paper, each on {SemAntoNeg.published_items:,} "
         f"items. {other} of them have another objective."
     )
-    show(result, as_json, *lines, said)
+    show(result, as_json, *lines, summary)

@@ -44,15 +44,15 @@ def newest_scores(
     with reading(engine) as session:
         rows = newest(session, benchmark=name)
         unseen = unseen_scores(session, settings.data_folder, rows)
-        trained_from = bases(session, rows)
+        trained_from = bases(session, settings.data_folder, rows)
     if wide:
         found = columns(rows, tasks=True)
         made, _ = shortened(lines(rows, trained_from=trained_from))
         show(_facts(made, found), as_json, _table(made, found) if rows else NOTHING)
         return
     result = {"results": [facts(row, unseen) for row in rows]}
-    told = [table(rows), *unseen_lines(rows, unseen), *asked_lines(rows)] if rows else [NOTHING]
-    show(result, as_json, *told)
+    shown = [table(rows), *unseen_lines(rows, unseen), *asked_lines(rows)] if rows else [NOTHING]
+    show(result, as_json, *shown)
 
 
 def _facts(made: Sequence[Line], found: Sequence[ScoreColumn]) -> dict[str, Any]:
@@ -63,6 +63,7 @@ def _facts(made: Sequence[Line], found: Sequence[ScoreColumn]) -> dict[str, Any]
         "lines": [
             {
                 "model": line.model,
+                "name": line.name,
                 "published": line.published,
                 "source": line.source,
                 "kind": line.kind,

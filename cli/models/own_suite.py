@@ -78,15 +78,15 @@ def make_suite(
     _write_new(file, written_forms(found.forms) if as_forms else written(made))
     place = resolved(file)
     how = f"To run it: hedgerow benchmark {made.id} --model PATH --data {place}"
-    said = f"Wrote {len(made.items):,} items to {place}. {how}"
+    summary = f"Wrote {len(made.items):,} items to {place}. {how}"
     if as_forms:
-        said = f"Wrote {counted(len(found.forms), 'sentence')} in four forms to {place}."
+        summary = f"Wrote {counted(len(found.forms), 'sentence')} in four forms to {place}."
     result: dict[str, Any] = {"file": str(place), "items": len(made.items)}
     if sentences is not None:
         result["unturned"] = [
-            {"sentence": one.sentence, "reason": one.told} for one in found.unturned
+            {"sentence": one.sentence, "reason": one.description} for one in found.unturned
         ]
-    show(result, as_json, said, *_unturned_table(found.unturned))
+    show(result, as_json, summary, *_unturned_table(found.unturned))
 
 
 def _require_release(session: Session) -> None:
@@ -101,7 +101,7 @@ def _unturned_table(unturned: Sequence[Unturned]) -> list[str | Table]:
     """Sentences without forms, with the reasons."""
     if not unturned:
         return []
-    rows = ((u.sentence, u.told) for u in unturned)
+    rows = ((u.sentence, u.description) for u in unturned)
     return [
         f"No forms for {counted(len(unturned), 'sentence')}:",
         table_of("sentence", "reason", rows=rows),

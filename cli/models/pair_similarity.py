@@ -87,7 +87,7 @@ def similarity(
         if cosines is not None
     }
     result["scores"] = {series: found._asdict() for series, found in scores.items()}
-    show(result, as_json, table, *(_told(series, found) for series, found in scores.items()))
+    show(result, as_json, table, *(_summary(series, found) for series, found in scores.items()))
 
 
 def _absolute(model: str) -> str:
@@ -107,7 +107,7 @@ def _set_probes(name: str) -> Sequence[ProbePair]:
     return [stored.probe for stored in found.probes]
 
 
-def _told(series: str, found: GroupScores) -> str:
+def _summary(series: str, found: GroupScores) -> str:
     means = ", ".join(f"{role} {mean:.3f}" for role, mean in found.means.items())
     return (
         f"{series}: the contradiction is the least similar in {found.ranked:.0%} of "

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from cli.shared.tables import table_of
 from training.benchmarks.harness.names import LM_EVAL
-from training.benchmarks.results.asked_told import asked_told, unanswered_description
+from training.benchmarks.results.prompting_text import prompting_description, unanswered_description
 from training.benchmarks.results.queries import ModelKey, Scored
 from training.benchmarks.results.unseen_antonyms import UnseenScore
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
@@ -96,13 +96,17 @@ def average_line(result: Mapping[str, Any]) -> str:
 
 def unseen_lines(rows: Sequence[Scored], unseen: Unseen) -> list[str]:
     """The second score of results that have one, for people."""
-    return [f"{row.title}: {unseen[row.id].told}" for row in rows if row.id in unseen]
+    return [f"{row.title}: {unseen[row.id].description}" for row in rows if row.id in unseen]
 
 
 def asked_lines(rows: Sequence[Scored]) -> list[str]:
     """The prompt of each language model and its missing answers, for people."""
-    told = [(row, [asked_told(row.asked), unanswered_description(row)]) for row in rows]
-    return [" ".join([f"{row.title}:", *filter(None, said)]) for row, said in told if any(said)]
+    described = [
+        (row, [prompting_description(row.asked), unanswered_description(row)]) for row in rows
+    ]
+    return [
+        " ".join([f"{row.title}:", *filter(None, parts)]) for row, parts in described if any(parts)
+    ]
 
 
 def table(rows: list[Scored]) -> Table:

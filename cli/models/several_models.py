@@ -17,14 +17,14 @@ from training.benchmarks.runs.lifecycle import NotMeasured
 from training.benchmarks.runs.measured_models import ModelChoice, clean_model, require_fitting
 
 
-class PassedOver(NamedTuple):
+class SkippedModel(NamedTuple):
     """A model that was not measured, and one sentence why."""
 
     model: str
     problem: str
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """For people."""
         return f"Skipped: {self.problem}"
 
@@ -33,7 +33,7 @@ class Fitting(NamedTuple):
     """The usable models, and the others."""
 
     models: tuple[ModelChoice, ...]
-    passed_over: list[PassedOver]
+    skipped: list[SkippedModel]
 
 
 def names_of_models(named: Sequence[str], file: Path | None) -> list[str]:
@@ -63,30 +63,30 @@ def fitting_models(engine: Engine, settings: Settings, asked: Iterable[ModelChoi
         HedgerowError: none is left.
     """
     models: list[ModelChoice] = []
-    passed_over: list[PassedOver] = []
+    skipped: list[SkippedModel] = []
     with reading(engine) as session:
         for model in asked:
             try:
                 require_fitting(session, settings, clean_model(session, model))
             except HedgerowError as error:
-                passed_over.append(PassedOver(model.name, f"{model.name}: {error}"))
+                skipped.append(SkippedModel(model.name, f"{model.name}: {error}"))
             else:
                 models.append(model)
     if not models:
-        raise HedgerowError(_none_left(passed_over))
-    return Fitting(tuple(models), passed_over)
+        raise HedgerowError(_none_left(skipped))
+    return Fitting(tuple(models), skipped)
 
 
-def _none_left(passed_over: Sequence[PassedOver]) -> str:
-    first = passed_over[0].problem
-    return f"Expected models that can be measured, found none of {len(passed_over)}. First: {first}"
+def _none_left(skipped: Sequence[SkippedModel]) -> str:
+    first = skipped[0].problem
+    return f"Expected models that can be measured, found none of {len(skipped)}. First: {first}"
 
 
 class CarriedOut(NamedTuple):
     """The outcome of a run, as from `carry_out_run`, and what it could not measure."""
 
     result: dict[str, Any]
-    passed_over: list[PassedOver]
+    skipped: list[SkippedModel]
 
 
 def carry_out(settings: Settings, engine: Engine, run_id: int, *, several: bool) -> CarriedOut:
@@ -101,5 +101,5 @@ def carry_out(settings: Settings, engine: Engine, run_id: int, *, several: bool)
         problem = ended.__cause__
         if not (several and isinstance(problem, NotMeasured) and problem.measured):
             raise
-        passed_over = [PassedOver(model, said) for model, said in problem.problems]
-        return CarriedOut(dict(ended.facts), passed_over)
+        skipped = [SkippedModel(model, reason) for model, reason in problem.problems]
+        return CarriedOut(dict(ended.facts), skipped)

@@ -43,15 +43,20 @@ def errors(
     settings, engine = open_home()
     with reading(engine) as session:
         rows = _of_newest_data(newest(session, kind=NEGATION, benchmark=name))
-    chosen = [row for row in rows if not model or {row.model, row.title} & set(model)]
-    results = {row.title: full_result(settings.data_folder, row) for row in chosen}
+    chosen = [
+        row for row in rows if not model or {row.model, row.title, row.full_title} & set(model)
+    ]
+    results = {
+        row.full_title if as_json else row.title: full_result(settings.data_folder, row)
+        for row in chosen
+    }
     found = common_errors(results, least=at_least)
     data = chosen[0].data
-    said = (
+    summary = (
         f"{len(found.errors):,} of {found.items:,} items of {title} ({data}) are wrong in at "
         f"least {found.least} of {len(found.models)} models: {', '.join(found.models)}."
     )
-    show(_facts(name, data, found), as_json, said, *_tables(found), *_more(found))
+    show(_facts(name, data, found), as_json, summary, *_tables(found), *_more(found))
 
 
 def _more(found: CommonErrors) -> list[str]:

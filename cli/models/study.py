@@ -77,12 +77,14 @@ def study(
         benchmarks=benchmark or (),
         suites=suite or (),
     )
-    told = f"Run {run.id}: {len(run.parameters['members'])} training runs"
+    heading = f"Run {run.id}: {len(run.parameters['members'])} training runs"
     asked = run.parameters.get("benchmarks", {}).get("benchmarks", [])
     then = f" Then {', '.join(map(_named, asked))}." if asked else ""
     if caution := run.parameters["caution"]:
         err.print(text_of(caution), soft_wrap=True)
-    err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min.{then}"), soft_wrap=True)
+    err.print(
+        text_of(f"{heading}, about {expected_seconds(run) / 60:.0f} min.{then}"), soft_wrap=True
+    )
     ended = carry_out_run(*home, run.id)
     members, scores = outcome(home, run.id)
     values = {(row.run, row.figure): row for row in figure_rows(members)}

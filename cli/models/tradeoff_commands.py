@@ -51,9 +51,9 @@ def tradeoff(
     curve = measured_curve(home, run, share=share, sts=sts_file)
     saved = _saved(home, run, share) if save and share is not None else {}
     result = _facts(curve, share) | saved
-    told = [f"Saved the model as {saved['encoder']!r} in {saved['model']}."] if saved else []
+    lines = [f"Saved the model as {saved['encoder']!r} in {saved['model']}."] if saved else []
     retrieval = [WHAT_IT_IS] if curve.measured([RETRIEVAL]) else []
-    show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *told)
+    show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *lines)
 
 
 def _saved(home: Home, training: int, share: float) -> dict[str, Any]:

@@ -99,10 +99,10 @@ def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> Non
     with reading(engine) as session, progress_bar() as report:
         found = compare(session, settings.data_folder, get_release(session, number), report=report)
         bundled = compare_bundled_texts(settings.data_folder, report=report) if held else []
-    said = [told(entry.facts) for entry in found if entry.shares]
+    warnings = [told(entry.facts) for entry in found if entry.shares]
     if any(entry.shares for entry in bundled):
-        said.append(bundled_texts_description([entry.facts for entry in bundled]))
-    for sentence in said:
+        warnings.append(bundled_texts_description([entry.facts for entry in bundled]))
+    for sentence in warnings:
         err.print(text_of(sentence), soft_wrap=True)
 
 

@@ -64,12 +64,12 @@ def show_finetuning(
         "pairs": counts._asdict() if counts else None,
         "epochs": [{"epoch": e.epoch, "step": e.step, **e.figures} for e in epochs],
     }
-    told = [f"Pairs: {counts.told}."] if counts else []
+    lines = [f"Pairs: {counts.description}."] if counts else []
     if not epochs:
-        told = [f"Run {run_id} is {run.state}; nothing was measured yet.", *told]
-        show(result, as_json, *told)
+        lines = [f"Run {run_id} is {run.state}; nothing was measured yet.", *lines]
+        show(result, as_json, *lines)
         return
-    show(result, as_json, *told, epochs_table(epochs), EXPLAINED)
+    show(result, as_json, *lines, epochs_table(epochs), EXPLAINED)
 
 
 def epochs_table(epochs: Sequence[EpochFigures]) -> Any:

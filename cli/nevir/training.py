@@ -109,8 +109,8 @@ def train_on_pairs(
         guess = estimate(session, settings, request_of(run), parts)
     pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     minutes = max(1, round(guess.seconds / 60))
-    told = f"Run {run.id}: {parts.counts.told}; about {minutes} min, {pace}."
-    err.print(text_of(told), soft_wrap=True)
+    summary = f"Run {run.id}: {parts.counts.description}; about {minutes} min, {pace}."
+    err.print(text_of(summary), soft_wrap=True)
     result = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         table = epochs_table(epochs_of(session, get_run(session, run.id)))

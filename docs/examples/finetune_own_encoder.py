@@ -1,10 +1,10 @@
-"""Finetune an encoder of your own on a release, with sentence-transformers' own trainer.
+"""Finetune your own encoder on a release, with the trainer of sentence-transformers.
 
     hedgerow export release --format jsonl
     python finetune_own_encoder.py release/families.jsonl path/to/encoder path/to/new-encoder
 
-The encoder is a folder or a name on the model hub that SentenceTransformer loads. The script needs
-nothing of Hedgerow but `hedgerow.losses`.
+The encoder is a folder or a name on the model hub that SentenceTransformer can load. Of Hedgerow,
+the script needs only `hedgerow.losses`.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from sentence_transformers import (
 from hedgerow.losses import FamilyBatchSampler, FamilyCollator, FamilyLoss
 
 parser = argparse.ArgumentParser()
-parser.add_argument("families", help="families.jsonl of an export")
+parser.add_argument("families", help="families.jsonl from an export")
 parser.add_argument("encoder")
 parser.add_argument("output")
 parser.add_argument("--steps", type=int, default=260)
-parser.add_argument("--batch-size", type=int, default=8, help="families of a step")
+parser.add_argument("--batch-size", type=int, default=8, help="families per step")
 parser.add_argument("--learning-rate", type=float, default=2e-4)
 options = parser.parse_args()
 
@@ -39,7 +39,7 @@ for module in model.modules():
 
 
 def cosines(column: str) -> float:
-    """The mean cosine of the held-out anchors with their variants of one kind."""
+    """Mean cosine of the held-out anchors with their variants in this column."""
     pairs = [(row["anchor"], text) for row in held_out for text in row[column]]
     anchors, variants = (model.encode(texts) for texts in zip(*pairs, strict=True))
     return float(model.similarity_pairwise(anchors, variants).mean())

@@ -1,1 +1,1 @@
-"""The documentation site: the guides, and pages that are made from the code."""
+"""The documentation site: the guides, and pages that are generated from the code."""

@@ -1,7 +1,7 @@
 """Build the documentation site: `make docs`.
 
-Also writes what is stored in the repository and made from the code: the reviewing guideline and
-`.env.example`.
+Also updates the files in the repository that are generated from the code: the reviewing guideline
+and `.env.example`.
 
     python -m docs.site [FOLDER]
 """
@@ -16,7 +16,7 @@ from docs.site.stored_pages import write_stored_pages
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=FOLDER, help="where the site goes (%(default)s)"
+        "folder", nargs="?", type=Path, default=FOLDER, help="where to put the site (%(default)s)"
     )
     folder = parser.parse_args().folder.resolve()
     write_stored_pages()

@@ -1,7 +1,7 @@
-"""From the guides to HTML: their sources are collected in one folder, and Sphinx builds it.
+"""Build the site: collect the sources of all pages in one folder, and run Sphinx on it.
 
-Every warning is an error, so that a broken link, a missing picture or a code block that is not what
-it says ends the build.
+Every warning is an error. A broken link, a missing picture or a code block in another language than
+stated ends the build.
 """
 
 import os
@@ -18,14 +18,14 @@ from docs.site.settings_page import settings_page
 from docs.site.sources import DOCS, ROOT, collect
 
 FOLDER = Path("build", "docs")
-"""Where the site goes, relative to the repository; git ignores it."""
+"""The default place for the site, relative to the repository; git ignores it."""
 
 
 class MadePage(NamedTuple):
-    """A page that is made from the code with every build.
+    """A page that each build generates from the code.
 
     Attributes:
-        entry: its line on the first page.
+        entry: the page's line in the index.
     """
 
     file: str
@@ -34,27 +34,27 @@ class MadePage(NamedTuple):
 
 
 MADE_PAGES = (
-    MadePage("commands.md", "[Commands](commands.md): each command with its help.", command_page),
-    MadePage("settings.md", "[Settings](settings.md): each setting of a machine.", settings_page),
+    MadePage("commands.md", "[Commands](commands.md): every command with its help.", command_page),
+    MadePage("settings.md", "[Settings](settings.md): every environment variable.", settings_page),
     MadePage(
         "python_reference.rst",
-        "[Python reference](python_reference.rst): each function and class.",
+        "[Python reference](python_reference.rst): every function and class.",
         python_page,
     ),
 )
 
 
 def build(folder: Path) -> Path:
-    """Build the site from nothing.
+    """Build the whole site.
 
     Args:
-        folder: gets the folders ``source``, ``html`` and ``doctrees``; earlier ones are replaced.
+        folder: where the folders ``source``, ``html`` and ``doctrees`` are created or replaced.
 
     Returns:
-        The site's first page.
+        The path of the index page.
 
     Raises:
-        SystemExit: Sphinx found something wrong, and has said what.
+        SystemExit: Sphinx reported a warning or an error, which is printed.
     """
     source, html, doctrees = (folder / name for name in ("source", "html", "doctrees"))
     for old in (source, html, doctrees):
@@ -72,8 +72,8 @@ def build(folder: Path) -> Path:
 
 
 def sphinx(source: Path, html: Path, doctrees: Path) -> subprocess.CompletedProcess[str]:
-    """Run Sphinx on collected sources."""
-    # -W makes a warning an error, --keep-going shows the others too, -n checks every reference.
+    """Run Sphinx on the collected sources."""
+    # -W turns warnings into errors, --keep-going shows all of them, and -n checks every reference.
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]
     command += ["-c", str(DOCS / "site"), "-d", str(doctrees), str(source), str(html)]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))

@@ -1,4 +1,4 @@
-"""The page of all commands: what ``--help`` prints for each, as a terminal shows it."""
+"""The page of all commands, with the help that each prints in a terminal."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,25 +8,25 @@ import typer
 import cli
 
 WIDTH = 90
-"""Characters of a line of help."""
+"""Characters per line of help."""
 
 _HEAD = """\
 # Commands
 
-This page is made from the commands themselves. Every command takes `--json` and then prints one
-JSON object. The exit code is 0 for success, 1 for an error, and 2 for wrong usage. Each command
-works on the project in the folder that `HEDGEROW_HOME` names, or else in the current folder.
+With `--json`, every command prints one JSON object. The exit code is 0 for success, 1 for an error,
+and 2 for wrong usage. Commands work on the project in the folder `HEDGEROW_HOME`, or else in the
+current folder. This page is generated from the commands.
 """
 
 
 def command_page() -> str:
-    """Each command and group in the order of the help, in Markdown."""
+    """All commands and groups in the order of the help, in Markdown."""
     program = typer.main.get_command(cli.app)
     return _HEAD + "".join(_sections(program, None, "hedgerow"))
 
 
 def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:
-    """A section for the command, and for a group one for each of its commands."""
+    """A section for the command, and one for each command of a group."""
     settings = {"terminal_width": WIDTH, "max_content_width": WIDTH}
     context = command.make_context(name, [], parent=parent, resilient_parsing=True, **settings)
     path = context.command_path

@@ -1,4 +1,4 @@
-"""The reviewing guideline for reading and printing: the same that stands next to the card."""
+"""The reviewing guideline as a page for reading and printing, with the app's texts."""
 
 import re
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from curation.taxonomy.roles import ROLES
 _HEAD = f"""\
 # Reviewing guideline
 
-*Version {GUIDELINE_VERSION}. Each decision stores the version that it was made under. This page is
-made from the guidelines that the app shows next to the card; `make docs` writes it.*
+*Version {GUIDELINE_VERSION}. Each decision stores the current version. `make docs` generates this
+page from the guidelines that the app shows next to the card.*
 
 You see an **anchor**, an affirmative sentence, and a **variant** of it. The variant's **type** says
-what was asked for. Accept the variant if a careful writer could have written it and it does what
-its type asks for. Otherwise reject it and give the reason, or edit it where a small change makes it
-right. Read the type's section here before you review the type for the first time. Keys, queues and
-blind mode are in [Reviewing](reviewing.md).
+how it should differ from the anchor. Accept the variant if a careful writer could have written it
+and it meets the requirements of its type. Otherwise reject it and give the reason, or edit it if a
+small change makes it right. Read the section of a type before you review it for the first time.
+[Reviewing](reviewing.md) explains keys, queues and blind mode.
 
 ![A variant on the review page, with the guideline of its type next to it](images/review.png)
 
-**What role a type has** decides what you compare:
+The **role** of the type decides what to compare:
 
 | role | the variant | ask yourself |
 |---|---|---|
@@ -39,10 +39,10 @@ blind mode are in [Reviewing](reviewing.md).
 """
 
 _IMPORTED = """
-## Texts that came with imported anchors
+## Texts from imported data sets
 
 Data sets for natural language inference have an entailment and a contradiction for each premise.
-When you import them with their labels, the project gets these two types.
+If you import these texts, the project gets two more types.
 """
 
 _HEADINGS = {
@@ -53,7 +53,7 @@ _HEADINGS = {
 
 
 def guideline_page() -> str:
-    """Reject reasons, then each type with definition, rules and examples, in Markdown."""
+    """Reject reasons, then each type with its definition, rules and examples, in Markdown."""
     return "".join(_parts())
 
 
@@ -85,7 +85,7 @@ def _section(label: str, role: str, definition: str, guideline: str, *, level: i
 
 
 def _example(example: GuidelineExample) -> str:
-    """An example as an item of a list: both sentences, the verdict and why."""
+    """An example as a list item: both sentences, the verdict and its explanation."""
     cue = f" (cue: *{_plain(example.cue)}*)" if example.cue else ""
     verdict = f"**{_capital(example.verdict)}**{cue}: " if example.verdict else ""
     asked = f"Asked for the cue *{_plain(example.cue)}*. " if example.cue and not verdict else ""
@@ -101,5 +101,5 @@ def _capital(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in which Markdown sees no mark-up."""
+    """The text with all Markdown characters escaped."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", text)

@@ -1,4 +1,4 @@
-"""The Python reference: which names it has; Sphinx takes the rest from their docstrings."""
+"""The Python reference: a list of names. Sphinx adds their docstrings."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,9 @@ _HEAD = """\
 Python reference
 ================
 
-This page is made from the docstrings. :doc:`Hedgerow from Python <python>` shows how the parts work
-together. In the examples, ``example_project()`` is an open project with the anchor *The bridge is
-safe.*, a pending variant and two accepted ones.
+This page is generated from the docstrings. :doc:`Hedgerow from Python <python>` is a tutorial. In
+the examples, ``example_project()`` is an open project with the anchor *The bridge is safe.*, a
+pending variant and two accepted ones.
 
 The package ``hedgerow``
 ------------------------
@@ -22,8 +22,7 @@ _PLUG_INS = """\
 Plug-ins
 --------
 
-These are the classes that a package subclasses to add something to Hedgerow, and what they are
-given and return. :doc:`plug_ins` has an example of each.
+A package subclasses these classes to extend Hedgerow. :doc:`plug_ins` has an example of each.
 
 """
 
@@ -31,18 +30,18 @@ _LOSSES = """\
 Losses for your own training scripts
 ------------------------------------
 
-These import nothing else of Hedgerow. :doc:`training` has an example.
+These need nothing else from Hedgerow. :doc:`training` has an example.
 
 """
 
 _NOT_OURS = "object, tuple, BaseException, Module"
-"""Classes whose methods the reference leaves out, with those of their own base classes."""
+"""Base classes whose methods the reference leaves out."""
 
 _FIRST = ("open", "restore", "Project")
 
 
 def python_page() -> str:
-    """All public names with a directive each, in reStructuredText."""
+    """A directive for each public name, in reStructuredText."""
     others = [name for name in hedgerow.__all__ if name not in _FIRST]
     for_plug_ins = [name for name in plug_ins.__all__ if name not in others]
     return "".join(
@@ -65,7 +64,7 @@ def _entries(module: str, names: Iterable[str]) -> str:
 
 
 def _entry(module: str, name: str) -> str:
-    """A function, or a class with its methods and those of the base classes that are ours."""
+    """A function, or a class with its methods and those of our own base classes."""
     if name.islower():
         return f".. autofunction:: {module}.{name}\n\n"
     options = ":members:\n   :special-members: __call__\n   :inherited-members: " + _NOT_OURS

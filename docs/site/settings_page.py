@@ -1,4 +1,4 @@
-"""The settings of a machine: the page about them, and the file `.env.example`."""
+"""The page about environment variables, and the file `.env.example`."""
 
 import textwrap
 
@@ -7,15 +7,15 @@ from db.settings import HUB_TOKEN, Settings, variable
 _HEAD = f"""\
 # Settings
 
-A machine has these settings. Hedgerow reads them from the environment, or from a file `.env` in the
-folder that it is started in; `.env.example` is one to begin with. The environment wins. This page
-is made from the code.
+Hedgerow reads the settings of a machine from the environment, or from a file `.env` in the folder
+in which you start it. The environment takes precedence. Copy `.env.example` to begin with. This
+page is generated from the code.
 
-`hedgerow settings` shows what each of them is now, and the Settings page in the app does, too. Keys
-and tokens are shown only as set or not set. The settings of a *project*, such as the Levenshtein
-threshold, are in its database: change them on the Settings page or with `hedgerow settings set`.
+`hedgerow settings` and the Settings page show the current values; keys and tokens appear only as
+set or not set. The settings of a *project*, such as the Levenshtein threshold, are in its database:
+change them on the Settings page or with `hedgerow settings set`.
 
-The model hub's own client reads `{HUB_TOKEN}`, and Streamlit reads its options from variables that
+The client of the model hub reads `{HUB_TOKEN}`, and Streamlit reads its options from variables that
 begin with `STREAMLIT_`.
 
 | variable | meaning |
@@ -23,9 +23,9 @@ begin with `STREAMLIT_`.
 """
 
 _EXAMPLE_HEAD = """\
-# Settings of this machine: copy this file to .env in the folder that you start Hedgerow in.
-# Remove the '#' in front of a setting, and fill in its value. Keep .env to yourself: it may hold
-# keys. This file is made by 'make docs'.
+# Settings of this machine. Copy this file to .env in the folder in which you start Hedgerow. Remove
+# the '#' in front of a setting and fill in its value. Keep .env private: it can contain keys.
+# 'make docs' generates this file.
 """
 
 
@@ -38,7 +38,7 @@ def settings_page() -> str:
 
 
 def env_example() -> str:
-    """Each setting with its description, commented out, as `.env` would have it."""
+    """All settings with their descriptions, commented out, in the format of `.env`."""
     return _EXAMPLE_HEAD + "".join(
         f"\n{_commented(field.description or '')}\n#{variable(name)}=\n"
         for name, field in Settings.model_fields.items()

@@ -1,4 +1,4 @@
-"""Which Markdown files make up the site, and where their links lead in it."""
+"""The Markdown files of the site, and the targets of their links in it."""
 
 import os
 import re
@@ -15,7 +15,7 @@ OTHERS = {
     "curation/encoders/bundled_adapter/README.md": "hedgerow_minilm.md",
     "deploy/space/README.md": "space.md",
 }
-"""Pages of the site whose source is not in ``docs/``. The corpora's are found."""
+"""Pages of the site whose source is not in ``docs/``; those of the corpora are found."""
 
 _LINK = re.compile(r"(\]\()(?!\w+:)([^)\s#]+)((?:#[^)\s]*)?\))")
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -23,7 +23,7 @@ _ENTRY = re.compile(r"^- \[[^\]]+\]\(([\w/]+)\.\w+\)", re.MULTILINE)
 
 
 def places() -> dict[Path, str]:
-    """Source file → its page in the site."""
+    """Source file → page in the site."""
     found = {path: path.name for path in sorted(DOCS.glob("*.md"))}
     found |= {ROOT / source: page for source, page in OTHERS.items()}
     corpora = sorted((ROOT / "curation" / "corpora").glob("*/README.md"))
@@ -31,10 +31,10 @@ def places() -> dict[Path, str]:
 
 
 def collect(folder: Path, entries: Iterable[str]) -> None:
-    """Copy all pages to a folder, with links that fit it.
+    """Copy all pages to a folder and adapt their links.
 
     Args:
-        entries: of the first page's last section, for the pages that are made from the code.
+        entries: the last lines of the index, for the pages that are generated from the code.
     """
     known = places()
     for path, page in known.items():
@@ -48,13 +48,13 @@ def collect(folder: Path, entries: Iterable[str]) -> None:
 
 
 def with_links_of_site(text: str, path: Path, known: dict[Path, str]) -> str:
-    """A page's text, with links to other pages and to files in ``docs/`` turned into the site's.
+    """A page's text, with links to other pages and to files in ``docs/`` adapted to the site.
 
-    Any other link stays as it is and ends the build, since the site has no copy of the code.
+    Any other link to a file stays as it is and ends the build, because the site has no code.
     """
     here = Path(known[path]).parent
 
-    def turned(match: re.Match[str]) -> str:
+    def adapted(match: re.Match[str]) -> str:
         target = Path(os.path.normpath(path.parent / match[2]))
         if target in known:
             place = known[target]
@@ -64,11 +64,11 @@ def with_links_of_site(text: str, path: Path, known: dict[Path, str]) -> str:
             return match[0]
         return f"{match[1]}{os.path.relpath(place, here)}{match[3]}"
 
-    return _LINK.sub(turned, text)
+    return _LINK.sub(adapted, text)
 
 
 def contents(index: str) -> str:
-    """Hidden tables of contents, one for each section of the first page, from the links in it."""
+    """Hidden tables of contents, one for each section of the index, from its links."""
     trees = []
     parts = _SECTION.split(index)
     for title, section in zip(parts[1::2], parts[2::2], strict=True):

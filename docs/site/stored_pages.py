@@ -1,4 +1,4 @@
-"""Files that are made from the code and stored in the repository, where people look for them."""
+"""Files that are generated from the code and stored in the repository, where people expect them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +14,6 @@ STORED_PAGES: dict[Path, Callable[[], str]] = {
 
 
 def write_stored_pages() -> None:
-    """Write each of them as the code has it now."""
-    for path, made in STORED_PAGES.items():
-        path.write_text(made(), encoding="utf-8")
+    """Update all of them."""
+    for path, make in STORED_PAGES.items():
+        path.write_text(make(), encoding="utf-8")

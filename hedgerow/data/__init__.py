@@ -1,1 +1,1 @@
-"""What a project holds: anchors, variants with their decisions, and releases."""
+"""The data of a project: anchors, variants with their decisions, and releases."""

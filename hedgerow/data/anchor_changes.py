@@ -1,4 +1,4 @@
-"""Anchors corrected, described otherwise, taken out of use and into use again."""
+"""Correcting, describing, retiring and restoring anchors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from hedgerow.home import Home, reviewer_id
 
 
 class Changed(NamedTuple):
-    """Which anchors a change has changed, by their uids.
+    """The uids of the anchors that a change affected.
 
     Attributes:
-        unchanged: those that were like that already.
+        unchanged: the anchors that had this state already.
     """
 
     changed: list[str]
@@ -36,17 +36,17 @@ class Changed(NamedTuple):
 
 
 class NewText(NamedTuple):
-    """A variant that was accepted, and what the correction of its anchor makes of its text."""
+    """An accepted variant, and its text after the correction of its anchor."""
 
     uid: str
     text: str
 
 
 class Corrected(NamedTuple):
-    """What a correction did.
+    """The result of a correction.
 
     Attributes:
-        uid: of the anchor, which it keeps.
+        uid: the anchor's uid, which stays the same.
         revision: the number of the new wording.
         second_looks: decided variants that are pending again.
         carried: accepted variants that were edited like the anchor.

@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Texts = Any
-"""What anchors are added from: a list of sentences, a pandas DataFrame, a `datasets.Dataset`, or
-the path of a CSV, TSV, JSON lines, Parquet or text file."""
+"""Sources of anchors: a list of sentences, a pandas DataFrame, a `datasets.Dataset`, or the path of
+a CSV, TSV, JSON lines, Parquet or text file."""
 
 
 @dataclass(frozen=True)
 class AnchorImport:
-    """What adding anchors did, or would do.
+    """The result of adding anchors, or the preview of a dry run.
 
     Attributes:
-        table: what was read.
-        preview: each row, and what becomes of it.
-        rows: those that are added.
-        added: what was written.
+        table: the table that was read.
+        preview: each row, and whether it is added.
+        rows: the rows that are added.
+        added: the counts of what was written.
         originals: the entailments and contradictions in the same rows.
-        earlier: the same file, where it was added before.
-        column: with the sentences.
+        earlier: the earlier import of the same file, if any.
+        column: the column with the sentences.
         about: source, licence, genre, language.
         dry_run: nothing was written.
     """
@@ -67,16 +67,16 @@ class AnchorImport:
 
     @property
     def count(self) -> int:
-        """Anchors that were added."""
+        """The number of added anchors."""
         return self.added.added
 
     @cached_property
     def texts_alongside(self) -> Counter[str]:
-        """Type → how many entailments or contradictions are added, or would be."""
+        """Type → number of entailments or contradictions that are added."""
         return Counter(text.type_id for text in self.originals.of(self.rows))
 
     def left_out(self) -> pd.DataFrame:
-        """The rows that were not added: line, text, fate, why."""
+        """The rows that are not added, with line, text, fate and reason."""
         import pandas as pd
 
         taken = {row.line for row in self.rows}
@@ -89,12 +89,12 @@ class AnchorImport:
 
     def __repr__(self) -> str:
         verb = "Would add" if self.dry_run else "Added"
-        said = (
+        parts = (
             f"{verb} {counted(len(self.rows), 'anchor')} of {counted(len(self.table.lines), 'row')}"
         )
         fates = self.preview.fates
         others = [f"{fates[fate]:,} {fate.value}" for fate in Fate if fate is not Fate.NEW]
-        return f"<{said}; {', '.join(others)}>"
+        return f"<{parts}; {', '.join(others)}>"
 
 
 def add_file(
@@ -121,10 +121,10 @@ def add_file(
     table = read_file(data, name=name, format=format)
     column = column or table.sentence_column()
     with reading(home.engine) as session:  # the others can go on writing meanwhile
-        looked = preview(
+        previewed = preview(
             session, table, column=column, genre_column=genre_column, language=about.language
         )
-        before = earlier_import(session, looked.content_hash)
+        before = earlier_import(session, previewed.content_hash)
         check_source(session, about)
         guessed = guess_columns(table, column)
         named = {
@@ -134,19 +134,19 @@ def add_file(
         paired = read_originals(
             session,
             table,
-            looked,
+            previewed,
             sentence=column,
             source=about.source,
             language=about.language,
             columns={type_id: given for type_id, given in named.items() if given},
         )
-    rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
+    rows = previewed.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
     added = Added(0)
     if (rows or paired.of(rows)) and not dry_run:
         with writing(home.engine) as session:
             added = add_anchors(
                 session,
-                looked,
+                previewed,
                 rows,
                 about=about,
                 file=name,
@@ -160,11 +160,11 @@ def add_file(
                 },
                 author_id=asked_by(session, home.settings),
             )
-    return AnchorImport(table, looked, rows, added, paired, before, column, about, dry_run)
+    return AnchorImport(table, previewed, rows, added, paired, before, column, about, dry_run)
 
 
 def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
-    """What is added, as the bytes of a file; its name in messages; the name of its source."""
+    """The content as the bytes of a file, its name in messages, and the name of its source."""
     if isinstance(texts, str | Path):
         path = Path(texts)
         if isinstance(texts, str) and not path.suffix and not path.exists():
@@ -183,7 +183,7 @@ def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
 
 
 def _arrow(texts: Texts) -> tuple[pa.Table, str]:
-    """A table of texts, and what messages call it."""
+    """A table of texts, and its name in messages."""
     import pyarrow as pa
 
     if hasattr(texts, "to_parquet") and hasattr(texts, "columns"):

@@ -1,4 +1,4 @@
-"""Anchors: added, listed as a table, corrected, retired."""
+"""Adding, listing, correcting and retiring anchors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = 2**31 - 1
 
 
 class Anchors:
-    """The anchors of a project: called, it lists them."""
+    """The anchors of a project. Call it to list them."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -43,10 +43,10 @@ class Anchors:
         Args:
             search: part of the text, or a uid.
             split: train, validation or test.
-            without_variants: only those that nothing was written for.
+            without_variants: only anchors without variants.
 
         Returns:
-            A row an anchor: uid, text, source, genre, language, split, variants (how many).
+            One row per anchor: uid, text, source, genre, language, split, number of variants.
 
         Raises:
             HedgerowError: there is no such source or split.
@@ -94,18 +94,18 @@ class Anchors:
         format: str | None = None,
         dry_run: bool = False,
     ) -> AnchorImport:
-        """Add sentences as anchors, all or none; duplicates are passed over.
+        """Add sentences as anchors, all or none. Duplicates are skipped.
 
         Args:
             texts: a list of sentences, a DataFrame, a `datasets.Dataset`, or a file's path.
-            source: where they come from; otherwise the file's name, or 'python'.
+            source: the name of their source. Default: the file's name, or 'python'.
             licence: of the source, such as 'CC BY 4.0'.
-            genre, language: of rows that name none of their own; a tag such as 'de-CH'.
+            genre, language: for rows without their own; the language is a tag such as 'de-CH'.
             column, genre_column: with the sentences (otherwise guessed) and with genres.
             entailment, contradiction: columns with the originals of an NLI data set (guessed; ''
                 for none); `accept_originals` accepts both as the data set labels them.
-            include_suspicious: add those, too, that look negated, hedged or unfinished.
-            sample: add so many only, with the lengths and genres of all of them, drawn by `seed`.
+            include_suspicious: also add sentences that look negated, hedged or unfinished.
+            sample: add only a random sample of this size with the same lengths and genres.
             format: how to read a file: csv, tsv, jsonl, parquet, text; otherwise guessed.
             dry_run: write nothing.
 
@@ -145,16 +145,16 @@ class Anchors:
         force: bool = False,
         reviewer: str = "",
     ) -> Corrected:
-        """Give an anchor a better wording; its decided variants come back for a second look.
+        """Correct the text of an anchor. Its decided variants become pending again.
 
         Args:
-            carry_over: make the same change in the variants that were accepted, as edits of yours,
-                which stay accepted; one undo takes them back.
-            force: take a suspicious wording, such as a negated sentence.
-            reviewer: who corrects it; otherwise the name that the project was opened with.
+            carry_over: make the same change in the accepted variants, as your edits, so that they
+                stay accepted. One undo reverts them.
+            force: accept a suspicious text, such as a negated sentence.
+            reviewer: your name. Default: the name that the project was opened with.
 
         Returns:
-            How many variants come back, and the texts that the change makes of accepted ones.
+            The number of variants that are pending again, and the new texts of accepted ones.
 
         Raises:
             HedgerowError: there is no such anchor, another one has this wording, the wording is
@@ -171,7 +171,7 @@ class Anchors:
         )
 
     def set(self, *uids: str, genre: str | None = None, language: str | None = None) -> Changed:
-        """Give anchors another genre or language, all of them or none.
+        """Change the genre or language of anchors, all of them or none.
 
         Args:
             genre: '' for none.
@@ -189,10 +189,10 @@ class Anchors:
         return anchor_changes.set_facts(self._home, uids, genre=genre, language=language)
 
     def retire(self, *uids: str) -> Changed:
-        """Take anchors and their variants out of use; decisions and earlier releases stay.
+        """Retire anchors and their variants. Decisions and earlier releases stay.
 
         Returns:
-            Which were retired now, and which were already.
+            The anchors that were retired now, and those that were retired before.
 
         Raises:
             HedgerowError: there is no anchor with one of these uids; none is retired then.
@@ -205,7 +205,7 @@ class Anchors:
         return anchor_changes.set_retired(self._home, uids, retired=True)
 
     def restore(self, *uids: str) -> Changed:
-        """Take retired anchors and their variants into use again, as they were.
+        """Restore retired anchors and their variants as they were.
 
         Returns:
             As `retire`.

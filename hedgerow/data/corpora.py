@@ -1,4 +1,4 @@
-"""The corpora that come with Hedgerow: listed and loaded."""
+"""Listing and loading the corpora that come with Hedgerow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.home import Home, reviewer_id
 
 
 class CorpusHere(NamedTuple):
-    """A corpus, and how much of it is in the project.
+    """A corpus, and the part of it that is in the project.
 
     Attributes:
         corpus: its id.
@@ -28,7 +28,7 @@ class CorpusHere(NamedTuple):
 
 
 def states(home: Home) -> list[CorpusHere]:
-    """How much of each corpus is in the project."""
+    """The part of each corpus that is in the project."""
     with reading(home.engine) as session:
         loaded = loaded_anchors(session)
     return [

@@ -1,4 +1,4 @@
-"""Variants from a language model or from rules: what it would cost, and the run."""
+"""Generating variants with a language model or by rules: estimates and runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hedgerow.home import Home, asked_by
 
 
 class Cost(NamedTuple):
-    """What a run would take.
+    """The estimate for a run.
 
     Attributes:
         estimate: anchors, calls, tokens, money and time.
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same, ready for JSON; None for what nobody knows yet."""
+        """The values for JSON; None for unknown ones."""
         found, known = self.estimate, self.is_priced or self.variants is not None
         facts = {
             "anchors": found.anchors,
@@ -93,7 +93,7 @@ def request_of(
 
 
 def cost_of(home: Home, request: GenerationRequest, *, is_priced: bool) -> Cost:
-    """What a request would take; nothing is stored."""
+    """The estimate for a request. Nothing is stored."""
     with reading(home.engine) as session:
         found = estimate(session, request)
         written = forecast(session, request) if can_forecast(request.provider) else None

@@ -1,4 +1,4 @@
-"""Releases: made, read as tables and data sets, exported."""
+"""Creating releases, reading them as tables and data sets, and exporting them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Release:
         self.created_at = row.created_at
 
     def triples(self, split: str | None = None) -> pd.DataFrame:
-        """Every accepted positive with every accepted negative of an anchor (HedgeTriple, §3.1.3).
+        """All triples: every accepted positive with every accepted negative (HedgeTriple, §3.1.3).
 
         Args:
             split: train, validation or test; all without one.
@@ -73,7 +73,7 @@ class Release:
         return self._frame("triples", split)
 
     def variants(self, split: str | None = None) -> pd.DataFrame:
-        """The accepted variants with their anchors and where they come from; a row a variant.
+        """The accepted variants with their anchors and sources, one row per variant.
 
         Args:
             split: train, validation or test; all without one.

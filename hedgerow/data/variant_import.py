@@ -34,7 +34,7 @@ from hedgerow.runs.running import carry_out
 
 @dataclass(frozen=True)
 class VariantImport:
-    """What importing variants did, or would do.
+    """The result of importing variants, or the preview of a dry run.
 
     Attributes:
         name: of the file.

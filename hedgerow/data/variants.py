@@ -1,4 +1,4 @@
-"""Variants: listed with their diagnostics, imported from elsewhere."""
+"""Listing variants with their diagnostics, and importing variants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Variants:
-    """The variants of a project: called, it lists them."""
+    """The variants of a project. Call it to list them."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -38,7 +38,7 @@ class Variants:
         search: str = "",
         anchor: str = "",
     ) -> pd.DataFrame:
-        """Variants in use with their diagnostics; superseded wordings and retired ones are not.
+        """The variants with their diagnostics, without superseded and retired ones.
 
         Args:
             type: one variant type or several, such as 'verbal'; all without one.
@@ -48,8 +48,8 @@ class Variants:
             anchor: the uid of an anchor.
 
         Returns:
-            A row a variant, in the order in which they came. `levenshtein` is in characters,
-            `cosine` in [-1, 1], `content_kept` in [0, 1]; they are missing until
+            One row per variant, in the order in which they were added. `levenshtein` is in
+            characters, `cosine` in [-1, 1], `content_kept` in [0, 1]; they are missing until
             `hedgerow.Project.diagnose` has measured them.
 
         Raises:
@@ -89,7 +89,7 @@ class Variants:
         language: str = "en",
         dry_run: bool = False,
     ) -> VariantImport:
-        """Import variants with their anchors; what the project has already is passed over.
+        """Import variants with their anchors. Existing ones are skipped.
 
         Args:
             file: CSV, TSV, JSON, JSON lines, Parquet, or an export's folder or zip file.

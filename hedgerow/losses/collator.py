@@ -59,8 +59,8 @@ class FamilyCollator(SentenceTransformerDataCollator):
         common = {name: value for name, value in features[0].items() if name == "dataset_name"}
         if not common:  # otherwise the prompts may be those of several data sets, by their names
             self._check_prompts()
-        apart = self.router_mapping or (isinstance(self.prompts, dict) and self.prompts)
-        anchors = ANCHOR if apart else TEXT
+        by_column = self.router_mapping or (isinstance(self.prompts, dict) and self.prompts)
+        anchors = ANCHOR if by_column else TEXT
         keys = [
             [(anchors if member.role == Role.ANCHOR else TEXT, member.text) for member in family]
             for family in families

@@ -28,8 +28,8 @@ BIBTEX = """\
 """The paper of the method."""
 
 HEDGE_WEIGHT = 1.5
-"""Of a comparison that has a hedge on the positive side, where the others count 1: the order of the
-levels pushes hedges away, and this holds them on the side of what says the same."""
+"""Weight of a comparison with a hedge on the positive side; the others have weight 1. The order of
+the levels pushes hedges away, and this weight keeps them on the positive side."""
 
 SCALE, NEGATION_MARGIN, ORDER_WEIGHT = 20.0, 0.12, 0.3
 """The defaults of `FamilyLoss` and of Hedgerow's recipes. The scale is the default of
@@ -37,12 +37,12 @@ sentence-transformers' MultipleNegativesRankingLoss. The others come from trials
 (docs/recipe_search.md)."""
 
 ORDER_MARGIN = 0.03
-"""By how much, as a difference of cosines, each level of an anchor's variants should be nearer to
-it than the next level. A larger one pushes hedges down among the negations."""
+"""The margin, as a difference of cosines, by which each level of an anchor's variants should be
+closer to it than the next level. A larger margin pushes hedges down to the negations."""
 
 
 class Weights(NamedTuple):
-    """What the parts of a loss over families count; 0 leaves a part out.
+    """The weights of the parts of a loss over families; 0 switches a part off.
 
     Attributes:
         pairs: (query's role, positive's role) → weight of the comparison.
@@ -64,7 +64,7 @@ EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HE
 
 
 def weights_for(*, symmetric: bool, negation_margin: float, order_weight: float) -> Weights:
-    """What the parts of the loss count; the arguments are those of `FamilyLoss`."""
+    """The weights of the parts of the loss, from the arguments of `FamilyLoss`."""
     if symmetric:
         positive = [Role.ANCHOR, *POSITIVE]
         pairs = {(query, other): 1.0 for query in positive for other in positive}

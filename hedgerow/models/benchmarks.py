@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MTEB = "mteb:"
-"""Before a suite of mteb's tasks, or a single one."""
+"""The prefix of a suite of mteb tasks, or of a single task."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Score:
 
 
 def score_of(row: Scored, data_folder: Path) -> Score:
-    """A stored result as Python has it."""
+    """A stored result as a Python object."""
     interval = row.interval
     return Score(
         benchmark=row.benchmark,
@@ -117,7 +117,7 @@ def measure(
     prompts: Mapping[str, int] | None = None,
     called: Any = in_words,
 ) -> list[Score]:
-    """Measure a model; of a suite of mteb's, a score a task, the first one first.
+    """Measure a model. A suite of mteb tasks has one score per task, in order.
 
     Args:
         prompts: by name the version that a language model is asked with; otherwise the newest.
@@ -145,7 +145,7 @@ def measure(
 def named_data(
     settings: Settings, name: str, data: Path | None, *, dry_run: bool = False
 ) -> Iterator[KeptData | None]:
-    """The file that was named, kept with the project; for a dry run only while it lasts."""
+    """The given file, stored with the project; for a dry run only temporarily."""
     if data is None or name.startswith(LM_EVAL):
         yield None
     elif name.startswith(MTEB):
@@ -160,7 +160,7 @@ def named_data(
 
 
 def tasks_folder(name: str, data: Path | None) -> str:
-    """The folder with one's own tasks for lm_eval, as a run finds it; '' for none.
+    """The folder with the user's own lm_eval tasks, as a full path; '' for none.
 
     Raises:
         HedgerowError: it is named with a task of lm_eval's own.
@@ -186,7 +186,7 @@ def request_for(
     *,
     folder: str = "",
 ) -> BenchmarkRequest:
-    """What a benchmark's name asks for: a benchmark, a suite of mteb's or lm_eval's, or a task.
+    """The benchmark, mteb or lm_eval suite, or task with this name.
 
     Args:
         folder: as `tasks_folder` gives it.
@@ -210,7 +210,7 @@ def data_of(
     release: int | None = None,
     split: Split = Split.TEST,
 ) -> DataChoice:
-    """What to measure on: the file that was named now, or last, or what needs none."""
+    """The data to measure on: the given or the latest file, or data without a file."""
     kind = benchmark(name)
     if named is not None:
         return named.choice

@@ -28,7 +28,7 @@ def request_of(
 
 
 def plan_of(home: Home, request: ProviderRequest) -> Plan:
-    """What a request would take.
+    """The estimate for a request.
 
     Raises:
         HedgerowError: as in `plan`.

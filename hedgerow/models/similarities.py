@@ -37,7 +37,7 @@ def similarities(
 
 
 def encoder(home: Home, model: Model) -> Any:
-    """The encoder that is meant, loaded.
+    """The loaded encoder.
 
     Raises:
         HedgerowError: as in `curation.encoders.loading.load_encoder`.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT = ("triples", "steps", "held_out", "model")
-"""Of a training's result, what a study says of it."""
+"""The values of a run's result that a study shows."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class StudyResult:
         study: its name.
         release, seed: those of all runs.
         run: the number of the run.
-        told: sentences on how the study was done and how to read it.
+        notes: sentences on how the study was done and how to read it.
         scores: benchmark results of the base encoder and the models, if requested.
     """
 
@@ -49,7 +49,7 @@ class StudyResult:
     release: int
     seed: int
     run: int
-    told: Sequence[str]
+    notes: Sequence[str]
     scores: Sequence[Score]
     _members: Sequence[Mapping[str, Any]]
     _rows: Sequence[FigureRow]
@@ -90,7 +90,7 @@ def store_study(
     benchmarks: Sequence[str],
     suites: Sequence[str],
 ) -> Run:
-    """Store a study with its trainings as a run.
+    """Store a study with its training runs.
 
     Args:
         number: of the release; None for the newest.
@@ -126,13 +126,13 @@ def _study(name: str) -> Study:
 
 
 def _data(settings: Settings, name: str) -> DataChoice:
-    """What a benchmark is measured on: the data that were named last, or what needs none."""
+    """The data of a benchmark: the latest file, or data without a file."""
     kept = kept_data(settings.data_folder, known_benchmark(name).id)
     return kept[0].choice if kept else data_of(settings, name)
 
 
 def outcome(home: Home, number: int) -> tuple[list[Trial], list[Scored]]:
-    """The trainings of a study as they stand, and what its benchmarks measured, newest first."""
+    """The current training runs of a study, and its benchmark results, newest first."""
     with reading(home.engine) as session:
         run = get_run(session, number)
         measured = benchmark_run(run)
@@ -140,7 +140,7 @@ def outcome(home: Home, number: int) -> tuple[list[Trial], list[Scored]]:
 
 
 def study_result(home: Home, number: int) -> StudyResult:
-    """What a study that has ended came to."""
+    """The results of a finished study."""
     trials, scored = outcome(home, number)
     with reading(home.engine) as session:
         given = get_run(session, number).parameters
@@ -149,7 +149,7 @@ def study_result(home: Home, number: int) -> StudyResult:
         release=given["release"],
         seed=given["seed"],
         run=number,
-        told=tuple(given["told"]),
+        notes=tuple(given["told"]),
         scores=tuple(score_of(row, home.settings.data_folder) for row in reversed(scored)),
         _members=[facts_of(home.settings, trial) for trial in trials],
         _rows=figure_rows(trials),
@@ -157,7 +157,7 @@ def study_result(home: Home, number: int) -> StudyResult:
 
 
 def facts_of(settings: Settings, trial: Trial) -> dict[str, Any]:
-    """A training of a study, ready for JSON, with absolute paths."""
+    """A training run of a study for JSON, with absolute paths."""
     result = located(settings, trial.run.result)
     return {
         "run": trial.run.id,

@@ -29,7 +29,7 @@ class Tradeoff:
         training: the number of its run.
         run: the number of the run that measured it.
         own_share: of the finetuned weights, in the training's own model.
-        suggested: the share that gives up least.
+        suggested: the suggested share.
     """
 
     training: int
@@ -74,7 +74,7 @@ def tradeoff(home: Home, training: int, *, share: float | None, sts: str | Path 
 
 
 def measured_curve(home: Home, training: int, *, share: float | None, sts: Path | None) -> Curve:
-    """The trade-off of a training; measured now if it is not there, or not as it is asked for.
+    """The trade-off of a training run, measured now if necessary.
 
     Args:
         training: the number of its run.
@@ -107,7 +107,7 @@ def measured_curve(home: Home, training: int, *, share: float | None, sts: Path 
 
 
 def save_point(home: Home, training: int, share: float) -> dict[str, Any]:
-    """Save a measured point as a model of its own; the run's result, with the model's folder.
+    """Save a measured point as a separate model. Returns the result with the model's folder.
 
     Raises:
         HedgerowError: as in `request_save`.
@@ -126,7 +126,7 @@ def figure_names(curve: Curve) -> list[str]:
 
 
 def suggested_share(curve: Curve) -> float:
-    """The share that gives up least, by the most telling figures that were measured."""
+    """The suggested share, by the most informative metrics that were measured."""
     general, negation = axes(curve)
     return suggested(curve, general=general[0], negation=negation[0])
 

@@ -19,8 +19,8 @@ class TrainedEncoder(SentenceTransformer):
 
     Attributes:
         run: the number of the run that trained it.
-        folder: where its files lie.
-        result: what the run measured, as it is stored.
+        folder: the folder with its files.
+        result: the stored result of the run.
     """
 
     run: int
@@ -44,7 +44,7 @@ class TrainedEncoder(SentenceTransformer):
 
 
 def load_trained(result: Mapping[str, Any]) -> TrainedEncoder:
-    """The encoder that a finished training has left.
+    """The encoder of a finished training run.
 
     Args:
         result: of the run, with its number as ``run`` and the model's path.

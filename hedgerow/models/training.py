@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """A training that is stored.
+    """A stored training run.
 
     Attributes:
-        why: which preset was taken and why; "" for a recipe of one's own.
+        why: the preset and the reason for it; "" for the user's own recipe.
     """
 
     run: Run
@@ -62,8 +62,8 @@ def store_training(
         else:
             wanted = plan(session, number)
             chosen = named(preset) if preset else fitting(wanted)
-            told = f". {chosen.purpose}" if preset else f", because {reason(wanted)}."
-            base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{told}"
+            note = f". {chosen.purpose}" if preset else f", because {reason(wanted)}."
+            base, why = recipe_for(chosen, wanted), f"Preset: {chosen.id}{note}"
         whole = changed_recipe(base, changes)
         run = request_training(
             session,
@@ -110,7 +110,7 @@ def train(
 
 
 def loaded(result: Mapping[str, Any]) -> TrainedEncoder:
-    """The model that a finished run has left; see `hedgerow.models.trained.load_trained`."""
+    """The model of a finished run; see `hedgerow.models.trained.load_trained`."""
     with quietly():
         from hedgerow.models.trained import load_trained
 

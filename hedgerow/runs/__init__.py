@@ -1,1 +1,1 @@
-"""Long work, carried out in this process with its progress shown."""
+"""Executing runs in this process, with a progress bar."""

@@ -13,7 +13,7 @@ from rich.text import Text
 from hedgerow.runs.quiet import quietly
 
 Report = Callable[[int, int, str], None]
-"""Called with (steps done, steps in all, what is going on)."""
+"""Called with (steps done, total steps, message)."""
 
 WIDTH = 30
 """Characters of a bar in a notebook."""
@@ -22,12 +22,12 @@ err = Console(markup=False, emoji=False, highlight=False, stderr=True)
 
 
 def text_of(text: str) -> Text:
-    """The text as it is, but for what nobody sees: it would steer the terminal or mislead."""
+    """The text without invisible characters, which could control the terminal or mislead."""
     return Text("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 
 def is_watched() -> bool:
-    """Whether somebody sees a progress bar here."""
+    """Whether a progress bar is visible here."""
     return err.is_terminal or err.is_jupyter
 
 

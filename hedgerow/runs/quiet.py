@@ -1,4 +1,4 @@
-"""What libraries warn of goes to the log of a run, not into a cell or over a progress bar."""
+"""Sending libraries' warnings to the log of a run instead of a cell or the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Within it, warnings are logged and nothing of the log is printed.
+    """A context in which warnings are logged and the log is not printed.
 
     A run keeps a log of its own. Whoever has set up logging sees the warnings there, and those that
     `warnings` turns into errors are errors.

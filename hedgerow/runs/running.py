@@ -1,4 +1,4 @@
-"""Carrying out a stored run in this process, its progress shown."""
+"""Executing a stored run in this process, with a progress bar."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from training.runs.kinds import WORK, kind_of
 FOLLOW_SECONDS = 0.5
 
 PATHS = ("model", "merged", "folder", "zip")
-"""Of a result: a path in the data folder, stored relative to it."""
+"""Keys of a result with paths, which are stored relative to the data folder."""
 
 
 def carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
-    """Carry out a stored run in this process, its progress shown.
+    """Execute a stored run in this process, with a progress bar.
 
     Returns:
         Its number, its state and its result, with absolute paths.

@@ -1,1 +1,1 @@
-"""The HTTP interface for other tools: what is under ``/api`` when the app is asked to have it."""
+"""The optional HTTP interface for other tools, under ``/api``."""

@@ -1,4 +1,4 @@
-"""What the HTTP interface sends: JSON, one sentence for whatever goes wrong, and no page."""
+"""Responses of the HTTP interface: JSON, with one sentence for each error."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from db.errors import HedgerowError
 
 HEADERS = {"Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
-"""Of every answer: a browser asks again each time, and takes no text for a page."""
+"""Headers of every response: browsers don't cache it, and don't interpret text as HTML."""
 
 
 def as_json(content: dict[str, Any], status: int = HTTPStatus.OK) -> Response:
@@ -19,12 +19,12 @@ def as_json(content: dict[str, Any], status: int = HTTPStatus.OK) -> Response:
 
 
 def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error in the form that the command line gives it with ``--json``."""
+    """An error in the same form as in the command line's ``--json``."""
     return JSONResponse({"error": sentence}, status, headers=HEADERS | dict(headers or {}))
 
 
 def of_http_error(request: Request, error: Exception) -> Response:
-    """The answer where an endpoint has refused the request, or no route takes it."""
+    """The response if an endpoint refuses the request or there is no route."""
     assert isinstance(error, HTTPException)
     sentence = error.detail
     if sentence == HTTPStatus(error.status_code).phrase:  # the router's own
@@ -35,12 +35,12 @@ def of_http_error(request: Request, error: Exception) -> Response:
 
 
 def of_hedgerow_error(request: Request, error: Exception) -> Response:
-    """The answer where the database or the disk fails."""
+    """The response if the database or the disk fails."""
     return refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
 
 
 def of_fault(request: Request, error: Exception) -> Response:
-    """The answer to what nobody foresaw; the server's log has the rest."""
+    """The response for unexpected errors. The server's log has the details."""
     return refused(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         f"Unexpected {type(error).__name__}; the app's terminal shows where.",
@@ -48,4 +48,4 @@ def of_fault(request: Request, error: Exception) -> Response:
 
 
 HANDLERS = {HTTPException: of_http_error, HedgerowError: of_hedgerow_error, Exception: of_fault}
-"""Kind of error → what makes an answer of it."""
+"""Kind of error → function that builds the response."""

@@ -1,4 +1,4 @@
-"""The addresses of the HTTP interface. All but one ask for the token; none changes anything."""
+"""The routes of the HTTP interface. All except one require the token. None changes anything."""
 
 import hmac
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ WITH_TOKEN: dict[str, Endpoint] = {
 
 
 def interface(token: str) -> Starlette:
-    """The interface for those who show the token."""
+    """The interface, protected by the token."""
     return Starlette(
         routes=[
             Route("/health", project.health),
@@ -33,7 +33,7 @@ def interface(token: str) -> Starlette:
 
 
 def _guarded(endpoint: Endpoint, token: str) -> Endpoint:
-    """The endpoint for those who show the token."""
+    """The endpoint, protected by the token."""
     expected = token.encode()
 
     async def guarded(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Where the app has the HTTP interface. Light: the first page waits for what this imports."""
+"""Mounting the HTTP interface. Imports are light, because the first page waits for them."""
 
 import importlib
 from functools import cache
@@ -12,7 +12,7 @@ from db.settings import load_settings
 
 
 def routes() -> list[BaseRoute]:
-    """The interface, below the app's own base path.
+    """The interface, under the app's base path.
 
     Raises:
         HedgerowError: there is no token, or a token that is not usable.

@@ -1,4 +1,4 @@
-"""Whether the project answers, and what it holds."""
+"""The health check and the status of the project."""
 
 from http import HTTPStatus
 from importlib import metadata
@@ -15,11 +15,11 @@ from pages.api.answers import as_json
 from pages.components.shared.shell import open_project
 
 PATIENCE_SECONDS = 5
-"""How long the database may take to answer; one behind a broken network never does."""
+"""Seconds to wait for the database, which may never answer over a broken network."""
 
 
 async def health(request: Request) -> Response:
-    """Whether the database answers. Anybody may ask, so it tells nothing else."""
+    """Whether the database answers. This needs no token, so the response contains nothing else."""
     reachable = False
     with anyio.move_on_after(PATIENCE_SECONDS):
         reachable = await to_thread.run_sync(_database_answers, abandon_on_cancel=True)
@@ -40,6 +40,6 @@ def _database_answers() -> bool:
 
 
 async def status(request: Request) -> Response:
-    """What ``hedgerow status --json`` prints."""
+    """The output of ``hedgerow status --json``."""
     settings = open_project.settings()
     return as_json(await to_thread.run_sync(open_project.ask, project_counts, settings))

@@ -1,4 +1,4 @@
-"""Releases: listed, and sent as streams."""
+"""Listing releases, and sending them as streams."""
 
 import re
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ from training.benchmarks.contamination import compare
 
 LATEST = "latest"
 NUMBER = re.compile("[0-9]{1,9}")
-"""A longer one fits no database."""
+"""Maximum number of digits; a longer number fits in no database."""
 
 ZIPS_AT_ONCE = 2
-"""Each keeps a core busy; further ones wait."""
+"""Number of exports at the same time. Each uses one core; further ones wait."""
 
 CHUNK = 1 << 16
-"""Bytes of a zip that are sent at a time."""
+"""Bytes per chunk of a ZIP file."""
 
 TYPES = {"csv": "text/csv", "jsonl": "application/x-ndjson", "zip": "application/zip"}
 
@@ -40,13 +40,13 @@ _zips = anyio.CapacityLimiter(ZIPS_AT_ONCE)
 
 
 async def every(request: Request) -> Response:
-    """What ``hedgerow release list --json`` prints."""
+    """The output of ``hedgerow release list --json``."""
     found = await to_thread.run_sync(open_project.ask, list_releases)
     return as_json({"releases": [release_facts(release) for release in found]})
 
 
 async def table(request: Request) -> Response:
-    """One table of a release, row by row, byte for byte as an export has it."""
+    """One table of a release, row by row, identical to the file in an export."""
     file = request.path_params["file"]
     if file not in TABLE_FILES:
         raise HTTPException(
@@ -66,7 +66,7 @@ async def table(request: Request) -> Response:
 
 
 async def export(request: Request) -> Response:
-    """A whole export, as the zip that the page Release & export offers."""
+    """A whole export: the same ZIP file as on the page Release & export."""
     _refuse_parameters(request, "format")
     try:
         format = export_format(request.query_params.get("format", "hf")).name
@@ -133,7 +133,7 @@ def _headers(release: Release, name: str) -> dict[str, str]:
 
 
 def _without_body(request: Request, headers: dict[str, str]) -> Response | None:
-    """The answer to who has the file already, or asks for no more than its headers."""
+    """The response if the client has the file already, or only requests its headers."""
     had = request.headers.get("If-None-Match", "").split(",")
     if headers["ETag"] in (tag.strip() for tag in had):
         kept = {name: headers[name] for name in ("Cache-Control", "ETag")}

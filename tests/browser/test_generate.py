@@ -55,7 +55,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     settle(page)
     key.fill(KEY)
     key.press("Enter")
-    expect(page.get_by_text("Key: typed in for this session and this address.")).to_be_visible()
+    expect(page.get_by_text("Key: entered for this session and this address.")).to_be_visible()
     expect(key).to_have_count(0)
     settle(page)
     page.get_by_text("Temperature, pace, batches").click()

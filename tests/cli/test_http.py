@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -134,7 +135,11 @@ def test_only_who_shows_the_token_is_answered(served: Served) -> None:
     assert served.get("/api/status", Authorization=f"bearer  {TOKEN}").status_code == 200
     health = httpx2.get(f"{served.url}/api/health")
     assert health.status_code == 200
-    assert health.json() == {"status": "ok", "version": "0.1.0", "database": "reachable"}
+    assert health.json() == {
+        "status": "ok",
+        "version": version("hedgerow"),
+        "database": "reachable",
+    }
 
 
 def test_a_wrong_request_gets_one_sentence(served: Served) -> None:
@@ -268,7 +273,11 @@ def test_without_a_database_it_says_that_it_fails(copies: Copies, tmp_path: Path
         (tmp_path / "hedgerow.db").rename(tmp_path / "elsewhere.db")
         health = app.get("/api/health")
         assert health.status_code == 503
-        assert health.json() == {"status": "failing", "version": "0.1.0", "database": "unreachable"}
+        assert health.json() == {
+            "status": "failing",
+            "version": version("hedgerow"),
+            "database": "unreachable",
+        }
         status = app.get("/api/status")
         assert status.status_code == 503 and "no longer exists" in status.json()["error"]
 

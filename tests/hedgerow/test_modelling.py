@@ -100,6 +100,6 @@ def test_a_study_compares_its_trainings(
     assert [score.benchmark for score in done.scores] == [
         "hedgerow"
     ] * 4  # the base encoder's first
-    assert (done.release, done.seed, len(done.told) > 1) == (1, 5, True)
+    assert (done.release, done.seed, len(done.notes) > 1) == (1, 5, True)
     assert "_file" not in repr(done.scores[0]) and len(done.scores[0].items()) > 0
     assert repr(done) == "<Study 'types' of release 1: 3 runs>"

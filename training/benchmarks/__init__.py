@@ -1,6 +1,6 @@
-"""Public tests of how well a model handles negation, each with its own metric; one file each.
+"""Public tests of how well a model handles negation. Each has its own file and its own metric.
 
-A benchmark (``benchmark.Benchmark``) reads its data, says what is to be scored, and makes a result
-of the scores. A scorer (``scorers``) gives them, whatever a model is built like.
-``catalogue.BENCHMARKS`` lists them; a new one is a file and a line there, or a plug-in.
+A benchmark (``definition.Benchmark``) reads its data, asks questions, and computes a result from
+the scores. A scorer (``scorers``) computes the scores with a model of any architecture.
+``catalogue.BENCHMARKS`` lists the benchmarks. A new one is a file and a line there, or a plug-in.
 """

@@ -1,4 +1,4 @@
-"""All benchmarks, in the order in which they are shown."""
+"""All benchmarks, in display order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BENCHMARKS: tuple[type[Benchmark[Any]], ...] = (
     SemAntoNeg,
     Hedgerow,
 )
-"""Those that come with Hedgerow."""
+"""The benchmarks that come with Hedgerow."""
 
 PLUG_INS: PlugInGroup[Benchmark[Any]] = PlugInGroup(
     "hedgerow.benchmarks",
@@ -42,21 +42,21 @@ PLUG_INS: PlugInGroup[Benchmark[Any]] = PlugInGroup(
 )
 
 NEGATION_AVERAGE = (NevIR.id, ExcluIR.id, Cannot.id, M3Counterfactual.id)
-"""Whose mean is the negation average of HedgeTriple's tables."""
+"""The benchmarks whose mean is the negation average in HedgeTriple's tables."""
 
 
 def benchmark_names() -> tuple[str, ...]:
-    """The ids of all benchmarks, plug-ins too; none of those is imported."""
+    """The ids of all benchmarks, including plug-ins, which are not imported."""
     return (*(entry.id for entry in BENCHMARKS), *PLUG_INS.names())
 
 
 def installed_plug_ins() -> PlugIns[Benchmark[Any]]:
-    """The benchmarks of other packages, imported."""
+    """The benchmarks of other packages, after importing them."""
     return PLUG_INS.load_all()
 
 
 def all_benchmarks() -> tuple[type[Benchmark[Any]], ...]:
-    """All benchmarks, but for plug-ins that can't be loaded."""
+    """All benchmarks except plug-ins that can't be loaded."""
     return (*BENCHMARKS, *installed_plug_ins().classes.values())
 
 

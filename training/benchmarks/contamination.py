@@ -1,8 +1,7 @@
-"""What releases have in common with the benchmarks that this project knows.
+"""The overlap of releases with the benchmark data that is stored in the project.
 
-Known are the data that were given to it: they are kept in the data folder, suites of one's own
-sentences among them. A comparison is made once; ``curation.release.overlap_results`` keeps it. The
-bundled texts that hold the encoder in place are compared in the same way.
+This includes suites of the user's own sentences. Each comparison is made once and stored by
+``curation.release.overlap_results``. The bundled retention texts are compared in the same way.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from training.benchmarks.definition import Benchmark
 from training.retention.bundled_texts import bundled_texts, texts_hash
 
 Report = Callable[[int, int, str], None]
-"""Called with the data compared, all of them, and what is going on; may raise to stop."""
+"""Called with the number of compared data sets, their total, and a message. May raise to stop."""
 
 logger = logging.getLogger(__name__)
 
 
 class Known(NamedTuple):
-    """The data of a benchmark that are kept with the project.
+    """Data of a benchmark that is stored with the project.
 
     Attributes:
         data: what people call them.
@@ -54,7 +53,7 @@ class Known(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """What benchmarks are compared with: a release, or the bundled texts.
+    """The texts that benchmarks are compared with: a release, or the bundled texts.
 
     Attributes:
         name: for people.
@@ -72,9 +71,9 @@ class _Compared(NamedTuple):
 
 
 def known(data_folder: Path) -> list[Known]:
-    """The benchmarks' data that are kept with the project, in the catalogue's order.
+    """The benchmark data that is stored with the project, in the catalogue's order.
 
-    The same content under several names is known by the latest of them.
+    Content that was stored under several names has the latest of them.
     """
     found: dict[tuple[str, str], Known] = {}
     for data in kept_data(data_folder):
@@ -86,7 +85,7 @@ def known(data_folder: Path) -> list[Known]:
 
 
 def missing(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[Known]:
-    """The known data that the texts with this content have not been compared with."""
+    """The stored data that these texts have not been compared with."""
     there = {(c.benchmark, c.key) for c in kept(data_folder, content_hash, n=n) if c.whole}
     return [k for k in known(data_folder) if (k.benchmark.id, k.key) not in there]
 
@@ -99,10 +98,10 @@ def compare(
     n: int = SHORTEST,
     report: Report | None = None,
 ) -> list[OverlapWithTest]:
-    """A release compared with all known data: what is kept, and now what is not.
+    """The overlap of a release with all stored data; missing comparisons are made now.
 
-    Data that can't be read are told as such. 2,000 anchors with their variants and SemAntoNeg's
-    12,608 sentences take about a second.
+    Data that can't be read is reported. 2,000 anchors with their variants and SemAntoNeg's 12,608
+    sentences take about a second.
 
     Args:
         n: words of a run.
@@ -124,7 +123,7 @@ def compare(
 def compare_bundled_texts(
     data_folder: Path, *, report: Report | None = None
 ) -> list[OverlapWithTest]:
-    """The bundled texts that hold the encoder in place, compared with all known data."""
+    """The overlap of the bundled retention texts with all stored data."""
     compared = _Compared(
         "bundled texts",
         texts_hash(),
@@ -136,13 +135,13 @@ def compare_bundled_texts(
 
 
 def bundled_texts_description(found: Sequence[Mapping[str, Any]]) -> str:
-    """What the bundled texts share with benchmarks, in a sentence; it holds names of files.
+    """A sentence about the overlap of the bundled texts with benchmarks. Contains file names.
 
     Args:
-        found: as ``OverlapWithTest.facts`` gives them.
+        found: the ``OverlapWithTest.facts`` of each comparison.
 
     Returns:
-        "" where nothing was compared.
+        The sentence, or "" if nothing was compared.
     """
     read = [facts for facts in found if not facts.get("problem")]
     if not read:
@@ -166,7 +165,7 @@ def bundled_texts_description(found: Sequence[Mapping[str, Any]]) -> str:
 def _compare(
     data_folder: Path, compared: _Compared, n: int, report: Report | None
 ) -> list[OverlapWithTest]:
-    """What is kept of the comparisons, and now what is not."""
+    """The stored comparisons, and the missing ones, which are made now."""
     wanted = missing(data_folder, compared.content_hash, n=n)
     anew = {(data.benchmark.id, data.key) for data in wanted}
     found = [
@@ -190,7 +189,7 @@ def _compare(
 
 
 class _ReleaseRuns(NamedTuple):
-    """The runs of all texts, and of each field; none where there are no fields."""
+    """The word sequences of all texts, and of each field; no fields for the bundled texts."""
 
     whole: Runs
     fields: dict[str, Runs]

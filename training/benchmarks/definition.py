@@ -1,4 +1,4 @@
-"""What a benchmark is: items, the questions they pose to a model, and what the answers say."""
+"""The definition of a benchmark: its items, their questions, and the outcomes of the answers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from training.benchmarks.results.metrics import MetricKind, PartScore, metric_of
 Item = TypeVar("Item", bound=Hashable)
 
 Asks = Literal["relevance", "similarity"]
-"""What a score says of two texts: how well a document answers a query, or how alike they are.
-Models with prompts of their own for queries and documents, and chat models, are asked so."""
+"""The meaning of a score: how relevant a document is to a query, or how similar two texts are.
+Models with different prompts for queries and documents use them for relevance."""
 
 
 class Question(NamedTuple):
@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
 
 class PartMark(NamedTuple):
-    """A part of a breakdown that an item belongs to, and whether it was right there.
+    """A part of a breakdown that an item belongs to, and whether it was correct there.
 
     Attributes:
         breakdown: such as 'edit'.
@@ -44,7 +44,7 @@ class PartMark(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemResult:
-    """What a model made of one item.
+    """The result of a model on one item.
 
     Attributes:
         key: the item's name in its data, unique there.

@@ -1,1 +1,1 @@
-"""What a training reads: families of a release, bundled texts, and how batches are sampled."""
+"""Training data: families of a release, and sampling of batches."""

@@ -1,4 +1,4 @@
-"""What the train split consists of: what a recipe leaves of it is counted at once."""
+"""The composition of a train split, for counting quickly what a recipe leaves of it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Composition(NamedTuple):
     letters: Mapping[str, float] = MappingProxyType({})
 
     def left_by(self, recipe: Recipe, providers: Collection[str] = ()) -> TrainingPlan:
-        """What a training by this recipe works on.
+        """The plan of a training run with this recipe.
 
         Args:
             providers: whose variants alone take part; none means all.
@@ -84,7 +84,7 @@ class Composition(NamedTuple):
 
     @property
     def providers(self) -> list[str]:
-        """What has written the variants, as far as it has a name."""
+        """The names of the variants' writers."""
         return sorted({by for shape in self.shapes for _, _, by in shape.variants if by})
 
     @property
@@ -94,7 +94,7 @@ class Composition(NamedTuple):
 
     @property
     def originals(self) -> dict[str, int]:
-        """How many anchors have an original entailment, and how many a contradiction."""
+        """The numbers of anchors with an original entailment and with a contradiction."""
         return {
             wanted: sum(
                 count

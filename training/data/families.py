@@ -1,4 +1,4 @@
-"""The families of a release as a training sees them: in what roles, and what is left out."""
+"""The families of a release for training: the roles of their variants, and exclusions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def training_families(
     recipe: Recipe,
     providers: Collection[str] = (),
 ) -> list[Family]:
-    """Anchors with the variants that the recipe leaves in, by anchor uid.
+    """Anchors with the variants that the recipe uses, by anchor uid.
 
     A family that gives no comparison is left out (see `is_usable`).
 
@@ -46,7 +46,7 @@ def training_families(
 
 
 def require_known_types(session: Session, recipe: Recipe) -> None:
-    """Refuse a recipe that weighs a type which the project does not have: a slip of the pen.
+    """Refuse a recipe with a weight for a type that the project does not have, such as a typo.
 
     Raises:
         HedgerowError: it does.
@@ -62,8 +62,8 @@ def as_trained_on(
     recipe: Recipe,
     providers: Collection[str] = (),
 ) -> Family:
-    """The anchor and those of its variants that the recipe leaves in; maybe none. What says the
-    same comes first, then what leaves the claim open, then what contradicts it.
+    """The anchor and the variants that the recipe uses, if any: positives first, then unsupported
+    variants, then negations.
 
     Args:
         stored: as the release has it.
@@ -93,7 +93,7 @@ def _passes(stored: triples.Family, variant: triples.FamilyVariant, recipe: Reci
 
 
 def with_prompts(family: Family, recipe: Recipe) -> Family:
-    """The family with the recipe's instructions in front of its texts."""
+    """The family with the recipe's instructions before its texts."""
     query, document = recipe.prompts
     return [
         member._replace(text=(query if member.role == Role.ANCHOR else document) + member.text)
@@ -110,8 +110,8 @@ def is_usable(family: Family, recipe: Recipe) -> bool:
 
 
 def sampled(rows: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:
-    """Rows, drawn by the seed, that give about so many triples; at least one. Families are drawn
-    whole, while a triple gives one."""
+    """A random sample of rows with about this many triples, at least one row. Families are sampled
+    as a whole."""
     if max_triples is None:
         return list(rows)
     order = list(range(len(rows)))

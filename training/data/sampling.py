@@ -1,4 +1,4 @@
-"""The batches of a training: which rows each step takes, by the seed and the step alone.
+"""The batches of a training run. The rows of a step depend only on the seed and the step.
 
 A row is a family, or a triple written as a family of three.
 """
@@ -21,16 +21,16 @@ class Batches(Protocol):
     """The rows of each step."""
 
     def of(self, step: int) -> list[Family]:
-        """Of the step with this number, from 1 on; the same at every call."""
+        """The rows of the step with this number, from 1 on; the same at every call."""
 
 
 def anchors_in_an_epoch(anchors: int, share: float) -> int:
-    """How many anchors of a source an epoch goes through: at least one, unless the share is 0."""
+    """The number of a source's anchors in an epoch: at least one, unless the share is 0."""
     return max(1, round(anchors * share)) if anchors and share else 0
 
 
 def rows_in_an_epoch(rows: Sequence[Family], shares: Mapping[str, float]) -> int:
-    """How many of the rows an epoch goes through; of triples, about."""
+    """The number of rows in an epoch; approximate for triples."""
     found = 0.0
     for source, group in _by_source(rows).items():
         anchors = len({row[0] for row in group})
@@ -47,8 +47,8 @@ def _by_source(rows: Sequence[Family]) -> dict[str, list[Family]]:
 
 
 class Epochs:
-    """The anchors that each epoch goes through: of a source its share, and the next ones of it in
-    the next epoch, so that none comes again before all others of its source have come."""
+    """The anchors of each epoch: a share of each source. The next epoch uses other anchors, so that
+    none is repeated before all others of its source were used."""
 
     def __init__(
         self, anchors: Sequence[Member], *, shares: Mapping[str, float], seed: int
@@ -77,15 +77,15 @@ class Epochs:
         )
 
     def __len__(self) -> int:
-        """How many anchors an epoch goes through."""
+        """The number of anchors in an epoch."""
         return sum(count for _, count in self._rounds)
 
 
 class FamilyBatches:
-    """Each epoch goes through its families in an order of its own.
+    """Each epoch uses its families in a different order.
 
-    A variant whose type has a weight below 1 takes part in so many of the steps that its family
-    does; the anchor always does.
+    A variant whose type has a weight below 1 is used in this share of its family's steps. The
+    anchor is always used.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class _Texts:
 
 
 def as_triples(families: Sequence[Family]) -> list[Family]:
-    """Every positive with every negative of an anchor; distinct, sorted by their texts.
+    """Every positive with every negative of an anchor, without duplicates, sorted by their texts.
 
     A family without a negative gives the pairs of its anchor and a positive.
     """
@@ -207,7 +207,7 @@ def as_triples(families: Sequence[Family]) -> list[Family]:
 
 
 def count_triples(family: Family) -> int:
-    """How many triples a family gives, or pairs where it has no negative."""
+    """The number of triples of a family, or of pairs if it has no negative."""
     return len(_rows(family))
 
 

@@ -1,5 +1,5 @@
-"""Measuring a trained encoder beside the one it started from: variants, probes (Figure 1, the sixty
-groups, the project's own)."""
+"""Measuring a trained encoder and its base: variants and probes (Figure 1, the sixty groups, the
+project's own)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Report = Callable[[int, int], None]
 
 
 class _Task(NamedTuple):
-    """What is to be measured under one encoder."""
+    """The texts to measure with one encoder."""
 
     variants: dict[int, tuple[str, str]]
     probes: list[StoredProbe]
@@ -37,7 +37,7 @@ class _Task(NamedTuple):
 
     @property
     def texts(self) -> int:
-        """How many distinct ones there are to encode."""
+        """The number of distinct texts to encode."""
         return len({text for pair in self.pairs for text in pair})
 
 
@@ -58,10 +58,10 @@ def measure_before_and_after(
     variant_ids: Sequence[int],
     report: Report,
 ) -> int:
-    """Measure these variants and all probes under both encoders, and store it all at once.
+    """Measure these variants and all probes with both encoders, and store everything at once.
 
-    Under the base encoder only what is not known yet is measured. Either everything is stored,
-    the trained encoder's row with it, or nothing is.
+    With the base encoder, only missing cosines are measured. Either everything is stored, including
+    the trained encoder's row, or nothing.
 
     Args:
         trained: the row to store; an equal encoder's row is used in its place.

@@ -1,6 +1,6 @@
-"""What is measured while a training goes on, on families held out from it by anchor.
+"""Evaluations during training on held-out families.
 
-Every figure is a curve of the run, by its name here.
+Every metric is a curve of the run. The names are defined here.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 RANKED = "ranked"
-"""Share of triples whose positive is nearer to the anchor than their negative; `RANKED:p>n` for
-each pair of types p, n."""
+"""Share of triples whose positive is closer to the anchor than the negative; `RANKED:p>n` for each
+pair of types p, n."""
 
 FAMILIES = "families"
-"""Share of anchors to which every positive is nearer than every negative."""
+"""Share of anchors whose positives are all closer to them than all negatives."""
 
 QUESTIONS = "questions"
-"""Share of questions in SemAntoNeg's manner that are answered right."""
+"""Share of SemAntoNeg-style questions that are answered correctly."""
 
 DRIFT = "drift"
-"""Root mean square change, since the base encoder, of the cosines of unrelated sentences."""
+"""Root mean square change of the cosines between unrelated sentences, from the base encoder's."""
 
 STS = "sts"
-"""Spearman's correlation with people's scores, where an STS file is given."""
+"""Spearman's correlation with human scores, if there is an STS file."""
 
 COSINE = {
     Role.NEGATION: "cosine:negation",
@@ -47,8 +47,8 @@ COSINE = {
 SPREAD = ":sd"
 
 MOST_FAMILIES = 300
-"""Used in every evaluation, which then takes eight seconds with the built-in encoder on two cores;
-drawn evenly from those held out."""
+"""Maximum number of anchors in an evaluation, which then takes eight seconds with the built-in
+encoder on two cores. They are evenly spaced among the held-out anchors."""
 
 MOST_UNRELATED = 200
 
@@ -58,7 +58,7 @@ Rows = Mapping[str, np.ndarray]
 
 
 class HeldOut:
-    """The sentences that are measured at every evaluation."""
+    """The sentences of every evaluation."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class HeldOut:
         self.before = self._figures(rows)
 
     def figures(self, model: SentenceTransformer) -> dict[str, float]:
-        """All figures that there are sentences for; shares in [0, 1], cosines in [-1, 1]."""
+        """All metrics for which there are sentences; shares in [0, 1], cosines in [-1, 1]."""
         return self._figures(self._encoded(model))
 
     def _encoded(self, model: SentenceTransformer) -> Rows:
@@ -115,7 +115,7 @@ class HeldOut:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many triples, anchors, questions, pairs or sentences each figure rests on."""
+        """The number of triples, anchors, questions, pairs or sentences behind each metric."""
         found = Counter(
             {QUESTIONS: len(self._questions), DRIFT: len(self._unrelated), STS: len(self._sts)}
         )

@@ -1,4 +1,4 @@
-"""Probes and sentences as people bring them: files, and what is pasted out of a table or a text."""
+"""Reading probes and sentences from files and pasted text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAIR, _GROUP = ("anchor", "text"), ("anchor", *ROLES)
 
 
 class Pasted(NamedTuple):
-    """What somebody brought: pairs (groups among them), or else single sentences."""
+    """The content: pairs (including groups) or single sentences."""
 
     probes: list[ProbePair]
     sentences: list[str]
@@ -83,7 +83,7 @@ def parse_file(name: str, content: bytes) -> Pasted:
 
 
 def parse_pasted(text: str) -> Pasted:
-    """Pasted lines: a sentence each, or columns between tabs (or between bars: ``a | b``).
+    """Pasted lines: one sentence per line, or columns separated by tabs (or bars: ``a | b``).
 
     Two columns are a pair, three a pair and its label, four an anchor and its contradicted,
     weakened and affirmed form. Every line has as many columns as the first; empty lines are left
@@ -178,7 +178,7 @@ def _table_records(reader: csv.DictReader[str], name: str) -> Records:
 
 
 def _missing(header: Sequence[str]) -> list[str]:
-    """The columns of a pair that are not there; none where those of a group are."""
+    """The missing columns of a pair; none if the columns of a group exist."""
     return [] if set(_GROUP) <= set(header) else sorted(set(_PAIR) - set(header))
 
 

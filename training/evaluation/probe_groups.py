@@ -1,4 +1,4 @@
-"""Groups of four in the manner of the paper's Figure 1, and how well an encoder ranks them.
+"""Groups of four sentences as in the paper's Figure 1, and their ranking by an encoder.
 
 A group is an anchor with a sentence that contradicts it, one that weakens it, and one that affirms
 it: for a good encoder the first is the least similar. The bundled sixty are balanced (fifteen of
@@ -22,7 +22,7 @@ _FILE = Path(__file__).with_name("probe_groups.jsonl")
 
 
 class BundledGroup(NamedTuple):
-    """A group of the bundled set, with how it is made."""
+    """A group of the bundled set, and its construction."""
 
     topic: str
     anchor: str
@@ -45,7 +45,7 @@ class ProbeGroup(NamedTuple):
 
 
 class GroupScores(NamedTuple):
-    """What an encoder makes of some groups; shares are in [0, 1], cosines in [-1, 1]."""
+    """An encoder's scores on groups; shares are in [0, 1], cosines in [-1, 1]."""
 
     groups: int
     means: dict[str, float]
@@ -92,7 +92,7 @@ def find_groups(probes: Sequence[ProbePair]) -> list[ProbeGroup]:
 
 
 def score(groups: Sequence[ProbeGroup], cosines: Sequence[float]) -> GroupScores:
-    """What an encoder makes of these groups, at least one.
+    """An encoder's scores on these groups, at least one.
 
     Args:
         cosines: one for each of the probes that the groups were found in.

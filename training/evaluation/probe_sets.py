@@ -1,4 +1,4 @@
-"""Named probe sets in the database: the bundled ones, and those that people make.
+"""Named probe sets in the database: the bundled ones, and those of the users.
 
 A set holds sentence pairs, groups of pairs (see `training.evaluation.probe_groups`), or single
 sentences of which every two are compared; such a sentence is stored as a probe with an empty text.
@@ -25,7 +25,7 @@ from training.evaluation.similarity import FIGURE_1, ProbePair
 FIGURE_1_SET = "Figure 1 of the paper"
 GROUPS_SET = "Sixty groups"
 OWN_SET = "Own probes"
-"""What the Train page collects, and measures after every training."""
+"""The pairs of the Train page, which are measured after every training run."""
 
 BUNDLED: dict[str, tuple[ProbePair, ...]] = {GROUPS_SET: bundled_probes(), FIGURE_1_SET: FIGURE_1}
 """Sets that come with Hedgerow and can't be changed."""
@@ -39,10 +39,10 @@ MAX_OWN = 30
 
 
 class SetKind(StrEnum):
-    """What a set holds."""
+    """The kind of content of a set."""
 
     GROUPS = "groups"
-    """At least one complete group; there may be other pairs beside them."""
+    """At least one complete group, and possibly other pairs."""
     PAIRS = "pairs"
     SENTENCES = "sentences"
 
@@ -55,7 +55,7 @@ class StoredProbe(NamedTuple):
 
 
 class OpenSet(NamedTuple):
-    """A set with what it holds, in its order."""
+    """A set with its content, in order."""
 
     name: str
     kind: SetKind
@@ -113,9 +113,9 @@ def stored_probes(session: Session, name: str) -> list[StoredProbe]:
 
 
 def ensure_bundled(session: Session, name: str) -> list[StoredProbe]:
-    """The stored pairs of a bundled set, stored first where they are not, or not as they are now.
+    """The stored pairs of a bundled set, after storing missing and changed ones.
 
-    An update of Hedgerow may word a group anew; its cosines are measured anew then.
+    An update of Hedgerow may change a group. Its cosines are then measured again.
     """
     there = stored_probes(session, name)
     if tuple(stored.probe for stored in there) == BUNDLED[name]:
@@ -127,7 +127,7 @@ def ensure_bundled(session: Session, name: str) -> list[StoredProbe]:
 
 
 def create_set(session: Session, *, name: str, content: Pasted, author_id: int | None) -> str:
-    """Make a set of what somebody brought.
+    """Create a set from uploaded or pasted content.
 
     Returns:
         Its name, in the canonical form.
@@ -146,7 +146,7 @@ def create_set(session: Session, *, name: str, content: Pasted, author_id: int |
 def add_to_set(
     session: Session, name: str, content: Pasted, *, author_id: int | None = None
 ) -> int:
-    """Add pairs or sentences to a set that people made; what is in it already is left out.
+    """Add pairs or sentences to a user's set. Existing ones are skipped.
 
     Returns:
         How many were added.
@@ -189,7 +189,7 @@ def remove_from_set(session: Session, name: str, ids: Iterable[int]) -> int:
 
 
 def rename_set(session: Session, name: str, new_name: str) -> str:
-    """Give a set another name.
+    """Rename a set.
 
     Returns:
         The new name, in the canonical form.

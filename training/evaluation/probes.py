@@ -1,6 +1,6 @@
-"""The probes that every training measures: the paper's Figure 1 and a project's own sentence pairs.
+"""The probes of every training run: the paper's Figure 1 and the project's own sentence pairs.
 
-Cosines are kept per encoder, so that a pair is measured once under each.
+Cosines are stored per encoder, so that each pair is measured once with each encoder.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def add_own_probe(
 
 
 def remove_own_probe(session: Session, probe_id: int) -> None:
-    """Remove a pair of the project's own with its cosines; one that is gone already is no error."""
+    """Remove one of the project's own pairs and its cosines, if it still exists."""
     remove_from_set(session, OWN_SET, [probe_id])
 
 

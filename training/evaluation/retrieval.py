@@ -1,11 +1,11 @@
-"""Retrieval: how high an encoder ranks the passage that answers a question.
+"""Retrieval: the rank of the passage that answers a question.
 
-Finetuning for negation can cost retrieval without any trace in STS: similar sentences stay similar,
-but a question no longer finds its passage among many. 300 bundled questions measure it. They are in
-English, and nothing is trained on them. A language model wrote questions and passages for this
-purpose, and people have not checked them. The set is small: of two encoders that rank equally
-well, one can easily score 0.01 higher. So the figure itself says little about how an encoder
-does on real searches; how much it changes in a training is what counts.
+Finetuning for negation can cost retrieval without a change in STS: similar sentences stay similar,
+but a question no longer finds its passage among many. This is measured with 300 bundled questions
+in English, which are never used for training. A language model wrote the questions and passages for
+this purpose, and people have not checked them. The set is small: of two equally good encoders, one
+can easily score 0.01 higher. The value itself therefore says little about real searches. The change
+caused by training is what matters.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 RETRIEVAL = "retrieval"
-"""The figure's name: MRR@10 on the bundled questions. It takes several seconds, so it is measured
-before and after a training but has no curve."""
+"""The metric's name: MRR@10 on the bundled questions. It takes several seconds, so it is measured
+before and after training and has no curve."""
 
 DEPTH = 10
 """The last rank that counts."""
@@ -35,7 +35,7 @@ WHAT_IT_IS = (
     "Retrieval is MRR@10 on 300 bundled questions: the average of 1 / rank of the passage that "
     "answers the question, among 900 passages (0 beyond rank 10)."
 )
-"""For people, wherever the figure is shown."""
+"""The explanation of the metric."""
 
 _FILE = Path(__file__).with_name("retrieval_questions.jsonl")
 
@@ -75,12 +75,12 @@ def retrieval_figures(
 
 
 def retrieval_counts() -> dict[str, int]:
-    """How many questions the figure rests on, under its name."""
+    """The number of questions, under the metric's name."""
     return {RETRIEVAL: len(retrieval_items())}
 
 
 def retrieval_characters() -> int:
-    """What there is to read in all questions and passages (`curation.encoders.reading_pace`)."""
+    """The amount of text in all questions and passages (`curation.encoders.reading_pace`)."""
     return characters(
         text
         for item in retrieval_items()

@@ -1,7 +1,7 @@
-"""Questions in the manner of SemAntoNeg (*It Is Not Easy To Detect Paraphrases*), from families.
+"""SemAntoNeg-style questions (*It Is Not Easy To Detect Paraphrases*) from families.
 
-Four forms of a sentence: itself, its negation, its opposite, and both at once. Each in turn is the
-input; of the other three, the one that changes both is its paraphrase.
+A sentence has four forms: itself, its negation, its opposite, and both at once. Each form is the
+input of a question. Of the other three, the one with both changes is its paraphrase.
 """
 
 from __future__ import annotations

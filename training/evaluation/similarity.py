@@ -1,6 +1,6 @@
 """Cosine similarities before and after finetuning: the paper's Figure 1 and distributions by type.
 
-Everything here returns tidy rows (one value a row); the charts are drawn by the pages.
+Everything here returns tidy rows (one value per row). The pages draw the charts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BEFORE = "before"
 AFTER = "after"
 
 CONTRADICTED, WEAKENED, AFFIRMED = ROLES = ("contradicted", "weakened", "affirmed")
-"""What a sentence makes of its anchor, as in the paper's Figure 1; a probe's label says it."""
+"""The relation of a sentence to its anchor, as in the paper's Figure 1; the label of a probe."""
 
 _REFERENCE = json.loads(Path(__file__).with_name("paper_figure_1.json").read_text(encoding="utf-8"))
 

@@ -1,7 +1,7 @@
-"""Measuring any sentences under any encoders, as a stored run (kind ``compare``).
+"""Runs that measure any sentences with any encoders (kind ``compare``).
 
-What is measured stays: cosines of stored probes in the database, those of free sentences as a
-matrix in the run's folder, both by the encoder's fingerprint. A second look needs no encoder.
+Results are stored under the encoder's fingerprint: cosines of probes in the database, those of free
+sentences as a matrix in the run's folder. Showing them again needs no encoder.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def request_comparison(
 
 
 def check_sentences(sentences: Sequence[str]) -> None:
-    """Refuse sentences of which a matrix would be empty or too large.
+    """Check the number of sentences.
 
     Raises:
         HedgerowError: there are not 2 to `MAX_SENTENCES` different ones.
@@ -100,7 +100,7 @@ def check_sentences(sentences: Sequence[str]) -> None:
 
 
 def sentences_key(sentences: Sequence[str]) -> str:
-    """What a list of sentences is known by: its order counts."""
+    """The key of a list of sentences. It depends on their order."""
     data = json.dumps(list(sentences), ensure_ascii=False).encode()
     return f"sentences-{hashlib.sha256(data).hexdigest()[:32]}"
 
@@ -155,7 +155,7 @@ def _read_matrix(path: Path) -> np.ndarray | None:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Measure what is not measured yet under each model (run kind ``compare``).
+    """Measure everything that is missing for each model (run kind ``compare``).
 
     Parameters of the run: ``models``, and ``set`` (a probe set's name) or ``sentences``. What one
     model gave stays even if the next one cannot be loaded.
@@ -191,7 +191,7 @@ def _task(context: RunContext) -> _Task:
 
 
 class _Progress:
-    """Passes the texts done under one of several models on as a share of the whole run."""
+    """Reports the progress of one model as a share of the whole run."""
 
     def __init__(self, context: RunContext, number: int, models: Sequence[str]) -> None:
         self._context = context
@@ -216,7 +216,7 @@ class _Progress:
 
 @dataclass
 class _Loader:
-    """Loads the model once, and only where there is something to measure or it is a new one."""
+    """Loads the model once, and only if it is new or something is to be measured."""
 
     place: str
     progress: _Progress
@@ -261,7 +261,7 @@ def _measure_probes(context: RunContext, task: _Task, encoder: Encoder, *, load:
 
 
 def _measure_sentences(context: RunContext, task: _Task, encoder: Encoder, *, load: _Loader) -> int:
-    """Store the matrix of the sentences, copied where an earlier run has it."""
+    """Store the matrix of the sentences, copied from an earlier run if possible."""
     sentences = task.sentences
     with reading(context.engine) as session:
         matrix = sentence_matrix(session, context.settings, encoder, sentences)

@@ -1,4 +1,4 @@
-"""Semantic textual similarity: pairs scored by people, and how well cosines follow the scores."""
+"""Semantic textual similarity: pairs with human scores, and their correlation with cosines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_FILE = 20 * 1024 * 1024
 """Bytes; the whole STS benchmark is a twentieth of it."""
 
 FEWEST = 3
-"""Pairs of which a rank correlation says anything."""
+"""Minimum number of pairs for a meaningful rank correlation."""
 
 
 class StsPair(NamedTuple):

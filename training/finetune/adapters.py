@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TARGETS = "all-linear"
 
 ADAPTER = "default"
-"""What peft calls an adapter that was given no name."""
+"""peft's default name of an adapter."""
 
 
 def add_adapter(model: SentenceTransformer, *, rank: int, seed: int) -> None:
@@ -43,7 +43,7 @@ def add_adapter(model: SentenceTransformer, *, rank: int, seed: int) -> None:
 
 
 def merge_adapter(model: SentenceTransformer) -> None:
-    """Add the changes to the weights: an encoder like any other is left."""
+    """Merge the changes into the weights. The result is an ordinary encoder."""
     transformer = model[0]
     transformer.model = transformer.model.merge_and_unload()
     for parameter in model.parameters():
@@ -51,7 +51,7 @@ def merge_adapter(model: SentenceTransformer) -> None:
 
 
 def changed_layers(model: SentenceTransformer) -> Iterator[tuple[str, Linear]]:
-    """The layers that have a low-rank change, by their names in the model; none without an
+    """The layers with a low-rank change, by their names in the model; empty without an
     adapter."""
     for name, module in model.named_modules():
         if hasattr(module, "base_layer"):

@@ -1,9 +1,9 @@
-"""Checkpoints: a training that was cut off goes on from one, with the result of an unbroken one.
+"""Checkpoints: an interrupted run continues from one, with the result of an uninterrupted run.
 
-The trainer writes each into a folder of its own, named after its step. The list of its files'
-hashes comes last: a folder without it, or with a file that has another hash, counts for nothing.
-The one before is removed after that, so a whole one is there at any moment. The weights of the best
-state so far are in a file next to them, which a checkpoint names by its step.
+The trainer writes each checkpoint to its own folder, named after the step. A list of file hashes is
+written last. A folder without the list, or with a file of another hash, is ignored. The previous
+checkpoint is removed only after that, so there is always a complete one. The weights of the best
+state so far are in a separate file, which a checkpoint refers to by its step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class TrainingPosition:
-    """Where a training was, beyond what the trainer's own state has.
+    """The progress of a training run that is not in the trainer's own state.
 
     Attributes:
         best: the best value of the watched figure so far, and the step it had it at.
@@ -55,7 +55,7 @@ def folder_of(folder: Path, step: int) -> Path:
 
 @contextmanager
 def whole(folder: Path, step: int, *, position: TrainingPosition, of: str) -> Iterator[None]:
-    """Within it, the checkpoint after this step is written; then it replaces the one before.
+    """A context for writing the checkpoint after this step, which then replaces the previous one.
 
     Args:
         of: what the training is determined by (a hash); another training does not go on from it.
@@ -80,7 +80,7 @@ def whole(folder: Path, step: int, *, position: TrainingPosition, of: str) -> It
 
 @contextmanager
 def _removed_unless_written(path: Path) -> Iterator[None]:
-    """PyTorch and safetensors have errors of their own for a full disk."""
+    """Translate errors: PyTorch and safetensors have their own for a full disk."""
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:
@@ -112,9 +112,9 @@ def _sha256(path: Path) -> str:
 
 
 def newest(folder: Path, *, of: str) -> int:
-    """The step of the newest whole checkpoint of this very training; 0 without one.
+    """The step of the newest complete checkpoint of this training run; 0 without one.
 
-    A damaged one, or one of another training, is named in the log and passed over.
+    Damaged checkpoints and those of other runs are logged and skipped.
     """
     for step in _steps(folder):
         name = folder_of(folder, step).name
@@ -141,13 +141,13 @@ def step_reached(folder: Path) -> int:
 
 
 def _steps(folder: Path) -> Iterator[int]:
-    """Those with a checkpoint that was written to its end, the newest first."""
+    """The steps with a complete checkpoint, newest first."""
     steps = (path.parent.name.removeprefix(_PREFIX) for path in folder.glob(f"*/{_PLACE}"))
     return iter(sorted((int(step) for step in steps if step.isdecimal()), reverse=True))
 
 
 def position_at(folder: Path, step: int) -> TrainingPosition:
-    """Where the training was after this step, which has a checkpoint.
+    """The progress after this step, which has a checkpoint.
 
     Raises:
         HedgerowError: the checkpoint is not there for this process.
@@ -169,7 +169,7 @@ def _stored(folder: Path, step: int) -> dict[str, Any]:
 
 
 def save_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:
-    """Set the weights of this step aside; of those before, what the checkpoint rests on stays.
+    """Save the weights of this step separately. Earlier ones are kept if the checkpoint needs them.
 
     Raises:
         HedgerowError: they cannot be written.
@@ -186,7 +186,7 @@ def save_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:
 
 
 def load_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:
-    """Give the model the weights of this step, which were set aside."""
+    """Load the separately saved weights of this step into the model."""
     load_weights(model, folder / _best(step))
 
 
@@ -195,7 +195,7 @@ def _best(step: int) -> str:
 
 
 def remove(folder: Path, *, but: int = 0) -> None:
-    """Leave no checkpoint in the folder, and nothing that one rests on.
+    """Delete all checkpoints in the folder and their files.
 
     Args:
         but: the step of a checkpoint that stays; 0: none does.
@@ -208,7 +208,7 @@ def remove(folder: Path, *, but: int = 0) -> None:
 
 
 def _needed(folder: Path, step: int) -> set[str]:
-    """The names of what the checkpoint after this step consists of; none at step 0."""
+    """The names of the files of the checkpoint after this step; none at step 0."""
     if not step:
         return set()
     best = position_at(folder, step).best

@@ -1,4 +1,4 @@
-"""Makes a step's batch: families with roles, and the texts that distillation adds to them."""
+"""The collator that builds a step's batch: families with roles, and texts for distillation."""
 
 from __future__ import annotations
 

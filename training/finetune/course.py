@@ -1,4 +1,4 @@
-"""What a training goes through, how it ended, and the error of one that diverged."""
+"""The plan of a training run, its outcome, and the error for divergence."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Evaluate = Callable[[], Mapping[str, float]]
-"""Gives the figures of the held-out part; the model is in evaluation mode."""
+"""Computes the metrics of the held-out part, with the model in evaluation mode."""
 
 
 class Course(NamedTuple):
-    """What a training goes through.
+    """The plan of a training run.
 
     Attributes:
         batches: the rows of each step.
@@ -45,14 +45,14 @@ class Course(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a training went: the steps done, and the step whose state was kept."""
+    """The outcome of a training run: the steps done, and the step whose state was kept."""
 
     steps: int
     kept: int
 
 
 def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> None:
-    """Fail where the last steps have left a weight that is not a finite number.
+    """Fail if a weight is not a finite number after the last steps.
 
     Raises:
         HedgerowError: there is such a weight.
@@ -62,7 +62,7 @@ def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> 
 
 
 def diverged(step: int, recipe: Recipe) -> HedgerowError:
-    """The error of a training whose loss or weights are not finite any more."""
+    """The error for a training run whose loss or weights are no longer finite."""
     return HedgerowError(
         f"Training diverged after step {step} (a loss or weight is not a finite number); lower "
         f"learning_rate, now {recipe.learning_rate:g}, in the recipe."

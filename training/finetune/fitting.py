@@ -1,4 +1,4 @@
-"""Finetune an encoder on families or flat triples, and save it whole or not at all.
+"""Finetuning an encoder on families or flat triples, and saving it completely or not at all.
 
 Torch and sentence-transformers are imported inside the functions that train.
 """
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from training.finetune.progress import Progress
 
 LARGEST_SEED = 2**32 - 1
-"""NumPy takes no larger one."""
+"""The largest seed that NumPy accepts."""
 
 
 class Data(NamedTuple):
-    """What a training learns from, and what it is measured on meanwhile."""
+    """The data of a training run, and of the evaluations during training."""
 
     families: Sequence[Family]
     held_out: Sequence[Family] = ()
 
 
 class Trained(NamedTuple):
-    """A training's model and how it came about.
+    """The model of a training run, and facts about the training.
 
     Attributes:
         folder: of the saved model.
@@ -158,7 +158,7 @@ def finetune(
 def _with_retrieval(
     figures: Mapping[str, float], model: SentenceTransformer, progress: Progress
 ) -> dict[str, float]:
-    """Figures of the held-out part, and what takes too long to be measured meanwhile."""
+    """Metrics of the held-out part, and those that take too long to compute during training."""
     return dict(figures) | retrieval_figures(model, check=progress.check)
 
 
@@ -172,7 +172,7 @@ def _prepare_folder(folder: Path) -> None:
 
 
 def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
-    """The base encoder; seeded before, since an unusual one may start with random weights."""
+    """The base encoder. The seed is set first, because an unusual one may have random weights."""
     from transformers import set_seed
 
     set_seed(seed)
@@ -221,7 +221,7 @@ def _train(
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error means that: CUDA has a class for it, the CPU and MPS only a message."""
+    """Whether an error means this. CUDA has a class for it, the CPU and MPS only a message."""
     import torch
 
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(

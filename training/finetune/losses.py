@@ -1,4 +1,4 @@
-"""The contrastive loss that a recipe asks for.
+"""The contrastive loss of a recipe.
 
 The losses over families are `hedgerow.losses`, which scripts outside Hedgerow use, too. Torch is
 imported inside the functions that compute.
@@ -32,7 +32,7 @@ def objective(recipe: Recipe, model: SentenceTransformer) -> Objective:
 
 
 def weights_of(recipe: Recipe) -> Weights:
-    """What the comparisons of a loss over families count."""
+    """The weights of the comparisons in a loss over families."""
     return weights_for(
         symmetric=recipe.loss == "symmetric",
         negation_margin=recipe.negation_margin,

@@ -1,4 +1,4 @@
-"""The figures of a training as a file next to its log: `metrics.jsonl`, one JSON object a line.
+"""The metrics of a training run in a file next to its log: `metrics.jsonl`, one object per line.
 
 Each line has `step` (training steps done, 0 for the base encoder), `name` (a curve of
 `training.finetune.curve_names` or a figure of `training.evaluation.held_out`), `value` (null where
@@ -22,13 +22,13 @@ logger = logging.getLogger(__name__)
 
 
 class MetricsFile:
-    """The file of one training. A disk that takes no line ends nothing; the log says so."""
+    """The file of one training run. If the disk is full, the run continues and the log says so."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
 
     def add(self, step: int, name: str, value: float) -> None:
-        """Append one figure."""
+        """Append one value."""
         row = {
             "step": step,
             "name": name,
@@ -38,7 +38,7 @@ class MetricsFile:
         self._write([row], mode="a")
 
     def cut(self, step: int) -> None:
-        """Drop what an earlier attempt wrote of later steps; of equal figures keep the last."""
+        """Remove the lines that an earlier attempt wrote for later steps, and duplicates."""
         if self.path.exists():
             rows = {(r["step"], r["name"]): r for r in _rows(self.path) if r["step"] <= step}
             self._write(rows.values(), mode="w")
@@ -52,7 +52,7 @@ class MetricsFile:
 
 
 def _rows(path: Path) -> Iterable[dict[str, Any]]:
-    """The whole lines: a process that was killed may have left half of one."""
+    """The complete lines: a killed process may have left half of one."""
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             yield json.loads(line)

@@ -1,7 +1,7 @@
-"""What a step's gradients do to the weights: AdamW with a linear schedule, lazy for words.
+"""The optimizer: AdamW with a linear schedule, and sparse updates of word embeddings.
 
-A step has some hundred of the thirty thousand words in a vocabulary, but a dense optimizer goes
-over all of them: their gradients, moments and values were a fifth of MiniLM's step on a CPU.
+A step contains some hundreds of the thirty thousand words in a vocabulary, but a dense optimizer
+updates all of them: this took a fifth of MiniLM's step on a CPU.
 
 This module loads PyTorch: import it inside the functions that train.
 """
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from training.recipe.schema import Recipe
 
 MAX_GRADIENT = 1.0
-"""Length that a step's gradient is clipped to, the default of transformers."""
+"""Maximum norm of a step's gradient, the default of transformers."""
 
 WARMUP = 0.1
 """Share of the steps during which the learning rate rises; the usual value, in every trial."""
 
 WEIGHT_DECAY = 0.01
-"""How far a step draws weights towards 0, as a share of the learning rate. This is AdamW's usual
-value, and over a few thousand steps at such rates it moves them by next to nothing."""
+"""Weight decay: AdamW's usual value. Over a few thousand steps at these learning rates, it hardly
+changes the weights."""
 
 
 def lazy_words(model: SentenceTransformer) -> Parameter | None:
-    """The table of word embeddings, set to have gradients of the looked up rows alone.
+    """The table of word embeddings, with sparse gradients.
 
     Call it before there are replicas of the model. None where the table is not trained, or there
     is none; Apple's GPUs have no such gradients.
@@ -49,7 +49,7 @@ def lazy_words(model: SentenceTransformer) -> Parameter | None:
 
 
 class LazyAdamW(torch.optim.AdamW):
-    """AdamW. In the table of words, a step moves only the rows that it looked up."""
+    """AdamW. A step updates only the word embeddings that occur in it."""
 
     def __init__(
         self, model: SentenceTransformer, recipe: Recipe, *, words: Parameter | None = None
@@ -88,17 +88,17 @@ class LazyAdamW(torch.optim.AdamW):
             optimizer.zero_grad(set_to_none)
 
     def forget(self) -> None:
-        """Begin again, as if no step had been taken."""
+        """Reset to the state before the first step."""
         self.state.clear()
         for optimizer in self._sparse:
             optimizer.state.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint holds of it."""
+        """The state for a checkpoint."""
         return super().state_dict() | {"sparse": [held.state_dict() for held in self._sparse]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what a checkpoint held."""
+        """Restore the state from a checkpoint."""
         super().load_state_dict(state_dict)
         for optimizer, held in zip(self._sparse, state_dict["sparse"], strict=True):
             optimizer.load_state_dict(held)
@@ -107,7 +107,8 @@ class LazyAdamW(torch.optim.AdamW):
 def linear_schedule(
     optimizer: torch.optim.Optimizer, *, steps: int
 ) -> torch.optim.lr_scheduler.LambdaLR:
-    """In every training of so many steps, the rate rises for the warm-up and then falls to 0."""
+    """The learning rate rises during the warm-up and then falls to 0, in each training of this many
+    steps."""
     warmup = round(WARMUP * steps)
 
     def share(step: int) -> float:
@@ -118,7 +119,7 @@ def linear_schedule(
 
 
 def clip(weights: Iterable[Parameter]) -> Tensor:
-    """Shorten all gradients together to the greatest length; what is sparse is coalesced.
+    """Clip the norm of all gradients together. Sparse gradients are coalesced.
 
     Returns:
         Their length before, a scalar.

@@ -1,4 +1,4 @@
-"""A training's progress, its curves and the wish to stop it, as one callback of transformers.
+"""Progress, curves and cancellation of a training run, as one transformers callback.
 
 This module loads PyTorch: import it inside the functions that train.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from db.execution import RunContext
 
 EVALUATION = "eval_"
-"""What the library's trainers put before the name of a figure of an evaluation."""
+"""The prefix of an evaluation metric's name in the library's trainers."""
 
 NOT_FIGURES = ("_runtime", "_per_second", "epoch")
-"""Ends of the names that they add to those figures."""
+"""Suffixes of further metrics that they add."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,22 +45,22 @@ class Progress(TrainerCallback):
     _stopped: RunCancelled | None = None
 
     def update(self, step: int, total: int, message: str) -> None:
-        """So many of all steps are done; step 0 while the training is being prepared."""
+        """Report the number of steps done; 0 while the training is being prepared."""
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """A point of a curve, by its name in `curve_names`, or of a figure of an evaluation."""
+        """Report a point of a curve in `curve_names`, or of an evaluation metric."""
 
     def goes_on(self, step: int) -> None:
-        """The training begins after this step: points of curves beyond it are void."""
+        """Start after this step. Later points of curves are invalid."""
 
     def secure(self) -> None:
-        """A checkpoint will be written: everything reported so far must outlast this process."""
+        """Store everything reported so far, because a checkpoint will be written."""
 
     def check(self) -> None:
         """Raise db.errors.RunCancelled to stop the training; called several times a step."""
 
     def on_train_begin(self, args: Any, state: TrainerState, control: Any, **_: Any) -> None:
-        """Begin, maybe after the step of a checkpoint."""
+        """Start, possibly after the step of a checkpoint."""
         self._stopped = None
         self.goes_on(state.global_step)
         self.update(state.global_step, state.max_steps, "training")
@@ -68,7 +68,7 @@ class Progress(TrainerCallback):
     def on_step_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Report the step; have the trainer stop after it where somebody asks for that."""
+        """Report the step, and stop the trainer after it on request."""
         self.update(state.global_step, state.max_steps, "training")
         self._before_a_checkpoint(control)
         try:
@@ -86,7 +86,7 @@ class Progress(TrainerCallback):
         logs: Mapping[str, float],
         **_: Any,
     ) -> None:
-        """Report the curves of the steps; other figures of the log are no curves."""
+        """Report the curves of the steps. Other values in the log are not curves."""
         figures = {name: logs[name] for name in (LOSS, RATE, PACE) if name in logs}
         if figures:
             self._report(state.global_step, figures, control)
@@ -112,7 +112,7 @@ class Progress(TrainerCallback):
         logger.info("step %s, validation: %s", state.global_step, _in_words(figures))
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Stop within a long evaluation, which asks no control."""
+        """Stop during a long evaluation, which does not check the trainer's control."""
         self.check()
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -120,7 +120,7 @@ class Progress(TrainerCallback):
         self.secure()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Raise RunCancelled where the training was stopped: its model is not the whole one."""
+        """Raise RunCancelled if training was stopped, because its model is incomplete."""
         if self._stopped is not None:
             raise self._stopped
 
@@ -130,7 +130,7 @@ class Progress(TrainerCallback):
         self._before_a_checkpoint(control)
 
     def _before_a_checkpoint(self, control: TrainerControl) -> None:
-        """A training that goes on from a checkpoint doesn't report its steps again."""
+        """Steps before a checkpoint are not reported again."""
         if control.should_save:
             self.secure()
 
@@ -168,7 +168,7 @@ class RunProgress(Progress):
             session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))
 
     def secure(self) -> None:
-        """Write what the next heartbeat would."""
+        """Write to the database now instead of with the next heartbeat."""
         try:
             self._context.beat()
         except HedgerowError as error:  # the database is busy; the next heartbeat writes it
@@ -179,7 +179,7 @@ class RunProgress(Progress):
         self._context.check()
 
     def measured(self, done: int, total: int) -> None:
-        """So many of all texts are measured after the training."""
+        """Report the number of texts evaluated after training."""
         self._context.update(
             self._steps + round(self._measuring * done / max(total, 1)),
             self._steps + self._measuring,

@@ -1,4 +1,4 @@
-"""Writing a trained model: whole or not at all. `training.hub.model_card` writes its card."""
+"""Saving a trained model completely or not at all. `training.hub.model_card` writes its card."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 MODEL_FOLDER = "model"
 PARTIAL_FOLDER = "model.partial"
-"""A model is written here and then renamed, so that a half-written one is never taken for one."""
+"""A model is written here and then renamed, so that a half-written one is never used."""
 
 
 def save_model(model: SentenceTransformer, folder: Path) -> None:
-    """Write the model beside its place in `folder`, then put it there by one rename.
+    """Write the model to a temporary folder in `folder`, then rename it.
 
     The card, `README.md`, comes when the model has been measured.
 
@@ -36,7 +36,7 @@ def save_model(model: SentenceTransformer, folder: Path) -> None:
 
 
 def save_whole(write: Callable[[Path], None], folder: Path, name: str) -> None:
-    """Have a model written beside its place, `name` in `folder`, then put it there by one rename.
+    """Let a function write a model to a temporary folder, then rename it to `name` in `folder`.
 
     Raises:
         HedgerowError: it cannot be written.
@@ -54,7 +54,7 @@ def save_whole(write: Callable[[Path], None], folder: Path, name: str) -> None:
 
 
 def remove_partial(folder: Path) -> None:
-    """Leave nothing of a model that was not written to its end."""
+    """Delete a model that was not written completely."""
     shutil.rmtree(folder / PARTIAL_FOLDER, ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""What a training is made of, by its data, recipe and seed: rows, batches, what is held out.
+"""The parts of a training run, from its data, recipe and seed: rows, batches, held-out data.
 
 Torch and sentence-transformers are imported inside the functions that need them.
 """
@@ -46,7 +46,7 @@ make a curve."""
 
 
 def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
-    """What is trained on, in an order that depends on its texts alone.
+    """The training rows, in an order that depends only on their texts.
 
     Raises:
         HedgerowError: there are too few for a batch.
@@ -63,9 +63,8 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
     sampled_ones = len(Epochs(anchors, shares=recipe.sources, seed=seed))
     if sampled_ones < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {sampled_ones} per "
-            "epoch; lower batch_size, raise the shares in sources or accept variants of more "
-            "anchors."
+            f"A batch needs {recipe.batch_size} anchors, found {sampled_ones} per epoch; lower "
+            "batch_size, raise the shares in sources, or accept variants of more anchors."
         )
     return chosen
 
@@ -73,7 +72,7 @@ def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fa
 def identity_of(
     rows: Sequence[Family], held_out: Sequence[Family], recipe: Recipe, seed: int
 ) -> str:
-    """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
+    """A hash of everything that determines a training run; its checkpoints must have the same."""
     content = [
         _texts(rows),
         _texts(held_out) if recipe.early_stopping else [],
@@ -89,7 +88,7 @@ def _texts(families: Sequence[Family]) -> list[list[Member]]:
 
 
 def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
-    """Give the model the pooling that the recipe asks for.
+    """Set the model's pooling to that of the recipe.
 
     Raises:
         HedgerowError: it has none.
@@ -109,13 +108,13 @@ def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
 
 
 def set_prompts(model: SentenceTransformer, recipe: Recipe) -> None:
-    """Give the model the instructions of the recipe, if it has any, in place of its own."""
+    """Replace the model's instructions by those of the recipe, if it has any."""
     if any(recipe.prompts):
         model.prompts = dict(zip(("query", "document"), recipe.prompts, strict=True))
 
 
 def set_dropout(model: SentenceTransformer, recipe: Recipe) -> None:
-    """Give the model the dropout that the recipe asks for, wherever it has one."""
+    """Set every dropout in the model to that of the recipe."""
     if recipe.dropout is None:
         return
     from torch.nn import Dropout
@@ -130,7 +129,7 @@ def set_dropout(model: SentenceTransformer, recipe: Recipe) -> None:
 def held_out_of(
     model: SentenceTransformer, families: Sequence[Family], recipe: Recipe, progress: Progress
 ) -> HeldOut | None:
-    """What is measured on the way; None where nothing is.
+    """The data to evaluate during training; None without any.
 
     Raises:
         HedgerowError: the training shall stop early by what is not measured.

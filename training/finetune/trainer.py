@@ -1,7 +1,7 @@
-"""sentence-transformers' trainer, for the losses over families.
+"""A subclass of sentence-transformers' trainer for losses over families.
 
-It takes the steps, writes checkpoints and calls the callbacks. Where a step is computed, on threads
-and processes, is up to `training.finetune.compute`: to the trainer, each process is alone.
+It runs the steps, writes checkpoints and calls the callbacks. `training.finetune.compute` spreads a
+step over threads and processes; for the trainer, each process is alone.
 
 This module loads PyTorch: import it inside the functions that train.
 """
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from training.finetune.progress import Progress
 
 LOGS_PER_RUN = 100
-"""Points of the curves of the steps."""
+"""Number of points of the curves of steps."""
 
 CHECKPOINT_EVERY = 100
 """Steps between checkpoints. A training that was cut off loses that many at most: about a minute
@@ -87,7 +87,7 @@ class StepLoss(torch.nn.Module):
         self.threads: Threads | None = threads_for(model, recipe)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self.threads:
             self.threads.close()
 
@@ -139,10 +139,10 @@ class _Arguments(SentenceTransformerTrainingArguments):
 
 
 class FamilyTrainer(SentenceTransformerTrainer):
-    """Trains a model in place; at the end it is in the state that is kept.
+    """Trains a model in place. At the end, the model has the state that is kept.
 
-    A training that was cut off goes on from the newest checkpoint in its folder, with the result
-    of an unbroken one.
+    An interrupted run continues from the newest checkpoint in its folder, with the result of an
+    uninterrupted one.
     """
 
     training_args_class = _Arguments
@@ -229,11 +229,11 @@ class FamilyTrainer(SentenceTransformerTrainer):
 
     @property
     def stops_early(self) -> bool:
-        """Whether the watched figure has not become better in so many evaluations."""
+        """Whether the watched metric has not improved in the last evaluations."""
         return bool(self.recipe.early_stopping) and self.position.misses >= PATIENCE
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """No card, for which the library would look at the texts and at the Hub."""
+        """Create no card: the library would read the texts and query the Hub for it."""
 
     def get_train_dataloader(self) -> DataLoader[int]:
         """The steps in order: each process takes all of them."""
@@ -245,7 +245,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
         return model(inputs)
 
     def training_step(self, model: StepLoss, inputs: dict[str, Any], *given: Any) -> Tensor:
-        """Leave the gradients of a step, those of all processes added up; its loss."""
+        """Compute the gradients of a step, summed over all processes. Returns the loss."""
         step = inputs["step"]
         if (step - 1) // self.course.steps > self.average.added:  # the next run of the soup begins
             self.average.add(self.model)
@@ -274,7 +274,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
         super().log(logs, *given)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Measure the held-out part; set the best state so far aside where it is to be kept."""
+        """Evaluate the held-out part, and save the best state so far if it is to be kept."""
         begun, measure = time.monotonic(), self.course.evaluate
         self.model.eval()
         figures = dict(measure()) if measure and self.group.leads else {}
@@ -318,7 +318,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
 
 
 class _Schedule(TrainerCallback):
-    """Says after each step what is due."""
+    """Decides after each step what to do next."""
 
     def __init__(self, trainer: FamilyTrainer) -> None:
         self.trainer = trainer

@@ -1,8 +1,8 @@
-"""The mean of the weights of several trainings of one encoder.
+"""The mean of the weights of several training runs from one encoder.
 
-Trainings from the same weights end up near enough to each other that the mean of what they come to
-errs no more than each of them, often less (Wortsman et al. 2022, *Model soups*), and costs no more
-than one when it is used.
+Models trained from the same weights are close enough that the mean of their weights makes no more
+errors than each of them, and often fewer (Wortsman et al. 2022, *Model soups*). It costs no more
+than one model to use.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WeightAverage:
-    """What has been added up so far, and the weights that each training begins with.
+    """The sum of the weights so far, and the initial weights of each training.
 
     Attributes:
         trainings: how many there are in all.
@@ -26,13 +26,13 @@ class WeightAverage:
     """
 
     def __init__(self, model: SentenceTransformer, trainings: int) -> None:
-        """Take the model as each training is to find it. Of one training nothing is kept."""
+        """Remember the model's initial weights, unless there is only one training."""
         self.trainings, self.added = trainings, 0
         self._sum: dict[str, Tensor] = {}
         self._start = _numbers(model) if trainings > 1 else {}
 
     def add(self, model: SentenceTransformer) -> None:
-        """Add the weights of a training that has ended, and give the model those it began with."""
+        """Add the weights of a finished training, and reset the model to the initial weights."""
         weights = _numbers(model)
         for name, value in self._sum.items():
             weights[name] += value
@@ -51,11 +51,11 @@ class WeightAverage:
         _give(model, weights)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint has to hold of it."""
+        """The state for a checkpoint."""
         return {"added": self.added, "sum": self._sum}
 
     def go_on(self, state: Mapping[str, Any]) -> None:
-        """From what a checkpoint held."""
+        """Restore the state from a checkpoint."""
         self.added = state["added"]
         self._sum = {
             name: value.to(self._start[name].device) for name, value in state["sum"].items()

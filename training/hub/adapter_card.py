@@ -1,4 +1,4 @@
-"""The card of an adapter: how it was made, and what it can do where somebody has measured that."""
+"""The card of an adapter: how it was made, and its benchmark results if there are any."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from training.models.low_rank import LowRank
 NOT_MEASURED = "None were measured."
 
 _BASE = ""
-"""Stands for the model before."""
+"""Placeholder for the base model."""
 
 LARGEST_FILE = 10 * 1024 * 1024
 """Bytes of a file of figures: a line has a benchmark's figures by kind, too."""
@@ -57,7 +57,7 @@ def card_of_run(session: Session, run: Run, *, note: str, measured: str) -> str:
 
 
 def card_of_folder(base: str, *, note: str, measured: str) -> str:
-    """The card of an adapter of a model of which nothing is known but its folder.
+    """The card of an adapter made from a model folder, without a run.
 
     Args:
         base: the encoder that it started from.

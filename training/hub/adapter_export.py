@@ -1,4 +1,4 @@
-"""Writing what a training changed as a small adapter, in the format of peft."""
+"""Saving the changes of a training run as a small adapter in peft's format."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 LARGEST = 5_000_000
-"""Bytes of the weights' file where nobody asks for a rank."""
+"""Maximum size of the weights file in bytes if no rank is given."""
 
 
 class Source(NamedTuple):
-    """A trained model that an adapter is made of.
+    """A trained model that an adapter is made from.
 
     Attributes:
         given: as the command names it, without a path.
@@ -75,7 +75,7 @@ class Written(NamedTuple):
 
 
 def source_of(session: Session, settings: Settings, number: int) -> Source:
-    """The model that a run has made: a training, or the saved point of a trade-off.
+    """The model of a run: a training run, or a saved point of a trade-off.
 
     Raises:
         HedgerowError: there is no such run, it has made no model, or the model's folder is gone.
@@ -102,7 +102,7 @@ def source_of(session: Session, settings: Settings, number: int) -> Source:
 
 
 def source_in(folder: str) -> Source:
-    """The model in a folder, which the built-in encoder was trained to.
+    """The model in a folder, which must be trained from the built-in encoder.
 
     Raises:
         HedgerowError: there is no such folder.
@@ -185,7 +185,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
 
 
 def _apart_from_weights(model: SentenceTransformer) -> list[Any]:
-    """What decides the embeddings apart from the weights: the longest input, pooling and so on."""
+    """What determines embeddings besides the weights: maximum length, pooling and so on."""
     modules = list(model)[1:]
     return [model.max_seq_length, *((type(m).__name__, m.get_config_dict()) for m in modules)]
 
@@ -207,7 +207,7 @@ def _config(made: LowRank, base: str) -> str:
 
 
 def _write(target: Path, made: LowRank, files: dict[str, str]) -> int:
-    """Write the folder whole or not at all; the size of the weights' file."""
+    """Write the folder completely or not at all. Returns the size of the weights file."""
     from safetensors.torch import save_file
 
     draft = new_partial(target)

@@ -1,4 +1,4 @@
-"""What the model of a card comes as: a whole encoder, or an adapter of one."""
+"""The form of a card's model: a whole encoder, or an adapter."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from training.hub.model_card_text import USE, USE_ADAPTER
 
 
 class Form(NamedTuple):
-    """What a card's model comes as.
+    """The form of a card's model.
 
     Attributes:
         title: follows the base's name.

@@ -1,7 +1,7 @@
-"""The model card: a README with what a trained encoder is, how it was made, and what it can do.
+"""The model card: a README about a trained encoder, its training, and its results.
 
-It holds no path of the machine that made it and no text of the data. Names and recipes are hostile:
-they reach YAML through a dumper and Markdown through ``escape`` or a fence that they cannot close.
+It contains no path of this machine and no text of the data. Names and recipes may be hostile: they
+reach YAML through a dumper, and Markdown through ``escape`` or a fence that they cannot close.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ LICENCES = {
 """Of base models, as published on the Hub. For any other the card says where to look."""
 
 LOCAL_MODEL, LOCAL_FILE = "a local model", "a local file"
-"""What the card says in place of a path."""
+"""Replaces a path in the card."""
 
 VERSIONS = ("hedgerow", "sentence-transformers", "transformers", "torch", "python")
 
 
 def write_card(folder: Path, card: str) -> None:
-    """Put the card into a model's folder, whole or not at all.
+    """Write the card to a model's folder, completely or not at all.
 
     Raises:
         HedgerowError: it cannot be written.
@@ -81,7 +81,7 @@ def write_card(folder: Path, card: str) -> None:
 def card_of(
     session: Session, run: Run, result: Mapping[str, Any], *, note: str = "", form: Form = WHOLE
 ) -> str:
-    """The card of a training's model, with the figures that are there.
+    """The card of a training run's model, with the metrics that exist so far.
 
     Args:
         result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
@@ -106,7 +106,11 @@ def card_of(
         _training(run, release, recipe, result),
         f"## Data\n\n{data_section(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
-        *([escape(said)] if recipe.retention and (said := _of_bundled_texts(result)) else []),
+        *(
+            [escape(sentence)]
+            if recipe.retention and (sentence := _of_bundled_texts(result))
+            else []
+        ),
         f"## Intended use\n\n{INTENDED}",
         f"## Limits\n\n{_limits(release, result)}",
         f"## Citation\n\n{CITATION}",
@@ -201,13 +205,13 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
 
 
 def _weighted_sources(release: Release, recipe: Recipe) -> dict[str, float]:
-    """Of the release's sources, the shares of those that the recipe does not take whole."""
+    """The shares of the release's sources that the recipe does not use completely."""
     names = {source["name"] for source in release.summary["sources"]}
     return {name: share for name, share in recipe.sources.items() if name in names}
 
 
 def _shares(shares: Mapping[str, float]) -> str:
-    """How many families of each source an epoch goes through, in a sentence."""
+    """A sentence about the share of each source that an epoch uses."""
     listed = ", ".join(f"{share:.0%} of *{escape(name)}*" for name, share in shares.items())
     return (
         "An epoch uses all families of the release, except for a share of these sources: "
@@ -230,7 +234,7 @@ def public_recipe(recipe: Recipe) -> str:
 
 
 def data_section(session: Session, release: Release) -> str:
-    """What a release consists of, who wrote it and who reviewed it."""
+    """The contents, writers and reviewers of a release."""
     summary = release.summary
     licences: dict[str, int] = {}
     for source in summary["sources"]:
@@ -261,9 +265,11 @@ def _limits(release: Release, result: Mapping[str, Any]) -> str:
 def _language_limit(release: Release) -> str:
     words = release.summary["words"]["anchors"]
     languages = ", ".join(escape(tag) for tag in sorted(release.summary["languages"]))
-    told = "English only" if languages == "en" else f"Only languages trained on ({languages})"
+    languages_of = (
+        "English only" if languages == "en" else f"Only languages trained on ({languages})"
+    )
     return (
-        f"{told}, and sentences: the training anchors have {words['shortest']:,} to "
+        f"{languages_of}, and sentences: the training anchors have {words['shortest']:,} to "
         f"{words['longest']:,} words (median {words['median']:g})."
     )
 
@@ -271,14 +277,14 @@ def _language_limit(release: Release) -> str:
 def _forgetting(result: Mapping[str, Any]) -> str:
     held_out = result.get("held_out") or {}
     before, after = held_out.get("before", {}), held_out.get("after", {})
-    told = []
+    changes = []
     if DRIFT in after:
-        told.append(f"the cosines of unrelated sentences drifted by {after[DRIFT]:.3f}")
+        changes.append(f"the cosines between unrelated sentences drifted by {after[DRIFT]:.3f}")
     for name, figure in ((STS, "the STS correlation"), (RETRIEVAL, "retrieval (MRR@10)")):
         if name in after and name in before:
-            told.append(f"{figure} went from {before[name]:.3f} to {after[name]:.3f}")
-    listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
-    found = f"in this run, {listed}" if told else "it was not measured here"
+            changes.append(f"{figure} went from {before[name]:.3f} to {after[name]:.3f}")
+    listed = " and ".join([", ".join(changes[:-1]), changes[-1]] if changes[1:] else changes)
+    found = f"in this run, {listed}" if changes else "it was not measured here"
     return (
         f"Finetuning can cost general ability: {found}. Evaluate the model on your own task "
         "before you replace the base model."

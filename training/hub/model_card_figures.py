@@ -1,4 +1,4 @@
-"""The figures of a model card: before and after, each with what it was measured on."""
+"""The metrics of a model card before and after training, and the data of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MEASURED_ON = {STS: "the given STS file", RETRIEVAL: "bundled questions"}
 
 
 class _Figure(NamedTuple):
-    """A row of the table: what was measured, on what and how much of it, before and after."""
+    """A row of the table: the metric, its data and number of items, before and after."""
 
     name: str
     measured_on: str

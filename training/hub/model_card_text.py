@@ -1,7 +1,7 @@
 """The fixed sentences of a trained model's card."""
 
 PLACE = "PATH OR HUB NAME OF THIS MODEL"
-"""Stands in the card for where the model lies, until it is published under a name."""
+"""Placeholder for the model's path or name in the card, until it is published."""
 
 USE = f"""\
 ```python
@@ -19,13 +19,13 @@ model.load_adapter("{PLACE}")
 embeddings = model.encode(["The door is open.", "The door is not open."])
 print(model.similarity(embeddings, embeddings))
 ```"""
-"""BASE stands for the encoder that the adapter changes."""
+"""BASE is replaced by the name of the encoder that the adapter changes."""
 
 SUMMARY = """\
-Embeds sentences so that a negation moves a sentence away from what it negates, while a hedge or a
-paraphrase stays near it. Trained with Hedgerow, after *Learning Robust Negation Text
-Representations* (section 3.2): variants of a sentence that hedge or paraphrase it are drawn towards
-it, variants that negate it are pushed away."""
+Embeds sentences so that a negation is far from the sentence that it negates, while a hedge or a
+paraphrase stays close. Trained with Hedgerow as in *Learning Robust Negation Text Representations*
+(section 3.2): training pulls hedges and paraphrases of a sentence closer to it and pushes its
+negations away."""
 
 INTENDED = """\
 Cosine similarity of sentences where *not* counts: finding paraphrases and contradictory statements,
@@ -33,16 +33,17 @@ semantic search and clustering that should not mix a claim with its denial, and 
 negation and hedging in embeddings."""
 
 RETENTION = """\
-Against forgetting, texts were held where the base model has them: anchors of the release, and news,
-headlines, definitions, everyday texts, and documents with questions and queries, which come with
-Hedgerow and were written by a language model (`retention` in the recipe)."""
+To prevent forgetting, training kept the embeddings of some texts close to those of the base model
+(`retention` in the recipe). These texts are anchors of the release, and texts that come with
+Hedgerow and were written by a language model: news, headlines, definitions, everyday texts, and
+documents with questions and queries."""
 
 MEASURED_ON = """\
-*Held out* is the validation split of the release: anchors that were not trained on, with all their
-variants; of more than {most} anchors, an even draw. A *triple* is an anchor with a positive (hedge
-or paraphrase) and a negative (negation) of it. A *question in SemAntoNeg's manner* offers three
-candidates, of which one is the paraphrase. *Drift* is the root mean square change of the cosines
-among unrelated sentences since the base model."""
+*Held out* is the validation split of the release: anchors that were not used for training, with all
+their variants (a sample of {most} anchors if there are more). A *triple* is an anchor with a
+positive (a hedge or paraphrase) and a negative (a negation). A *SemAntoNeg-style question* has
+three candidates, one of which is the paraphrase. *Drift* is the root mean square change of the
+cosines between unrelated sentences, compared with the base model."""
 
 OF_THE_QUESTIONS = (
     "A language model wrote the questions and passages; they were not used for training. The "
@@ -50,9 +51,9 @@ OF_THE_QUESTIONS = (
 )
 
 OF_THE_PROBES = """\
-*Figure 1* is the paper's: how near three sentences are to "Global warming is real." In each of the
-sixty *groups* that come with Hedgerow, one sentence contradicts an anchor, one weakens and one
-affirms it."""
+*Figure 1* is the paper's: the similarity of three sentences to "Global warming is real." In each of
+the sixty *groups* that come with Hedgerow, one sentence contradicts an anchor, one weakens it, and
+one affirms it."""
 
 LIMITS = (
     "It was trained on single sentences. Negation inside long passages was not evaluated here.",

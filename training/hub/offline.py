@@ -1,6 +1,6 @@
-"""Data from the model hub while it can't be reached: at once what its cache has, or a sentence.
+"""Data from the model hub when it can't be reached: from the cache, or an error, without waiting.
 
-The hub's client asks a hub that does not answer six times, for half a minute.
+The hub's client would retry six times, for half a minute.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LOOK_UP_SECONDS = 10
-"""How long the hub may take to answer at all."""
+"""Seconds to wait for any answer from the hub."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,5 +64,5 @@ def in_cache(data_set: str) -> bool:
 
 
 def _letters(name: str) -> str:
-    """A name without what caches write differently."""
+    """A name without the characters that caches write differently."""
     return "".join(filter(str.isalnum, name)).casefold()

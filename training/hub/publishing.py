@@ -1,6 +1,6 @@
-"""The Hugging Face Hub: names and access tokens, one folder as one commit, errors in a sentence.
+"""Publishing on the Hugging Face Hub: names, access tokens, and uploads of a folder as one commit.
 
-The hub's client is imported inside the functions that need it: it takes half a second.
+The hub's client is imported inside the functions that need it, because that takes half a second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RepoType = Literal["model", "dataset"]
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 LONGEST_REPO = 96
 MIN_SECRET = 8
-"""Characters; anything shorter in a message could be a word of it."""
+"""Minimum length of a token that is removed from messages; shorter ones could be words."""
 
 POLL_SECONDS = 0.2
 
@@ -35,11 +35,11 @@ Result = TypeVar("Result")
 
 
 class Repo(NamedTuple):
-    """A repository on the Hub; it is made on the first push.
+    """A repository on the Hub. The first push creates it.
 
     Attributes:
         name: ``owner/name``.
-        private: whether nobody else shall see it.
+        private: whether it should be private.
     """
 
     name: str
@@ -65,13 +65,13 @@ class Pushed(NamedTuple):
 
 
 class UploadProgress(Protocol):
-    """Told the kilobytes done, all of them, and what is going on; hears when to stop."""
+    """Receives the uploaded kilobytes, their total and a message, and can stop the push."""
 
     def update(self, step: int, total: int, message: str) -> None:
-        """So much is done; may raise to stop."""
+        """Report progress. May raise to stop."""
 
     def check(self) -> None:
-        """Raise if the push shall stop."""
+        """Raise if the push should stop."""
 
 
 def checked_repo(name: str) -> str:
@@ -112,7 +112,7 @@ def token_source() -> str:
 
 
 def require_token() -> None:
-    """Refuse to go on without an access token, before anything is made for a push.
+    """Check that there is an access token, before a push prepares anything.
 
     Raises:
         HedgerowError: there is none, or it is none.
@@ -123,7 +123,7 @@ def require_token() -> None:
 def push(
     repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: UploadProgress
 ) -> Pushed:
-    """Put files into a repository, as one commit; other files in it stay.
+    """Upload files to a repository as one commit. Other files in it stay.
 
     The access token is that of the environment (HF_TOKEN), else of the hub's own login. Broken off
     before the commit, the repository is as it was, or empty where it is new.
@@ -133,8 +133,8 @@ def push(
         message: of the commit, in one line.
 
     Raises:
-        HedgerowError: no token, no right, no network, or a repository that shall be private and is
-            public; no sentence quotes the token.
+        HedgerowError: no token, no right, no network, or a public repository that should be
+            private; no sentence quotes the token.
     """
     token = _token()
     api = _client(token)
@@ -194,7 +194,7 @@ def _token() -> str:
 def _upload(
     api: HfApi, repo: Repo, files: Mapping[str, Path | bytes], progress: UploadProgress
 ) -> list[CommitOperationAdd]:
-    """Send what is too large for a commit ahead of it, file by file."""
+    """Upload the large files before the commit, one by one."""
     from huggingface_hub import CommitOperationAdd  # noqa: PLC0415
 
     additions = [CommitOperationAdd(path, source) for path, source in sorted(files.items())]
@@ -215,7 +215,7 @@ def _kilobytes(addition: CommitOperationAdd) -> int:
 
 
 def _heeding(progress: UploadProgress, task: Callable[[], Result]) -> Result:
-    """Do something that cannot be broken off, and yet stop waiting for it when asked to."""
+    """Do something that cannot be interrupted, but stop waiting for it on request."""
     outcome: Future[Result] = Future()
 
     def carry_out() -> None:
@@ -232,7 +232,7 @@ def _heeding(progress: UploadProgress, task: Callable[[], Result]) -> Result:
 
 
 def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> HedgerowError:
-    """What went wrong between us and the Hub."""
+    """The error to show for an exception of the Hub's client."""
     import httpx2  # noqa: PLC0415
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled  # noqa: PLC0415
 
@@ -245,7 +245,9 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
             "HF_HUB_OFFLINE is set, so the Hub is not contacted; unset it to push."
         )
     if isinstance(error, HfHubHTTPError):
-        return HedgerowError(_refused(error.response.status_code, _said(error, token), repo, host))
+        return HedgerowError(
+            _refused(error.response.status_code, _server_message(error, token), repo, host)
+        )
     if isinstance(error, (httpx2.TransportError, ConnectionError)):
         return HedgerowError(
             f"The Hub at {host} can't be reached ({_first_line(error, token)}); check the "
@@ -256,7 +258,7 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
     )
 
 
-def _refused(status: int, said: str, repo: Repo, host: str) -> str:
+def _refused(status: int, reason: str, repo: Repo, host: str) -> str:
     if status == 401:
         return (
             f"The Hub at {host} does not accept this access token; create one with write access "
@@ -264,17 +266,17 @@ def _refused(status: int, said: str, repo: Repo, host: str) -> str:
         )
     if status in (403, 404):
         return (
-            f"This access token can't write to {repo.name!r}{said}; use one with write access, "
+            f"This access token can't write to {repo.name!r}{reason}; use one with write access, "
             "or push to your own repository."
         )
     advice = "try again later" if status == 429 or status >= 500 else "see what it asks for"
-    return f"The Hub at {host} refused the push with status {status}{said}; {advice}."
+    return f"The Hub at {host} refused the push with status {status}{reason}; {advice}."
 
 
-def _said(error: Any, token: str) -> str:
-    """The server's own words, in brackets."""
-    said = error.server_message or ""
-    return f" ({_clean(said, token)})" if said.strip() else ""
+def _server_message(error: Any, token: str) -> str:
+    """The server's message in parentheses."""
+    message = error.server_message or ""
+    return f" ({_clean(message, token)})" if message.strip() else ""
 
 
 def _first_line(error: Exception, token: str) -> str:
@@ -283,6 +285,6 @@ def _first_line(error: Exception, token: str) -> str:
 
 
 def _clean(text: str, token: str) -> str:
-    """What somebody said, on one line and without the token, which a server may send back."""
+    """A message on one line and without the token, which a server may send back."""
     hidden = text.replace(token, "(token)") if len(token) >= MIN_SECRET else text
     return one_line(hidden)[:200].rstrip(".")

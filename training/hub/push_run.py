@@ -1,6 +1,6 @@
-"""Publishing on the Hub as stored runs (kind ``push``): a trained model, or a release of data.
+"""Push runs (kind ``push``), which publish a trained model or a release on the Hub.
 
-The access token is nowhere in a run: its process finds it in its environment.
+The access token is not stored in a run. Its process finds it in its environment.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ DATASET = "dataset"
 """The folder in a run's own that a release is exported to."""
 
 SHOWN = 20
-"""Pushes of one model or release that are looked at: the newest."""
+"""Number of newest pushes of a model or release that are checked."""
 
 
 class Subject(NamedTuple):
-    """What is pushed: the model of a run, or else a release.
+    """The model of a run or the release to push.
 
     Attributes:
         run: the number of a run that has made a model.
@@ -50,7 +50,7 @@ class Subject(NamedTuple):
 
     @property
     def group(self) -> str:
-        """What the runs that push it are known by."""
+        """The parameters that identify the runs that push it."""
         return f"push-release-{self.release}" if self.run is None else f"push-run-{self.run}"
 
 
@@ -96,7 +96,7 @@ def request_one_push(
     private: bool = True,
     requested_by: int | None = None,
 ) -> Run | None:
-    """As ``request_push``; None where somebody else's push of the same is in progress."""
+    """Like ``request_push``; None if another user's push of the same model is in progress."""
     if any(run.state in UNFINISHED for run in pushes(session, subject)):
         return None
     return request_push(session, subject, repo=repo, private=private, requested_by=requested_by)
@@ -119,14 +119,14 @@ def model_run(session: Session, number: int) -> Run:
 
 
 def pushes(session: Session, subject: Subject) -> list[Run]:
-    """The runs that have pushed it or will, the newest first."""
+    """The runs that push it, newest first."""
     query = select(col(Run.id)).where(col(Run.kind) == KIND, col(Run.group) == subject.group)
     ids = session.execute(query.order_by(col(Run.id).desc()).limit(SHOWN)).scalars()
     return [get_run(session, key) for key in ids if key is not None]
 
 
 def card_to_publish(session: Session, run: Run, folder: Path) -> str:
-    """The card in a model's folder, which people may have edited; a new one where it is gone."""
+    """The card in a model's folder, which may be edited; a new one if it is missing."""
     try:
         return (folder / CARD).read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -172,7 +172,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 def _model_files(context: RunContext, number: int, repo: Repo) -> dict[str, Path | bytes]:
-    """What a model needs, by path, and its card."""
+    """A model's files by path, and its card."""
     context.update(0, 0, "Reading the model's files.")
     with reading(context.engine) as session:
         run = model_run(session, number)
@@ -199,7 +199,7 @@ def _fingerprint(session: Session, run: Run) -> str:
 
 
 def _release_files(context: RunContext, subject: Subject, repo: Repo) -> dict[str, Path | bytes]:
-    """The release as a Hugging Face data set, written to the run's folder until it is pushed."""
+    """The release as a Hugging Face data set, in the run's folder until it is pushed."""
     with reading(context.engine) as session:
         release = get_release(session, subject.release)
         compared = compare(session, context.settings.data_folder, release, report=context.update)

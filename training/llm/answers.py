@@ -1,4 +1,4 @@
-"""Which of the two answers a language model finds more likely.
+"""The accuracy of a language model on Yes/No questions, by the likelihood of both answers.
 
 This module loads PyTorch: import it inside the functions that measure.
 """
@@ -16,17 +16,17 @@ from training.llm.examples import ANSWERS, Choice
 from training.llm.figures import RIGHT, RIGHT_OF
 
 BATCH = 16
-"""Questions at once."""
+"""Questions per batch."""
 
 
 def shares_right(
     model: Any, choices: Sequence[Choice], *, pad: int, check: Callable[[], None] = lambda: None
 ) -> dict[str, float]:
-    """The share of the questions whose right answer is the likelier of the two, 0 to 1: of all
-    (`RIGHT`), and of those with either right answer (`RIGHT_OF`), if there are any.
+    """The share of questions whose correct answer is the more likely one, 0 to 1: of all (`RIGHT`),
+    and of those with each correct answer (`RIGHT_OF`), if there are any.
 
-    The answers are compared by their first token that differs. Where both are equally likely,
-    which happens in bfloat16, the question counts half.
+    The answers are compared by their first differing token. If both are equally likely, which
+    happens in bfloat16, the question counts half.
 
     Args:
         model: in evaluation mode.

@@ -28,12 +28,12 @@ from curation.encoders.model_folders import (
 from db.errors import HedgerowError, first_line
 
 PAPER_BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
-"""The paper's; gated on the model hub."""
+"""The paper's base model; gated on the model hub."""
 
 WHAT = "language model"
 
 LOOK_UP_SECONDS = 10
-"""How long the Hub may take to say what a model is."""
+"""Seconds to wait for the Hub's description of a model."""
 
 MAX_NAME = 300
 """Characters of a name or path."""
@@ -124,7 +124,7 @@ def _snapshot(name: str, *, local_files_only: bool) -> Path:
 
 
 def check_base(name: str, *, chat_template: bool) -> None:
-    """Refuse what is known to be no model to start from, without loading or downloading it.
+    """Check a base model as far as possible without loading or downloading it.
 
     Args:
         name: as `clean_base` gives it.
@@ -153,7 +153,7 @@ def check_base(name: str, *, chat_template: bool) -> None:
 
 
 def require_causal(folder: Path) -> None:
-    """Refuse a folder whose files say that it holds no causal language model as safetensors.
+    """Check that a folder contains a causal language model in safetensors files.
 
     Raises:
         HedgerowError: it holds a model of another kind, or none; or weights that are no
@@ -185,7 +185,7 @@ def _refusal(place: Path | str, found: str) -> HedgerowError:
 
 
 def has_chat_template(folder: Path) -> bool:
-    """Whether a tokenizer's files hold a chat template, wherever versions of transformers put it.
+    """Whether a tokenizer has a chat template, in any of the files that transformers uses for it.
 
     Raises:
         HedgerowError: a file can't be read.
@@ -197,7 +197,7 @@ def has_chat_template(folder: Path) -> bool:
 
 
 def require_chat_template(folder: Path, *, name: str) -> None:
-    """Refuse a tokenizer without one where the questions are to be asked as in a chat.
+    """Check that the tokenizer has a chat template, if the questions use one.
 
     Raises:
         HedgerowError: it has none.
@@ -210,7 +210,7 @@ def require_chat_template(folder: Path, *, name: str) -> None:
 
 
 def require_four_bit() -> None:
-    """Refuse four bits where nothing here can compute with them.
+    """Check that this machine can load 4-bit weights.
 
     Raises:
         HedgerowError: bitsandbytes is not installed, or there is no GPU for it.
@@ -275,7 +275,7 @@ def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
 
 
 def _in_four_bits(dtype: Any) -> dict[str, Any]:
-    """As QLoRA (Dettmers et al. 2023) has it."""
+    """The quantization of QLoRA (Dettmers et al. 2023)."""
     from transformers import BitsAndBytesConfig
 
     config = BitsAndBytesConfig(

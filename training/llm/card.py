@@ -1,6 +1,6 @@
-"""The card of a finetuned language model: what it is, and all that it was taught.
+"""The model card of a finetuned language model.
 
-Names of models are somebody's: they reach Markdown through ``escape``.
+Names of models may be hostile: they reach Markdown through ``escape``.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _figures(result: Mapping[str, Any]) -> str:
     if not result["after"]:
         return "Not evaluated: the release has no validation split."
     rows = [
-        (said, shown(name, result["before"][name]), shown(name, result["after"][name]))
-        for name, said in NAMES.items()
+        (title, shown(name, result["before"][name]), shown(name, result["after"][name]))
+        for name, title in NAMES.items()
         if name in result["after"]
     ]
     return (
@@ -105,7 +105,7 @@ def _figures(result: Mapping[str, Any]) -> str:
 
 
 def shown(name: str, value: float) -> str:
-    """A figure for people."""
+    """A metric as text."""
     return f"{value:.1%}" if name in SHARES else f"{value:.4f}"
 
 

@@ -1,8 +1,8 @@
-"""Question pairs as a tokenizer has them: what is asked, and the answer that is learned.
+"""Question pairs in the format of a tokenizer: the question, and the answer to learn.
 
-The rows are those of trl's prompt-completion data sets, of which only the completion is learned.
-With the tokenizer's chat template a question is a turn of the user's and its answer a turn of the
-assistant's; without it they are bare text.
+The rows have the format of trl's prompt-completion data sets. Only the completion is learned. With
+a chat template, a question is a user turn and its answer an assistant turn. Without one, both are
+plain text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def row(prompt: str, answer: str, *, chat: bool) -> Row:
 
 
 class Choice(NamedTuple):
-    """A question as it is asked: what comes before the answer, and how each answer begins.
+    """A question in tokens: the text before the answer, and the first token of each answer.
 
     Attributes:
         ids: the tokens up to where the answers differ.
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 class Asker:
-    """Asks questions in a tokenizer's words."""
+    """Formats questions for a tokenizer."""
 
     def __init__(self, tokenizer: Any, *, chat: bool) -> None:
         self._tokenizer, self._chat = tokenizer, chat
@@ -75,11 +75,11 @@ class Asker:
         return found["input_ids"]
 
     def fitting(self, pairs: Sequence[QuestionPair], *, longest: int) -> list[QuestionPair]:
-        """Those of so many tokens at most, with their answers."""
+        """The pairs with at most this many tokens, including their answers."""
         return [one for one in pairs if len(self.tokens(one.prompt, one.answer)) <= longest]
 
     def choices(self, pairs: Sequence[QuestionPair]) -> list[Choice]:
-        """What the likelihood of the answers is asked by.
+        """The question in tokens, for comparing the likelihoods of its answers.
 
         Raises:
             HedgerowError: the tokenizer writes both answers alike.

@@ -1,4 +1,4 @@
-"""What is measured of a language model while it is finetuned, read from the database alone."""
+"""The metrics of a language model during finetuning, read from the database."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from training.runs.curves import read_evaluations
 from training.runs.figures import LossPoint, loss_curve
 
 RIGHT = "right"
-"""The share of the measured questions whose right answer is the likelier one, 0 to 1."""
+"""The share of evaluated questions whose correct answer is the more likely one, 0 to 1."""
 
 RIGHT_OF: Mapping[str, str] = {YES: f"{RIGHT}:{YES}", NO: f"{RIGHT}:{NO}"}
-"""The same of the questions with either right answer: about a negation, and about a hedge or a
-paraphrase. A model that gives one answer to all has all of the one and none of the other."""
+"""The same for the questions with each correct answer: about negations (Yes), and about hedges and
+paraphrases (No). A model that always gives the same answer has 1 in one and 0 in the other."""
 
 HELD_OUT_LOSS = f"eval_{LOSS}"
-"""The loss on those questions: mean over the tokens of the answers."""
+"""The loss on these questions: the mean over the tokens of the answers."""
 
 PACE = "tokens_per_second"
-"""Tokens of questions and answers that the steps have read in a second."""
+"""Tokens of questions and answers per second of training."""
 
 NAMES: Mapping[str, str] = {
     RIGHT: "validation questions answered correctly",
@@ -32,11 +32,11 @@ NAMES: Mapping[str, str] = {
     RIGHT_OF[NO]: "of those about hedges and paraphrases (No)",
     HELD_OUT_LOSS: "loss on the validation questions",
 }
-"""What they are called, in the order of tables."""
+"""The labels of the metrics, in the order of tables."""
 
 
 class Evaluation(NamedTuple):
-    """What was measured at one time.
+    """The metrics at one evaluation.
 
     Attributes:
         epoch: passes over the pairs that are done; 0 before the first step.
@@ -62,10 +62,10 @@ SHORT: Mapping[str, str] = {
     RIGHT_OF[NO]: "Hedges",
     HELD_OUT_LOSS: "Loss",
 }
-"""The same in a word, for heads of tables and legends."""
+"""Short labels for table headers and legends."""
 
 SHARES = (RIGHT, *RIGHT_OF.values())
-"""The figures that people read as percentages."""
+"""The metrics that are shown as percentages."""
 
 
 def evaluations_of(session: Session, run: Run) -> list[Evaluation]:

@@ -1,4 +1,4 @@
-"""A language model's finetuning as a stored run: trained, measured after each epoch, saved."""
+"""Runs that finetune a language model: training, evaluation after each epoch, and saving."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 MERGED_FOLDER = "merged"
 
 COPIES = 8
-"""As much room as so many times what is trained: two checkpoints with the optimizer's two averages
-each, the adapter itself, and one to spare."""
+"""The required disk space as a multiple of the trained parameters: two checkpoints with the
+optimizer's two averages each, the adapter itself, and one in reserve."""
 
 
 class _Task(NamedTuple):
-    """What a run trains, on what.
+    """The model and the data of a run.
 
     Attributes:
         folder: with the base model's files.
@@ -68,7 +68,7 @@ class _Task(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """A hash of all that determines the training; what is merged afterwards does not."""
+        """A hash of everything that determines the training. Merging afterwards does not."""
         request = self.request.model_dump(mode="json", exclude={"merge", "base"})
         asked = [[pair.prompt, pair.answer] for part in self.questions for pair in part]
         content = json.dumps([request, self.base_hash, asked])
@@ -111,9 +111,9 @@ def work(context: RunContext) -> dict[str, Any]:
 
 @contextmanager
 def _one_gpu() -> Iterator[None]:
-    """With the first GPU alone, unless somebody has chosen: trl refuses several in one process.
+    """Use only the first GPU unless the user chose one: trl refuses several GPUs in one process.
 
-    PyTorch reads the variable when a GPU is first asked for, and the line of trainings goes by it.
+    PyTorch reads the variable when it first uses a GPU, and so does the queue of training runs.
     """
     name = "CUDA_VISIBLE_DEVICES"
     chosen = name in os.environ
@@ -176,7 +176,7 @@ def _task(context: RunContext) -> _Task:
 
 
 def _train(context: RunContext, task: _Task) -> dict[str, Any]:
-    """Train and save: what is known of it, but for what was measured."""
+    """Train and save the model. Returns the facts of the run without the metrics."""
     from training.llm.trainer import Fit, LanguageProgress, QuestionTrainer
 
     request = task.request
@@ -224,7 +224,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
 def _paces(
     trainer: QuestionTrainer, questions: Questions, recipe: LanguageRecipe, seconds: float
 ) -> dict[str, float]:
-    """How many pairs were trained on in a second, and how many measured.
+    """The number of training pairs and of evaluated pairs per second.
 
     Args:
         seconds: that both took together.
@@ -239,7 +239,7 @@ def _paces(
 
 
 def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:
-    """The question pairs without those that are too long, and how many these are.
+    """The question pairs that are not too long, and the number of those that are.
 
     Raises:
         HedgerowError: none is left to train on.
@@ -258,7 +258,7 @@ def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:
 def _save(
     folder: Path, trainer: QuestionTrainer, loaded: LanguageModel, request: LanguageRequest
 ) -> None:
-    """Write the adapter, and the model merged with it where that is asked for."""
+    """Save the adapter and, on request, the merged model."""
     model: Any = trainer.model
     for config in model.peft_config.values():
         config.base_model_name_or_path = request.base  # not the hub's cache on this machine

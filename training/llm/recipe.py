@@ -1,4 +1,4 @@
-"""How a language model is finetuned: everything but the model, the release and the seed."""
+"""The recipe for finetuning a language model: everything except model, release and seed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ RECIPE_VERSION = 1
 Schedule = Literal["linear", "cosine", "constant"]
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-"""The linear layers of a Llama, all of which the paper's adapter changes (Table 4)."""
+"""The linear layers of a Llama. The paper's adapter changes all of them (Table 4)."""
 
 ALL_LINEAR = "all-linear"
-"""What peft calls all linear layers but the head, whatever a model names them."""
+"""peft's name for all linear layers except the head, whatever their names in the model."""
 
 
 class LanguageRecipe(BaseModel):
@@ -40,8 +40,9 @@ class LanguageRecipe(BaseModel):
     HedgerowError in one sentence.
 
     The epochs and the adapter are those of the paper (Appendix B, Table 4): 20 epochs, rank 16,
-    alpha 16, no dropout, no bias. It says nothing of the rest, whose defaults are those of trl and
-    peft, but for the learning rate: ten times trl's, as its guide advises for adapters.
+    alpha 16, no dropout, no bias. The paper does not give the other values. Their defaults are
+    those of trl and peft, except for the learning rate: ten times trl's, as its guide advises for
+    adapters.
     """
 
     model_config = ConfigDict(
@@ -172,10 +173,10 @@ class LanguageRecipe(BaseModel):
         return LanguageRecipe.model_validate({**self.model_dump(), **changes_in(assignments)})
 
     def sampled(self, pairs: int) -> int:
-        """How many of so many pairs are trained on."""
+        """The number of pairs that are used for training."""
         return min(pairs, self.max_pairs or pairs)
 
     def steps(self, pairs: int) -> int:
-        """Steps of a training on so many pairs, all of which are drawn already."""
+        """The number of training steps for this many sampled pairs."""
         batches = math.ceil(pairs / self.batch_size)
         return math.ceil(self.epochs * math.ceil(batches / self.gradient_accumulation))

@@ -1,4 +1,4 @@
-"""A recipe of a language model as somebody gives it: a file, changes, an arm."""
+"""Reading a recipe for a language model from a file, changes and an arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model's finetuning is asked for, and the checks of that."""
+"""Requests for finetuning a language model, and their checks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from training.llm.recipe import LanguageRecipe
 from training.runs.trainings import DEFAULT_SEED
 
 KIND = "finetune-llm"
-"""Of the runs that finetune a language model."""
+"""Kind of the runs that finetune a language model."""
 
 MEASURED = 1_000
-"""Validation questions that are measured; of more, so many are drawn. The 95% interval of a share
-is then at most 3 points to either side."""
+"""Maximum number of validation questions; a larger split is sampled. The 95% interval of a share is
+then at most 3 points on either side."""
 
 _MEASURED_SEED = 20
-"""Of that draw, the same for all runs, so that they are measured alike."""
+"""The seed of that sample. It is the same for all runs, so that their metrics are comparable."""
 
 
 class LanguageRequest(BaseModel):
-    """All that determines a finetuning.
+    """Everything that determines a finetuning run.
 
     Attributes:
         base: the model to start from, as `clean_base` gives it.
@@ -57,7 +57,7 @@ class Questions(NamedTuple):
     """The question pairs of a finetuning.
 
     Attributes:
-        train: those to train on, drawn already.
+        train: the sampled training pairs.
         validation: those to measure on; none where the release has no validation split.
     """
 
@@ -115,7 +115,7 @@ def request_language_finetuning(
 
 
 def _require_base(base: str, recipe: LanguageRecipe, *, merge: bool) -> None:
-    """What can be told of a model before it is loaded, or downloaded."""
+    """The checks of a model that need no loading or downloading."""
     check_base(base, chat_template=recipe.chat_template)
     if recipe.four_bit:
         require_four_bit()
@@ -148,7 +148,7 @@ def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed
     alike.
 
     Args:
-        seed: of the draw of the recipe's `max_pairs`.
+        seed: the seed of the sample of the recipe's `max_pairs`.
     """
     train = list(question_pairs(session, release_id, split=Split.TRAIN, arm=recipe.arm))
     validation = list(question_pairs(session, release_id, split=Split.VALIDATION))
@@ -159,13 +159,13 @@ def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed
 
 
 def _sampled(pairs: Sequence[QuestionPair], number: int, seed: int) -> list[QuestionPair]:
-    """So many of the pairs, in their order."""
+    """A sample of this many pairs, in their order."""
     places = random.Random(seed).sample(range(len(pairs)), number)
     return [pairs[place] for place in sorted(places)]
 
 
 def request_of(run: Run) -> LanguageRequest:
-    """What a stored run was asked for."""
+    """The request of a stored run."""
     return LanguageRequest.model_validate(run.parameters)
 
 
@@ -175,5 +175,5 @@ def list_language_finetunings(session: Session, *, limit: int = 100) -> list[Run
 
 
 def done(runs: Sequence[Run]) -> list[Run]:
-    """Those that came to their end."""
+    """The finished runs."""
     return [run for run in runs if run.state == RunState.DONE]

@@ -16,7 +16,7 @@ from db.execution import RunContext
 from db.models import Run
 from db.runs import create_run, list_runs, parts_of, under_way
 from training.llm import finetuning
-from training.llm.outlook import outlook
+from training.llm.forecast import forecast
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_language_finetuning, request_of, require_train_questions
 from training.runs.trainings import DEFAULT_SEED
@@ -27,11 +27,11 @@ KIND = "llm-study"
 ARMS: Mapping[str, Arm] = MappingProxyType(
     {"All": "paper", "Only negation": "negation", "Only hedging": "hedging"}
 )
-"""What each training is called, and its arm."""
+"""The label and the arm of each training run."""
 
 
 class ArmRow(NamedTuple):
-    """What a training of a study came to.
+    """The results of one training run in a study.
 
     Attributes:
         label: one of `ARMS`.
@@ -111,17 +111,17 @@ def request_language_study(
 
 
 def _seconds(session: Session, run: Run) -> int:
-    """About how long a training takes; as many as it has steps where nobody knows."""
+    """The estimated seconds of a training run; its number of steps without an estimate."""
     request = request_of(run)
-    found = outlook(session, request.recipe, base=request.base, release_number=request.release)
+    found = forecast(session, request.recipe, base=request.base, release_number=request.release)
     return round(found.seconds or found.steps)
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Carry out the trainings that are not done yet, one after another (run kind ``llm-study``).
+    """Execute the training runs that are not done yet, one after another (run kind ``llm-study``).
 
     Raises:
-        HedgerowError: none of them has come to its end.
+        HedgerowError: none of them succeeded.
     """
     states = carry_out_members(context, work=finetuning.work)
     return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}
@@ -133,7 +133,7 @@ def list_language_studies(session: Session, *, limit: int = 100) -> list[Run]:
 
 
 def arm_rows(trials: list[Trial]) -> list[ArmRow]:
-    """The trainings of a study, in its order."""
+    """The training runs of a study, in its order."""
     return [
         ArmRow(
             label,

@@ -1,6 +1,6 @@
-"""trl's trainer for the question pairs: it takes the steps, and learns the answers alone.
+"""trl's trainer for question pairs. Only the answers contribute to the loss.
 
-After each epoch it measures the validation questions; every so many steps it writes a checkpoint.
+It evaluates the validation questions after each epoch and writes checkpoints at regular intervals.
 
 This module loads PyTorch: import it inside the functions that train.
 """
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from transformers.trainer_utils import EvalLoopOutput
 
 CHECKPOINT_EVERY = 100
-"""Steps between checkpoints: a training that was cut off loses that many at most."""
+"""Steps between checkpoints: an interrupted run loses at most this many steps."""
 
 TOKENS = "num_tokens"
 """trl's name for the tokens that the steps have read so far."""
 
 
 class Fit(NamedTuple):
-    """What a trainer goes through.
+    """The data and settings of a trainer.
 
     Attributes:
         train, validation: question pairs, none of them too long; the latter may be none.
@@ -62,7 +62,7 @@ class Fit(NamedTuple):
 
 
 class LanguageProgress(RunProgress):
-    """Reports what people look at: of trl's figures, the losses; and the pace of the steps."""
+    """Reports the losses from trl's logs, and the pace of the steps."""
 
     _read: tuple[float, float] | None = None
 
@@ -93,7 +93,7 @@ class LanguageProgress(RunProgress):
         metrics: Mapping[str, float],
         **more: Any,
     ) -> None:
-        """Report the figures of an evaluation, whose time is none of the steps'."""
+        """Report the metrics of an evaluation. Its time does not count for the pace."""
         ours = {name: metrics[name] for name in _OURS if name in metrics}
         super().on_evaluate(args, state, control, metrics=ours, **more)
         self._read = None
@@ -104,7 +104,7 @@ _OURS = (HELD_OUT_LOSS, *(f"{EVALUATION}{name}" for name in SHARES))
 
 
 class QuestionTrainer(SFTTrainer):
-    """Trains an adapter of a model; a training that was cut off goes on from its checkpoint."""
+    """Trains an adapter of a model. An interrupted run continues from its checkpoint."""
 
     control: TrainerControl
 
@@ -139,7 +139,7 @@ class QuestionTrainer(SFTTrainer):
         self.all_steps = fit.recipe.steps(len(fit.train))
 
     def finish(self) -> int:
-        """Train to the end, from the newest checkpoint if there is one; the steps done.
+        """Train to the end, from the newest checkpoint if there is one. Returns the steps done.
 
         Raises:
             HedgerowError: a loss or weight that is not finite, or no room for a checkpoint.
@@ -166,7 +166,7 @@ class QuestionTrainer(SFTTrainer):
             self.evaluate()  # the last checkpoint was written just before it
 
     def evaluate(self, *given: Any, **named: Any) -> dict[str, float]:
-        """Measure the validation questions, before the first step and after each epoch."""
+        """Evaluate the validation questions, before the first step and after each epoch."""
         self.fit.progress.check()
         self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
         begun = time.monotonic()
@@ -177,7 +177,7 @@ class QuestionTrainer(SFTTrainer):
         return figures
 
     def evaluation_loop(self, *given: Any, **named: Any) -> EvalLoopOutput:
-        """The library's loss, and how many questions are answered right."""
+        """The library's loss, and the accuracy on the questions."""
         output = super().evaluation_loop(*given, **named)
         with self.compute_loss_context_manager():
             found = shares_right(
@@ -193,7 +193,7 @@ class QuestionTrainer(SFTTrainer):
         """Ours comes when the model has been measured."""
 
     def log(self, logs: dict[str, float], *given: Any, **named: Any) -> None:
-        """Fail where the loss is not finite any more."""
+        """Fail if the loss is no longer finite."""
         if not all(math.isfinite(logs.get(name, 0.0)) for name in (LOSS, HELD_OUT_LOSS)):
             raise self._diverged()
         super().log(logs, *given, **named)
@@ -213,7 +213,7 @@ class QuestionTrainer(SFTTrainer):
 
 
 def _misfit(model: PreTrainedModel, recipe: LanguageRecipe, error: ValueError) -> str:
-    """Why an adapter does not fit a model, in a sentence."""
+    """One sentence why an adapter does not fit a model."""
     names = [name for name, _ in model.named_modules()]
     unknown = [
         wanted
@@ -230,7 +230,7 @@ def _misfit(model: PreTrainedModel, recipe: LanguageRecipe, error: ValueError) -
 
 
 def lora_config(recipe: LanguageRecipe) -> LoraConfig:
-    """The adapter, as peft takes it."""
+    """The adapter's configuration for peft."""
     all_linear = ALL_LINEAR in recipe.targets
     return LoraConfig(
         task_type=TaskType.CAUSAL_LM,

@@ -1,1 +1,1 @@
-"""Which encoders there are to train or measure, and how large they are."""
+"""The models that can be trained or measured, their names, and their sizes."""

@@ -1,6 +1,6 @@
-"""Which encoder a name means: a built-in or trained one, a folder, or one on the model hub.
+"""Finding the encoder of a name: a built-in or trained one, a folder, or one on the model hub.
 
-Nothing here loads a model; of a folder at most its files are hashed, once as long as they stay.
+Nothing here loads a model. The files of a folder are hashed at most once, until they change.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from db.settings import Settings
 from training.models.rankers import find_ranker, trained_rankers
 
 MAX_ENCODER_NAME = 300
-"""Characters that the database has room for."""
+"""Maximum number of characters in the database."""
 
 SHOWN = 100
-"""Encoders offered to choose from: the newest. Any other can be typed."""
+"""Number of newest encoders in menus. Any other name can be typed."""
 
 _SIGNS = ("modules.json", "config.json", ADAPTER_CONFIG)
-"""Files of which a model's folder holds one."""
+"""A model's folder contains at least one of these files."""
 
 
 def list_encoders(session: Session) -> list[str]:
@@ -51,7 +51,7 @@ def list_encoders(session: Session) -> list[str]:
 
 
 def list_models(session: Session) -> list[str]:
-    """The same for what ranks documents, which need not be an encoder: rerankers of ours, too."""
+    """The same for models that rank documents, including finetuned rerankers."""
     rankers = [ranker.name for ranker in trained_rankers(session)[:SHOWN]]
     default, *others = list_encoders(session)
     return [default, *rankers, *others]
@@ -66,14 +66,14 @@ def newest_trained(session: Session) -> str | None:
 
 
 class EncoderChoice(NamedTuple):
-    """The encoders to choose from; ``trained`` is the newest of ours, None before the first."""
+    """The encoders to choose from. ``trained`` is the newest one trained here, or None."""
 
     names: list[str]
     trained: str | None
 
     @property
     def after(self) -> str:
-        """What to compare the default encoder with: the newest of ours, else the bundled one."""
+        """The model to compare with the default encoder: the newest, or the bundled one."""
         return self.trained or TRAINED_ENCODER
 
 
@@ -83,7 +83,7 @@ def encoder_choice(session: Session) -> EncoderChoice:
 
 
 def model_choice(session: Session) -> EncoderChoice:
-    """The same with the models that are no encoders."""
+    """The same, including models that are not encoders."""
     return EncoderChoice(list_models(session), newest_trained(session))
 
 
@@ -110,7 +110,7 @@ def clean_name(session: Session, name: str) -> str:
 
 
 def require_known_encoder(session: Session, name: str) -> None:
-    """Refuse a model that is no text encoder; one that was trained on a release is.
+    """Check that a model is a text encoder. Models trained on a release are.
 
     Args:
         name: as `clean_name` gives it.
@@ -128,7 +128,7 @@ def require_known_encoder(session: Session, name: str) -> None:
 
 
 def _check_model_folder(folder: Path) -> None:
-    """Refuse a folder that holds no model before anybody walks through all that is in it."""
+    """Refuse a folder without a model before all its files are read."""
     if not any((folder / name).is_file() for name in _SIGNS):
         raise HedgerowError(
             f"Expected a model in {str(folder)!r}, found neither modules.json nor config.json; "
@@ -141,10 +141,10 @@ def _trained(session: Session, name: str) -> Encoder | None:
 
 
 def find_encoder(session: Session, name: str) -> Encoder | None:
-    """The row of the encoder that a name means now; None where nothing is measured under it yet.
+    """The row of the encoder that a name currently means; None if nothing was measured with it.
 
-    It is known by what its files hold, so that a model that was saved anew in the same folder is
-    another one; by its name only where they are not here.
+    An encoder is identified by its files, so a model that was saved again in the same folder is a
+    different one. Without local files, it is identified by its name.
 
     Args:
         name: as `clean_name` gives it.
@@ -164,14 +164,14 @@ def find_encoder(session: Session, name: str) -> Encoder | None:
 
 
 class NamedEncoder(NamedTuple):
-    """An encoder's clean name and its row; None where nothing is measured under it yet."""
+    """An encoder's clean name and its row; None if nothing was measured with it."""
 
     name: str
     row: Encoder | None
 
 
 def named_encoder(session: Session, name: str) -> NamedEncoder:
-    """The encoder that somebody's spelling of a name means.
+    """The encoder of a name as typed by a user.
 
     Raises:
         HedgerowError: as in `clean_name` and `find_encoder`.
@@ -196,7 +196,7 @@ def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
 
 
 def folder_fingerprint(folder: Path) -> str:
-    """The fingerprint of a model folder, computed anew only when one of its files has changed."""
+    """The fingerprint of a model folder. It is computed again only when a file has changed."""
     folders = dict.fromkeys([folder, base_folder(folder) or folder])
     try:
         files = sorted(path for part in folders for path in part.rglob("*") if path.is_file())
@@ -212,7 +212,7 @@ def _fingerprint(folder: str, state: tuple[tuple[str, int, int], ...]) -> str:
 
 
 class ModelLocation(NamedTuple):
-    """Where a model lies, and what its fingerprint has to be; "" for one that is not ours."""
+    """The location of a model, and its expected fingerprint; "" if it was not trained here."""
 
     name: str
     """As `load_encoder` takes it."""
@@ -234,7 +234,7 @@ class ModelLocation(NamedTuple):
 
 
 def location_of(session: Session, settings: Settings, name: str) -> ModelLocation:
-    """Where the model of this name lies.
+    """The location of the model with this name.
 
     Raises:
         HedgerowError: the folder of a model that was trained here is gone.

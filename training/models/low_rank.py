@@ -1,8 +1,7 @@
-"""A trained encoder as a low-rank change of the one it started from.
+"""A trained encoder as a low-rank change of its base encoder.
 
-The change of each linear layer's weights is cut off after its largest singular values: no other
-matrices of that rank are nearer to it. Of a training with LoRA, whose changes have a low rank, this
-gives all of them.
+The change of each linear layer's weights is reduced to its largest singular values, which is the
+best approximation of that rank. For a run with LoRA, whose changes have a low rank, it is exact.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class LowRank(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """How the weights of a layer have changed: shape (output, input), float32."""
+    """The change of a layer's weights, shape (output, input), float32."""
 
     layer: str
     matrix: Tensor
@@ -57,7 +56,7 @@ def low_rank(
     largest: int,
     what: str,
 ) -> LowRank:
-    """Cut off what a training changed.
+    """Compute the low-rank change of a training run.
 
     Args:
         base: the weights that it started from, named as in the trained encoder's state.

@@ -1,6 +1,7 @@
-"""Models other than encoders that runs of ours have finetuned: cross-encoders and ColBERTs.
+"""Finetuned models that are not encoders: cross-encoders and late-interaction models.
 
-The table of encoders holds what embeds single texts. These are in the results of their runs.
+The table of encoders only has models that embed single texts. The others are in the results of
+their runs.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from sqlmodel import col
 from db.models import Run, RunState
 
 KIND = "finetune-ranker"
-"""Of the runs that finetune on NevIR's pairs."""
+"""Kind of the runs that finetune on NevIR's pairs."""
 
 
 class TrainedRanker(NamedTuple):
-    """A finetuned model that is no encoder.
+    """A finetuned model that is not an encoder.
 
     Attributes:
         name: by which it can be chosen wherever models rank documents.
@@ -43,5 +44,5 @@ def trained_rankers(session: Session) -> list[TrainedRanker]:
 
 
 def find_ranker(session: Session, name: str) -> TrainedRanker | None:
-    """The one with this name; None where there is none."""
+    """The model with this name, or None."""
     return next((ranker for ranker in trained_rankers(session) if ranker.name == name), None)

@@ -1,4 +1,4 @@
-"""How heavy an encoder is, by its configuration: its pace follows from that of a lighter one."""
+"""The weight of an encoder from its configuration, for estimating its pace from another one."""
 
 from __future__ import annotations
 

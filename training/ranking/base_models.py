@@ -1,4 +1,4 @@
-"""The model that a finetuning starts from, given another architecture where that is asked for.
+"""The base model of a finetuning run, optionally converted to another architecture.
 
 Torch and sentence-transformers are imported inside the functions that need them.
 """
@@ -51,8 +51,8 @@ def _loaded(name: str, architecture: str) -> Any:
 
 
 def _with_new_layer(name: str, architecture: str) -> Any:
-    """An encoder's transformer with the layer of another architecture on it, as the library makes
-    it: for a cross-encoder one that gives a number, for late interaction one to 128 dimensions."""
+    """An encoder's transformer with the layer that the library adds for another architecture: one
+    output for a cross-encoder, a projection to 128 dimensions for late interaction."""
     encoder = load_encoder(name)
     transformer = getattr(encoder[0], "model", None)
     if transformer is None or not hasattr(transformer, "save_pretrained"):
@@ -67,7 +67,7 @@ def _with_new_layer(name: str, architecture: str) -> Any:
 
 @contextmanager
 def _new_weights_expected() -> Iterator[None]:
-    """Have transformers say nothing of the weights that are new."""
+    """Suppress transformers' warning about new weights."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()

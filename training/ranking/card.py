@@ -1,6 +1,6 @@
-"""The card of a model that was finetuned on NevIR's pairs: what it is, and all that it was taught.
+"""The model card of a model that was finetuned on NevIR's pairs.
 
-Names of models and files are somebody's: they reach Markdown through ``escape``.
+Names of models and files may be hostile: they reach Markdown through ``escape``.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def _figures(result: Mapping[str, Any]) -> str:
     before, after = result["before"], result["after"]
     pairs = f"NevIR is evaluated on {result['data']['held_out']:,} held-out pairs."
     rows = [
-        (said, _shown(name, before[name]), _shown(name, after[name]))
-        for name, said in NAMES.items()
+        (title, _shown(name, before[name]), _shown(name, after[name]))
+        for name, title in NAMES.items()
         if name in before and name in after
     ]
     return f"{markdown_table(['', 'before', 'after'], rows)}\n\n{pairs}"
@@ -111,8 +111,8 @@ def _taught(result: Mapping[str, Any]) -> str:
         "training passages": result["data"]["passages"],
         "held-out pairs": result["data"]["held_out"],
     }
-    told = "No passage is in both the training and the evaluation data."
-    return f"{markdown_table(['', ''], list(facts.items()))}\n\n{told}"
+    note = "No passage is in both the training and the evaluation data."
+    return f"{markdown_table(['', ''], list(facts.items()))}\n\n{note}"
 
 
 def _training(run: Run, result: Mapping[str, Any], base: str) -> str:

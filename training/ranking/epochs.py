@@ -1,4 +1,4 @@
-"""What was measured after each epoch of a finetuning, read from the database alone."""
+"""The metrics after each epoch of a finetuning run, read from the database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from training.runs.curves import read_evaluations
 SPREAD = f"{DOCUMENTS}:sd"
 
 SHARES = (NEVIR, LOW, HIGH)
-"""The figures that people read as percentages."""
+"""The metrics that are shown as percentages."""
 
 NAMES: Mapping[str, str] = {
     NEVIR: "NevIR pairwise accuracy",
@@ -26,11 +26,11 @@ NAMES: Mapping[str, str] = {
     SPREAD: "its standard deviation",
     **{quantile(percent): f"{percent}% quantile" for percent in QUANTILES},
 }
-"""The figures in the order of tables, and what they are called."""
+"""The labels of the metrics, in the order of tables."""
 
 
 class EpochFigures(NamedTuple):
-    """What was measured after an epoch.
+    """The metrics after an epoch.
 
     Attributes:
         epoch: 0 before the first step.
@@ -44,7 +44,7 @@ class EpochFigures(NamedTuple):
 
 
 def epochs_of(session: Session, run: Run) -> list[EpochFigures]:
-    """The epochs of a run as far as it has come."""
+    """The epochs of a run so far."""
     evaluations = read_evaluations(session, run.id)
     if evaluations is None:
         return []
@@ -59,24 +59,24 @@ def _at(figures: Mapping[str, Mapping[int, float]], step: int) -> dict[str, floa
 
 
 class Finetuning(NamedTuple):
-    """A finetuning and its figures."""
+    """A finetuning run and its metrics."""
 
     run: Run
     epochs: list[EpochFigures]
 
 
 def with_epochs(session: Session, runs: Iterable[Run]) -> list[Finetuning]:
-    """Runs with their figures."""
+    """The runs with their metrics."""
     return [Finetuning(run, epochs_of(session, run)) for run in runs]
 
 
 def measured(epochs: Sequence[EpochFigures]) -> list[str]:
-    """The figures that there are, in the order of tables."""
+    """The metrics that exist, in the order of tables."""
     return [name for name in NAMES if any(name in epoch.figures for epoch in epochs)]
 
 
 def as_table(runs: Sequence[Finetuning]) -> tuple[list[str], list[list[Any]]]:
-    """Header and lines of a file: an epoch of a run a line; None where a run has no such figure."""
+    """The header and rows of a file with one epoch of a run per row; None for a missing metric."""
     names = measured([epoch for run in runs for epoch in run.epochs])
     lines = [
         [found.run.id, epoch.epoch, epoch.step, *(epoch.figures.get(name) for name in names)]

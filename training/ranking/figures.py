@@ -1,4 +1,4 @@
-"""What is measured before a finetuning on NevIR's pairs and after each of its epochs."""
+"""The metrics before finetuning on NevIR's pairs and after each epoch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEVIR = "nevir"
 """Pairwise accuracy on the held-out pairs, in [0, 1] (Figure 5)."""
 
 LOW, HIGH = f"{NEVIR}:low", f"{NEVIR}:high"
-"""The ends of its 95% interval, in [0, 1]; passages are drawn, not pairs."""
+"""The ends of its 95% interval, in [0, 1]; passages are resampled, not pairs."""
 
 DOCUMENTS = "documents"
 """Mean cosine of the two documents of a held-out pair (Figure 8). The standard deviation is at the
@@ -32,7 +32,7 @@ def quantile(percent: int) -> str:
 
 
 class RankingFigures:
-    """Measures a model, whatever its architecture."""
+    """Evaluates a model of any architecture."""
 
     def __init__(
         self, held_out: Sequence[DocumentPair], *, check: Callable[[], None] = lambda: None

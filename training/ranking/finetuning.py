@@ -1,4 +1,4 @@
-"""Finetuning on NevIR's pairs as a stored run: trained, measured after each epoch, saved."""
+"""Runs that finetune on NevIR's pairs: training, evaluation after each epoch, and saving."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from training.ranking.time_needed import characters_read
 
 
 class _Task(NamedTuple):
-    """What a run trains, on what.
+    """The model and the data of a run.
 
     Attributes:
         place: of the base model, as `load_encoder` takes it.
         base_hash: fingerprint of its files.
-        parts: the pairs; those to train on are drawn already.
+        parts: the sampled training pairs and the evaluation pairs.
     """
 
     request: RankingRequest
@@ -67,7 +67,7 @@ class _Task(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """A hash of all that determines the training."""
+        """A hash of everything that determines the training."""
         content = [self.request.model_dump(mode="json"), self.base_hash, self.architecture]
         return hashlib.sha256(json.dumps([*content, self.train.hash]).encode()).hexdigest()
 
@@ -204,7 +204,7 @@ def _facts(file: PairsFile) -> dict[str, Any]:
 def _store_encoder(
     session: Session, context: RunContext, task: _Task, result: Mapping[str, Any]
 ) -> Encoder:
-    """The row of the finetuned encoder; that of an attempt before, or of an equal one, is taken."""
+    """The row of the finetuned encoder, which an earlier attempt or an equal model may have."""
     base_id = register_encoder(session, name=task.request.base, hash_=task.base_hash).id
     same = col(Encoder.fingerprint) == result["fingerprint"]
     query = select(Encoder).where(same | (col(Encoder.run_id) == context.run.id))

@@ -1,7 +1,7 @@
-"""NevIR's pairs as training data: kept with the project, divided by passage, apart from tests.
+"""NevIR's pairs as training data: stored with the project, split by passage, separate from tests.
 
-A file is kept below the data folder under the hash of its content, in a folder of its own: what is
-in `training.benchmarks.data.sources.FOLDER` is for tests.
+A file is stored in the data folder under the hash of its content. It has a different folder than
+tests, which are in `training.benchmarks.data.sources.FOLDER`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ PUBLISHED = NevIR.hub.replace("test.jsonl", "train.jsonl")
 """NevIR's train split on the model hub: 948 pairs."""
 
 HELD_OUT = 0.2
-"""Share of the pairs that is measured and not trained on, where no other file is given for that."""
+"""Share of the pairs that is held out for evaluation, if there is no second file."""
 
 FEWEST_PASSAGES = 2
-"""In a file that is divided."""
+"""Minimum number of passages in a file that is split."""
 
 
 class PairsFile(NamedTuple):
@@ -47,26 +47,26 @@ class PairsFile(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """How many pairs a finetuning trains on, and how many it is measured on."""
+    """The numbers of training pairs and of evaluation pairs."""
 
     trained_on: int
     held_out: int
 
     @property
-    def told(self) -> str:
-        """The two in words, without a full stop."""
+    def description(self) -> str:
+        """A description of both numbers, without a full stop."""
         return f"{counted(self.trained_on, 'training pair')}, {self.held_out:,} held out"
 
 
 class Parts(NamedTuple):
-    """What a model is trained on, and what it is measured on; no passage is in both."""
+    """The training and the evaluation data. No passage is in both."""
 
     train: list[DocumentPair]
     held_out: list[DocumentPair]
 
     @property
     def counts(self) -> PairCounts:
-        """How many pairs each has."""
+        """The number of pairs in each part."""
         return PairCounts(len(self.train), len(self.held_out))
 
 
@@ -93,7 +93,7 @@ def keep_pairs_of(data_folder: Path, source: str) -> KeptData:
 
 
 def kept_pairs(data_folder: Path) -> list[KeptData]:
-    """The files of pairs that are kept with the project; what was named last comes first."""
+    """The stored files of pairs; the latest name comes first."""
     return kept_data(data_folder, NevIR.id, folder=FOLDER)
 
 
@@ -119,7 +119,7 @@ def read_pairs(data_folder: Path, file: str, *, name: str = "") -> PairsFile:
 
 
 def passages(pairs: Sequence[DocumentPair]) -> list[list[DocumentPair]]:
-    """The pairs by passage: those of which an id names the same one, or that share a document.
+    """The pairs by passage: pairs with the same passage in their ids, or with a common document.
 
     The passages are in the order of their first pairs.
     """
@@ -141,14 +141,14 @@ def _keys(pair: DocumentPair) -> Iterator[Hashable]:
 
 
 def _same(document: str) -> str:
-    """What two documents share that differ in case or punctuation alone."""
+    """A document without case and punctuation, for comparing documents."""
     return " ".join(words_of(document)) or document
 
 
 def divided(pairs: Sequence[DocumentPair], *, name: str) -> Parts:
-    """A fifth of the pairs held out, whole passages, chosen by their texts alone.
+    """Split the pairs by passage and hold out a fifth. The split depends only on the texts.
 
-    So every model that is trained on the same file is measured on the same pairs.
+    All models that are trained on the same file are therefore evaluated on the same pairs.
 
     Args:
         name: of the file, for messages.
@@ -176,7 +176,7 @@ def _place(group: Sequence[DocumentPair]) -> str:
 def sharing(
     pairs: Sequence[DocumentPair], others: Sequence[DocumentPair]
 ) -> list[list[DocumentPair]]:
-    """Those pairs, by passage, whose passage has a document that others have, too."""
+    """The pairs, by passage, whose passage shares a document with the others."""
     known = {_same(document) for pair in others for document in pair.documents}
     return [
         group
@@ -186,7 +186,7 @@ def sharing(
 
 
 def require_disjoint(train: PairsFile, other: Sequence[DocumentPair], *, other_name: str) -> None:
-    """Refuse training data that share a passage with what models are measured on.
+    """Refuse training data that shares a passage with evaluation data.
 
     Args:
         other_name: what the latter are, such as "'test.jsonl', which …"; the message ends so.
@@ -202,13 +202,13 @@ def require_disjoint(train: PairsFile, other: Sequence[DocumentPair], *, other_n
 
 
 def _tests(data_folder: Path) -> Iterator[tuple[str, Sequence[DocumentPair]]]:
-    """The name and the pairs of each test of NevIR's that the project keeps."""
+    """The name and the pairs of each NevIR test that the project stores."""
     for kept in kept_data(data_folder, NevIR.id):
         yield kept.name, NevIR.read(data_folder / kept.file).items
 
 
 def require_untested(data_folder: Path, train: PairsFile) -> None:
-    """Refuse training data that share a passage with a test of NevIR's that the project keeps.
+    """Refuse training data that shares a passage with a NevIR test in the project.
 
     Raises:
         HedgerowError: they do.
@@ -224,7 +224,7 @@ def require_untested(data_folder: Path, train: PairsFile) -> None:
 
 
 def keep_untested(data_folder: Path, file: str, *, name: str = "") -> KeptData:
-    """Store the pairs of a kept file whose passages no test of NevIR's in the project has.
+    """Store the pairs of a file whose passages are in no NevIR test of the project.
 
     Args:
         file, name: as `read_pairs` takes them.
@@ -260,7 +260,7 @@ def _lines(pairs: Sequence[DocumentPair]) -> bytes:
 
 
 def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:
-    """What is trained on and what is measured.
+    """The training and the evaluation pairs.
 
     Args:
         held_out: a file to measure on; None to hold out a part of the other.

@@ -1,4 +1,4 @@
-"""What a finetuning on NevIR's pairs is asked for, and the checks of that."""
+"""Requests for finetuning on NevIR's pairs, and their checks."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from training.ranking.pairs import (
 )
 
 ARCHITECTURES = (BiEncoder.architecture, Cross.architecture, LateInteraction.architecture)
-"""What can be finetuned on NevIR's pairs; the paper's §6 has one of each."""
+"""The architectures that can be finetuned on NevIR's pairs. The paper's §6 has one of each."""
 
 
 class RankingRequest(BaseModel):
-    """All that determines a finetuning.
+    """Everything that determines a finetuning run.
 
     Attributes:
         base: the model to start from, as `clean_name` takes it.
@@ -50,7 +50,7 @@ class RankingRequest(BaseModel):
         epochs: passes over the pairs; the paper takes 20.
         batch_size: triples a step; of a cross-encoder, a query with a document each.
         max_length: tokens of a text, of a cross-encoder those of both texts together, in training.
-        max_pairs: draw so many pairs to train on; None for all.
+        max_pairs: the size of a random sample of training pairs; None for all pairs.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -124,7 +124,7 @@ def files_of(data_folder: Path, request: RankingRequest) -> tuple[PairsFile, Pai
 
 
 def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
-    """The pairs that a request trains on, `max_pairs` of them drawn, and measures on.
+    """The training pairs of a request, at most `max_pairs`, and its evaluation pairs.
 
     Raises:
         HedgerowError: as `files_of` and `parts_of`.
@@ -134,7 +134,7 @@ def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
 
 
 def sampled(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
-    """At most as many pairs as are asked for, drawn by the seed, in the file's order."""
+    """A random sample of at most `max_pairs` pairs, in the file's order."""
     if request.max_pairs is None or request.max_pairs >= len(pairs):
         return list(pairs)
     places = random.Random(request.seed).sample(range(len(pairs)), request.max_pairs)
@@ -142,7 +142,7 @@ def sampled(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[Docu
 
 
 def pair_counts(data_folder: Path, run: Run) -> PairCounts | None:
-    """How many pairs a finetuning trains on and measures; None if its files are gone."""
+    """The numbers of training and evaluation pairs of a run; None if its files are missing."""
     if data := run.result.get("data"):
         return PairCounts(data["trained_on"], data["held_out"])
     with suppress(HedgerowError):
@@ -151,7 +151,7 @@ def pair_counts(data_folder: Path, run: Run) -> PairCounts | None:
 
 
 def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
-    """The architecture that a base model is finetuned as.
+    """The architecture for finetuning a base model.
 
     Args:
         architecture: the one that is asked for; '' for the model's own.
@@ -178,6 +178,6 @@ def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
 
 
 def request_of(run: Run) -> RankingRequest:
-    """What a run was asked for."""
+    """The request of a run."""
     parameters: dict[str, Any] = run.parameters
     return RankingRequest.model_validate(parameters)

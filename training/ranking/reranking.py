@@ -1,8 +1,8 @@
 """Retrieval for models of every architecture: the bundled questions, with ten candidates each.
 
-A cross-encoder reads each question with each passage, and 300 questions with 900 passages are too
-many for that after every epoch. So each question ranks its own passage, its near misses, and the
-passages that share most words with it. All architectures rank the same candidates.
+A cross-encoder reads each question with each passage, and 300 questions with 900 passages would
+take too long after every epoch. Each question therefore ranks its own passage, its near misses, and
+the passages that share most words with it. All architectures rank the same candidates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHAT_IT_IS = (
     "the passage that answers the question, among ten candidates. These are the closest ones by "
     "TF-IDF and two that almost answer it. Chance is 0.29."
 )
-"""For people, wherever the figure is shown."""
+"""The explanation of the metric."""
 
 
 @cache

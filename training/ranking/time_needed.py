@@ -1,9 +1,8 @@
-"""About how long a finetuning on NevIR's pairs takes on this machine.
+"""An estimate of the time to finetune on NevIR's pairs on this machine.
 
-As with other trainings (`training.recipe.time_estimate`), it is counted in characters: those that
-the steps pass forwards and backwards, and those that are only passed forwards, before the first
-step and after each epoch. How many of them this machine reads in a second is known from the last
-finetuning here; before the first one, from what is known of other trainings.
+As for other training runs (`training.recipe.time_estimate`), the unit is characters: those that the
+steps pass forward and backward, and those that evaluations only pass forward. The pace comes from
+the last finetuning run on this machine, or before the first one, from other training runs.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ from training.recipe.time_estimate import (
 
 
 def characters_read(parts: Parts, request: RankingRequest, architecture: str) -> float:
-    """What there is to read, in characters that are passed forwards and backwards.
+    """The amount of text to read, in characters that are passed forward and backward.
 
     Args:
-        parts: the pairs; those to train on are drawn already.
+        parts: the sampled training pairs and the evaluation pairs.
         architecture: of the model that is trained.
     """
     crosses = architecture == Cross.architecture
@@ -56,7 +55,7 @@ def characters_read(parts: Parts, request: RankingRequest, architecture: str) ->
 def _read(
     pairs: Sequence[DocumentPair], queries: int, documents: int, *, longest: int | None = None
 ) -> float:
-    """Characters of pairs of which each query and each document is read so many times."""
+    """Characters of the pairs, if each query and each document is read this many times."""
     return queries * characters(
         (query for pair in pairs for query in pair.queries), longest=longest
     ) + documents * characters((text for pair in pairs for text in pair.documents), longest=longest)
@@ -75,7 +74,7 @@ def _candidates() -> float:
 def estimate(
     session: Session, settings: Settings, request: RankingRequest, parts: Parts
 ) -> TimeEstimate:
-    """About how long a finetuning takes here, and the run that it is judged by, if any.
+    """The estimated time, and the run that it is based on, if any.
 
     Args:
         parts: as `characters_read` takes them.
@@ -93,7 +92,7 @@ def estimate(
 
 
 def _own_architecture(session: Session, settings: Settings, base: str) -> str:
-    """What a model's files say it is; an encoder where they are not here."""
+    """The architecture in a model's files; an encoder if they are not on this machine."""
     try:
         folder = folder_of(session, settings, base)
     except HedgerowError:

@@ -1,7 +1,7 @@
 """Sentence-transformers' own trainers, for pairs of passages, followed epoch by epoch.
 
-They take the steps, by the losses that the library has for each architecture. Every epoch ends with
-a measuring and a checkpoint.
+They use the library's losses for each architecture. Every epoch ends with an evaluation and a
+checkpoint.
 
 This module loads PyTorch: import it inside the functions that train.
 """
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from training.finetune.progress import Progress
 
 WARM_UP = 0.1
-"""Share of the steps in which the learning rate rises; then it falls in a line."""
+"""Share of the steps in which the learning rate rises. Then it falls linearly."""
 
 _WEIGHTS = "model.safetensors"
 
 
 class Fit(NamedTuple):
-    """What a trainer goes through.
+    """The data and settings of a trainer.
 
     Attributes:
         measure: gives the figures of the model, which is in evaluation mode and reads whole texts.
@@ -69,7 +69,7 @@ class Fit(NamedTuple):
 
 
 class _EveryEpoch(TrainerCallback):
-    """Have the model measured after each epoch."""
+    """Evaluates the model after each epoch."""
 
     def on_epoch_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
@@ -78,7 +78,7 @@ class _EveryEpoch(TrainerCallback):
 
 
 class PairTrainer(BaseTrainer):
-    """Trains a model in place; a training that was cut off goes on from its last whole epoch.
+    """Trains a model in place. An interrupted run continues after its last complete epoch.
 
     A subclass adds the library's trainer for its architecture.
     """
@@ -124,11 +124,11 @@ class PairTrainer(BaseTrainer):
 
     @staticmethod
     def prompts(model: Any) -> dict[str, str] | None:
-        """What stands in front of the texts of a column; None where nothing does."""
+        """The prompt before the texts of a column, or None."""
         return None
 
     def finish(self) -> int:
-        """Train to the end, from the newest checkpoint if there is one; the steps done.
+        """Train to the end, from the newest checkpoint if there is one. Returns the steps done.
 
         Raises:
             HedgerowError: a loss that is not finite, or no room for a checkpoint.
@@ -147,7 +147,7 @@ class PairTrainer(BaseTrainer):
         return int(self.state.global_step)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Measure the model, before the first step and after each epoch."""
+        """Evaluate the model, before the first step and after each epoch."""
         self.fit.progress.check()
         self.fit.progress.update(self.state.global_step, self.all_steps, "measuring")
         self.model.eval()
@@ -162,10 +162,10 @@ class PairTrainer(BaseTrainer):
         return figures
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """No card, for which the library would look at the texts and at the Hub."""
+        """Create no card: the library would read the texts and query the Hub for it."""
 
     def log(self, logs: dict[str, float], *given: Any) -> None:
-        """Fail where the loss is not finite any more."""
+        """Fail if the loss is no longer finite."""
         if not math.isfinite(logs.get(LOSS, 0.0)):
             raise HedgerowError(
                 f"Training diverged before step {self.state.global_step} (its loss is not a "
@@ -194,7 +194,7 @@ class _Triples(PairTrainer):
     """Two triples a pair: a query, the document that answers it, and the other one."""
 
     sampler = BatchSamplers.NO_DUPLICATES
-    """What is right for one query of a pair is wrong for the other: with both in a batch, each
+    """The positive of one query of a pair is the negative of the other: with both in a batch, each
     document would be a negative of its own query."""
 
     @staticmethod

@@ -1,1 +1,1 @@
-"""Recipes: how to train, as a validated value; its files, and what it needs and takes."""
+"""Recipes: validated training settings, their files, and the data and time that they need."""

@@ -1,4 +1,4 @@
-"""What somebody should know before a training by a recipe, beyond what it does."""
+"""Warnings about unusual recipes, shown before training."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from training.recipe.schema import Recipe
 
 
 def cautions(recipe: Recipe) -> list[str]:
-    """Sentences for people; none where there is nothing unusual."""
-    told = []
+    """Warnings in full sentences; empty for a usual recipe."""
+    found = []
     if recipe.pooling != "as_base":
-        told.append(
+        found.append(
             f"Pooling is {recipe.pooling!r}. An encoder that was published with another pooling "
             "loses general ability and needs more steps. Set pooling to 'as_base' to keep its "
             "own."
         )
-    return told
+    return found

@@ -1,7 +1,7 @@
-"""The files that a recipe names: hashed when a training is asked for, found when it begins.
+"""The files of a recipe: hashed when a run is requested, and checked when it starts.
 
-A recipe names them as its user does. A stored one has full paths, unless it is an old one, whose
-relative paths lie in the working directory.
+A user's recipe may have relative paths. A stored recipe has full paths, unless it is an old one,
+whose paths are relative to the working directory.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ READERS: dict[str, Callable[[Path], Sequence[object]]] = {
     "retention_file": read_sentences,
     "sts_file": read_sts,
 }
-"""What reads the file that a field of the recipe names."""
+"""The functions that read the files in the recipe's fields."""
 
 
 def with_full_paths(recipe: Recipe) -> Recipe:
-    """The recipe as it reads from everywhere: relative paths lie in the current directory.
+    """The recipe with full paths. Relative paths refer to the current directory.
 
     Raises:
         HedgerowError: a path names a user's folder that is not there.
@@ -70,7 +70,7 @@ def located(recipe: Recipe, *, home: Path, expected: Mapping[str, str]) -> Recip
 
 
 def content_hashes(recipe: Recipe) -> dict[str, str]:
-    """The recipe's own values and the content of its files: what it comes to, wherever they lie."""
+    """The recipe's values and the hashes of its files, which do not depend on their location."""
     bare = recipe.model_copy(update=dict.fromkeys(READERS))
     paths = _paths(recipe, Path())
     return {"recipe": bare.hash} | {field: _sha256(path) for field, path in paths.items()}

@@ -1,4 +1,4 @@
-"""The recipe that a run stored, which may be of a version that Hedgerow no longer reads."""
+"""The stored recipe of a run, which may have a version that Hedgerow no longer reads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def recipe_of(run: Run) -> Recipe:
     try:
         return Recipe.model_validate(run.parameters["recipe"])
     except HedgerowError as error:
-        told = str(error).replace("The recipe", f"The recipe of run {run.id}", 1)
-        raise HedgerowError(told) from error
+        message = str(error).replace("The recipe", f"The recipe of run {run.id}", 1)
+        raise HedgerowError(message) from error
 
 
 def values_of(run: Run) -> dict[str, Any]:
-    """Every key of a training's recipe, to show it; of another version, as the run stored it."""
+    """Every key of a run's recipe for display. A recipe of another version is shown as stored."""
     try:
         return recipe_of(run).model_dump(mode="json")
     except HedgerowError:

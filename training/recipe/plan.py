@@ -1,4 +1,4 @@
-"""What a training would work on."""
+"""The plan of a training run: its data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from training.data.sampling import anchors_in_an_epoch
 from training.recipe.schema import Recipe
 
 KIND = "train"
-"""The kind of a training's run."""
+"""Kind of the training runs."""
 
 
 class Amount(NamedTuple):
@@ -48,7 +48,7 @@ class Amount(NamedTuple):
 
 
 class TrainingPlan(NamedTuple):
-    """What a training would work on.
+    """The data of a training run.
 
     Attributes:
         release: its number; None where the training would make the first one.
@@ -78,11 +78,11 @@ class TrainingPlan(NamedTuple):
         return round(sum(amount.texts for amount in self.amounts.values()))
 
     def families(self, recipe: Recipe) -> int:
-        """How many families an epoch goes through, before the draw of `max_triples`."""
+        """The number of families in an epoch, before sampling `max_triples`."""
         return sum(sampled for sampled, _ in self._sampled(recipe))
 
     def rows(self, recipe: Recipe) -> int:
-        """How many families, or triples, an epoch goes through, about."""
+        """The approximate number of families or triples in an epoch."""
         kept = min(1.0, (recipe.max_triples or self.triples) / max(1, self.triples))
         if recipe.loss != "triples":
             return round(self.families(recipe) * kept)
@@ -96,7 +96,7 @@ class TrainingPlan(NamedTuple):
         return of_all / max(1.0, sum(amount.texts for amount in self.amounts.values()))
 
     def characters_a_row(self, recipe: Recipe) -> float:
-        """How much there is to read in one of a batch's rows, about."""
+        """The approximate number of characters in a row of a batch."""
         read = 0.0
         for sampled, of in self._sampled(recipe):
             texts = 3.0 if recipe.loss == "triples" else of.texts / of.anchors
@@ -105,7 +105,7 @@ class TrainingPlan(NamedTuple):
         return read / max(1, self.families(recipe))
 
     def _sampled(self, recipe: Recipe) -> list[tuple[int, Amount]]:
-        """How many anchors of each source an epoch goes through."""
+        """The number of anchors of each source in an epoch."""
         return [
             (anchors_in_an_epoch(amount.anchors, recipe.sources.get(source, 1.0)), amount)
             for source, amount in self.amounts.items()
@@ -113,7 +113,7 @@ class TrainingPlan(NamedTuple):
 
 
 def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
-    """What a training on this release would work on; without a number, on the newest one.
+    """The plan of a training run on this release; without a number, on the newest one.
 
     Raises:
         HedgerowError: there is no such release.

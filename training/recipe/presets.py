@@ -94,7 +94,7 @@ STANDARD_FAMILIES = 3_000
 
 
 def fitting(plan: TrainingPlan) -> Preset:
-    """The preset that fits a release, by how many families its train split has."""
+    """The preset that fits a release, by the number of families in its train split."""
     return PRESETS[STANDARD if plan.anchors >= STANDARD_FAMILIES else QUICK]
 
 
@@ -110,27 +110,26 @@ def named(name: str) -> Preset:
 
 
 def recipe_for(preset: Preset, plan: TrainingPlan) -> Recipe:
-    """A preset's recipe; where an epoch of this release has fewer families than a batch needs,
-    with smaller batches."""
+    """A preset's recipe, with smaller batches if an epoch of this release has too few families."""
     recipe = preset.recipe
     size = max(2, min(recipe.batch_size, plan.families(recipe)))
     return Recipe(**{**recipe.model_dump(), "batch_size": size})
 
 
 def preset_of(recipe: Recipe, plan: TrainingPlan) -> Preset | None:
-    """The preset that this recipe is, for this release; None where it is somebody's own."""
+    """The preset that this recipe equals for this release; None for a user's own recipe."""
     found = (preset for preset in PRESETS.values() if recipe_for(preset, plan) == recipe)
     return next(found, None)
 
 
 def changes(values: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
-    """The keys of a recipe, of this version or another, that a preset has not, or has otherwise."""
+    """The keys of a recipe, of any version, that differ from a preset or are missing in it."""
     its = preset.recipe.model_dump(mode="json")
     return {key: value for key, value in values.items() if its.get(key) != value}
 
 
 def nearest(recipes: Sequence[Mapping[str, Any]]) -> Preset:
-    """The preset that these recipes, each with every key, have the fewest keys otherwise than.
+    """The preset that differs from these recipes in the fewest keys.
 
     Of presets that are equally near, *standard*, whose values are the defaults, comes first.
     """

@@ -1,4 +1,4 @@
-"""What is wrong with a recipe, in one sentence."""
+"""Errors in a recipe as one sentence."""
 
 from __future__ import annotations
 

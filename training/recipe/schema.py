@@ -1,4 +1,5 @@
-"""How to train: everything but the release and the seed, as a validated, versioned value."""
+"""Recipes: everything that determines a training run except release and seed, as a validated,
+versioned value."""
 
 from __future__ import annotations
 
@@ -38,15 +39,15 @@ Weights = dict[str, Annotated[float, Field(ge=0, le=1)]]
 
 SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.047, source_names.CLAIMS: 0.083})
 """The default of `Recipe.sources`. These corpora have many more families than people write, and
-they are plainer: all of them in each epoch would be most of what is learned."""
+simpler ones. If every epoch used all of them, they would dominate training."""
 
 
 class Recipe(BaseModel):
     """How an encoder is trained. A recipe, a release and a seed determine a run.
 
     Every constructor checks the values, alone and together, and raises HedgerowError in one
-    sentence. The defaults are those of the preset *standard* (`training.recipe.presets`). What
-    nobody would change is a constant in the module that uses it.
+    sentence. The defaults are those of the preset *standard* (`training.recipe.presets`). Values
+    that nobody would change are constants in the modules that use them.
     """
 
     model_config = ConfigDict(
@@ -265,7 +266,7 @@ class Recipe(BaseModel):
 
     @property
     def prompts(self) -> tuple[str, str]:
-        """What is put in front of an anchor and of a variant."""
+        """The texts before an anchor and before a variant."""
         query, document = (
             f"{prompt} " if prompt else "" for prompt in (self.query_prompt, self.document_prompt)
         )
@@ -273,11 +274,11 @@ class Recipe(BaseModel):
 
     @property
     def rows(self) -> str:
-        """What a batch consists of."""
+        """The unit of a batch, in plural."""
         return rows_of(self.loss)
 
     def steps(self, rows: int) -> int:
-        """Steps of each training where an epoch goes through so many `rows`.
+        """Steps of each training run if an epoch has this many `rows`.
 
         A batch is always full: what remains of an epoch's rows is left out.
         """
@@ -285,7 +286,7 @@ class Recipe(BaseModel):
         return steps if self.max_steps is None else min(steps, self.max_steps)
 
     def total_steps(self, rows: int) -> int:
-        """Steps of all trainings whose weights are averaged."""
+        """Steps of all runs whose weights are averaged."""
         return self.trainings * self.steps(rows)
 
     def to_yaml(self) -> str:
@@ -303,5 +304,5 @@ class Recipe(BaseModel):
 
 
 def rows_of(loss: str) -> str:
-    """What a batch consists of with this loss."""
+    """The unit of a batch with this loss, in plural."""
     return "triples" if loss == "triples" else "families"

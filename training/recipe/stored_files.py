@@ -15,7 +15,7 @@ FOLDER = "recipe_files"
 def keep_file(
     data_folder: Path, content: bytes, *, read: Callable[[Path], Sequence[object]]
 ) -> Path:
-    """Store a file that a recipe shall name; the same content is stored once.
+    """Store a file for a recipe. Identical files are stored once.
 
     Args:
         data_folder: of the project.

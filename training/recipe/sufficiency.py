@@ -1,4 +1,4 @@
-"""Whether a release has enough for a training by a recipe: asked before a run is stored."""
+"""Checking that a release has enough data for a recipe, before a run is stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def require_enough(
     seed: int,
     providers: Collection[str] = (),
 ) -> None:
-    """Refuse a training whose recipe leaves fewer anchors than a batch needs, or none.
+    """Refuse a recipe that leaves fewer anchors than a batch needs, or none.
 
     Args:
         whole: what a training on this release would work on without a recipe's limits.
@@ -52,7 +52,7 @@ def left_by(
     composed: Callable[[], Composition],
     providers: Collection[str] = (),
 ) -> TrainingPlan:
-    """What a recipe leaves of the data, if a training can be made of that.
+    """The data that a recipe leaves, if it is enough for training.
 
     What a small sample (`max_triples`) happens to hold is not counted: `require_enough` looks at
     the texts for that.
@@ -96,8 +96,7 @@ def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
 
 
 def _might_draw_too_few(left: TrainingPlan, recipe: Recipe) -> bool:
-    """Whether a draw of `max_triples` is so small that only the draw itself shows if it fills a
-    batch."""
+    """Whether a sample of `max_triples` is so small that it may not fill a batch."""
     sampled = recipe.max_triples or left.triples
     families = left.families(recipe)
     return left.triples > sampled and families * sampled < SPARE * recipe.batch_size * left.triples

@@ -1,10 +1,9 @@
-"""About how long a training takes on this machine.
+"""An estimate of the time that a training run takes on this machine.
 
-The time of reading a text is proportional to its length, so a training is counted in characters:
-those that its steps pass forwards and backwards, and those that are only passed forwards. How many
-of them this machine reads in a second is known from the last training here; before the first one,
-from the last measuring of cosines, which loading the starter corpus starts; and else it is that of
-two CPU cores.
+The time to read a text is proportional to its length, so the unit is characters: those that the
+steps pass forward and backward, and those that are only passed forward. The pace comes from the
+last training run on this machine. Before the first one, it comes from the last measurement of
+cosines, which loading the starter corpus starts, or else it is that of two CPU cores.
 """
 
 from __future__ import annotations
@@ -50,22 +49,22 @@ compute, the built-in encoder took 1.5 times as long for both ways on one machin
 another."""
 
 TELLING_STEPS = 20
-"""A shorter training is mostly loading; its pace says nothing about that of others."""
+"""A shorter training run is mostly loading; its pace is not representative."""
 
 PREPARING = 10.0
-"""Seconds until a text is read: loading libraries and an encoder."""
+"""Seconds before the first text: loading libraries and an encoder."""
 
 OVERHEAD = 20.0
 """Further seconds of a training in which none is read: loading encoders again, comparing texts,
 saving."""
 
 _SETS_THE_PACE = ("lora_rank", "dropout")
-"""What of a recipe, beside the encoder, decides how long a character takes: with dropout, one
-thread does it all."""
+"""The recipe keys, besides the encoder, that affect the pace: with dropout, there is only one
+thread."""
 
 
 class TimeEstimate(NamedTuple):
-    """About how long a training takes, in seconds, and the run that this is judged by, if any."""
+    """The estimated seconds, and the run that the estimate is based on, if any."""
 
     seconds: float
     by_run: int | None
@@ -73,7 +72,7 @@ class TimeEstimate(NamedTuple):
 
 @cache
 def forward_only() -> float:
-    """How many times as fast this machine measures a text as it trains on it."""
+    """The ratio of the paces of measuring and training on this machine."""
     try:  # torch knows it on every system, but importing it would delay the page
         has_bf16 = "avx512_bf16" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -82,7 +81,7 @@ def forward_only() -> float:
 
 
 def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstimate:
-    """About how long a training takes here.
+    """The estimate for a training run on this machine.
 
     The pace of another encoder counts by how heavy both are (`training.models.size`).
     """
@@ -97,7 +96,7 @@ def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstima
 
 
 def measuring_steps(pairs: int, texts_a_step: float) -> int:
-    """As long as how many training steps the measuring of so many pairs takes, roughly."""
+    """The time to measure this many pairs, in training steps, roughly."""
     return max(1, round(2 * pairs / forward_only() / texts_a_step))
 
 
@@ -137,8 +136,8 @@ def _measured_afterwards(session: Session, plan: TrainingPlan, recipe: Recipe) -
 
 
 def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
-    """Characters a second, forwards and backwards, and the run on this machine that tells it."""
-    for run in _telling_trainings(session, recipe):
+    """Characters per second, forward and backward, and the run on this machine that shows it."""
+    for run in _comparable_trainings(session, recipe):
         paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
         factor = heavier(_base_of(run), than=recipe.base_encoder)
         if paces and factor:  # each of as many steps
@@ -153,8 +152,8 @@ def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
     return CHARACTERS_PER_SECOND * BUILT_IN_WEIGHT / weight, None
 
 
-def _telling_trainings(session: Session, recipe: Recipe) -> list[Run]:
-    """Trainings here: from the same encoder first, then the most alike, then the newest."""
+def _comparable_trainings(session: Session, recipe: Recipe) -> list[Run]:
+    """Training runs here: the same encoder first, then the most similar, then the newest."""
     wanted = recipe.model_dump(mode="json")
 
     def in_common(run: Run) -> tuple[bool, int]:
@@ -162,16 +161,16 @@ def _telling_trainings(session: Session, recipe: Recipe) -> list[Run]:
         alike = sum(own.get(key) == wanted[key] for key in _SETS_THE_PACE)
         return _base_of(run) == recipe.base_encoder, alike
 
-    told = [
+    comparable = [
         run
         for run in of_this_host(list_runs(session, kind=KIND))
         if run.result.get("steps", 0) >= TELLING_STEPS
     ]
-    return sorted(told, key=in_common, reverse=True)
+    return sorted(comparable, key=in_common, reverse=True)
 
 
 def of_this_host(runs: list[Run]) -> list[Run]:
-    """Those of the runs that this machine has carried out."""
+    """The runs that were executed on this machine."""
     return [run for run in runs if run.host == socket.gethostname()]
 
 
@@ -180,7 +179,7 @@ def _base_of(run: Run) -> str:
 
 
 def heavier(name: str, *, than: str) -> float:
-    """How many times as heavy an encoder is as another one; 0 where nobody knows."""
+    """The ratio of the weights of two encoders; 0 if unknown."""
     if name == than:
         return 1.0
     weight = _weight(than)
@@ -188,7 +187,7 @@ def heavier(name: str, *, than: str) -> float:
 
 
 def _weight(encoder: str) -> float:
-    """How heavy an encoder is; 0 where its files are not here or say nothing."""
+    """The weight of an encoder; 0 if its files are missing or do not show it."""
     try:
         folder = local_folder(encoder)
     except HedgerowError:

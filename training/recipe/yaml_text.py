@@ -1,4 +1,4 @@
-"""Recipes as YAML: in a file, or as a person edits them."""
+"""Reading recipes from YAML files or text."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def parse_values(text: str, *, name: str) -> dict[str, Any]:
 
 
 class _Repeated(Exception):
-    """A key that stands twice."""
+    """A repeated key."""
 
     def __init__(self, key: yaml.ScalarNode) -> None:
         super().__init__(f"has the key {key.value[:80]!r} twice, on line {key.start_mark.line + 1}")
 
 
 class _Alias(Exception):
-    """A value that stands for another one; a few that stand for each other make a million."""
+    """An alias for another value; a few nested aliases can expand to millions of values."""
 
 
 class _OnceEach(yaml.SafeLoader):

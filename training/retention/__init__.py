@@ -1,1 +1,1 @@
-"""What keeps general ability: distillation, interpolation, retention text, and the trade-off."""
+"""Keeping general ability: distillation, interpolation, retention text, and the trade-off."""

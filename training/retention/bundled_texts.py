@@ -1,4 +1,4 @@
-"""All bundled texts with which the encoder is held in place, one by one: to be seen and checked."""
+"""The bundled retention texts as a list, so that people can read and check them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.retention.topics import Topic, topics
 
 
 class BundledText(NamedTuple):
-    """A text that ships with Hedgerow.
+    """A text that comes with Hedgerow.
 
     Attributes:
         part: the topic or document that it belongs to.

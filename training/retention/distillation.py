@@ -1,9 +1,10 @@
-"""Against forgetting: distillation towards the base model, and interpolation between the two.
+"""Preventing forgetting: distillation from the base model, and interpolation with it.
 
-Distillation (`retention` in the recipe) keeps embeddings of unrelated text, and the cosines among
-them, where the base model has them; of slightly edited copies, too, so that similarity stays
-graded. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT)
-mixes the weights of the base and the finetuned model after the training, fewer of the upper layers.
+Distillation (`retention` in the recipe) keeps the embeddings of unrelated texts, and the cosines
+between them, close to the base model's. It includes slightly edited copies, so that similarity
+stays graded. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*,
+WiSE-FT) averages the weights of the base and the finetuned model after training, with a smaller
+share of the finetuned weights in the upper layers.
 """
 
 from __future__ import annotations
@@ -31,21 +32,20 @@ if TYPE_CHECKING:
 
 
 TEXTS_A_STEP = 12
-"""Anchors, and lines of the recipe's file, that a step takes if it takes any. Half of them are
-edited copies of the other half, so that what is a little different stays as near as it was."""
+"""Number of anchors and lines of the recipe's file in a step with retention. Half of them are
+edited copies of the other half, so that slightly different texts stay as similar as they were."""
 
 TOPICS_A_STEP = 8
-"""Topics that come with Hedgerow (English) for such a step, each with all its sentences."""
+"""Number of bundled topics (English) in such a step, each with all its sentences."""
 
 DOCUMENTS_A_STEP = 8
-"""Documents that come with Hedgerow (English) for such a step, each with some of its queries."""
+"""Number of bundled documents (English) in such a step, each with some of its queries."""
 
 EVERY = 2
-"""Steps from one with such texts to the next, whose weight is as many times as great: so more steps
-fit into the same time."""
+"""Every this many steps includes such texts, with this many times the weight, to save time."""
 
 EDITS = 4
-"""Edited copies of a text, of which a step takes one: each has to be encoded by the base model."""
+"""Number of edited copies of a text. A step uses one; the base model must encode all of them."""
 
 
 class Reading(NamedTuple):
@@ -99,7 +99,7 @@ def _letters_of_a_document() -> tuple[float, ...]:
 
 
 class Distillation:
-    """Unrelated texts, and where the base model puts them."""
+    """Unrelated texts and their embeddings by the base model."""
 
     def __init__(
         self,
@@ -118,20 +118,20 @@ class Distillation:
         every: int = 1,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Encode the texts that will be drawn under the base model.
+        """Encode the texts that will be sampled with the base model.
 
         Args:
             base: the model before its training.
             texts: some; each counts once.
-            weight: of this loss beside the contrastive one.
-            texts_a_step: drawn for a step.
-            steps: of the training; of many texts only few may be drawn in them.
+            weight: the weight of this loss, relative to the contrastive loss.
+            texts_a_step: the number of texts per step.
+            steps: the number of training steps, in which only some of many texts may be sampled.
             seed: of the draws.
             edits: whether half of the texts of a step are edited copies of the other half.
             topics: texts that are about one thing each, to a different degree.
-            topics_a_step: how many of them are drawn, whole, for a step.
+            topics_a_step: the number of topics per step, each with all its sentences.
             documents: passages with what they should be found by.
-            documents_a_step: how many of them are drawn for a step.
+            documents_a_step: the number of documents per step.
             every: steps from one that draws any to the next; the weight is that many times as
                 great.
             check: called several times meanwhile; may raise to stop.
@@ -158,7 +158,7 @@ class Distillation:
         self._place = {text: number for number, text in enumerate(sampled)}
 
     def draw(self, step: int) -> list[str]:
-        """The distinct texts of a step; none of one that is not due."""
+        """The distinct texts of a step; empty for a step without retention."""
         if step % self._every:
             return []
         chance = random.Random(f"{self._seed}:distil:{step}")
@@ -180,7 +180,7 @@ class Distillation:
         return found
 
     def _sampled_in(self, steps: int) -> list[str]:
-        """The texts that are drawn in so many steps."""
+        """The texts that are sampled in this many steps."""
         found: set[str] = set()
         bundled = self._topic.keys() | self._rankings.texts
         all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(bundled)
@@ -191,7 +191,7 @@ class Distillation:
         return sorted(found)
 
     def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
-        """How far embeddings and cosines of texts that were drawn have moved, times the weight.
+        """The change of the embeddings and cosines of the sampled texts, times the weight.
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
         their cosines to each other, plus that of the cosines of the texts and their edited copies,
@@ -246,7 +246,7 @@ def interpolate(
     *,
     upper: float = 1.0,
 ) -> None:
-    """Give the model weights between those of the base model (0) and the finetuned one (1).
+    """Set the weights to a mixture of the base model (0) and the finetuned model (1).
 
     No further copy is made; `tuned` may be the model's own weights.
 

@@ -1,7 +1,7 @@
-"""Bundled documents, with which the encoder is held in place while it is trained.
+"""Bundled documents for retention.
 
-Anchors are single sentences. Documents show what else the encoder knows: passages of several
-sentences, titles, the questions that a passage answers, and short queries.
+Anchors are single sentences. Documents cover what else the encoder can do: passages of several
+sentences, titles, questions that a passage answers, and short queries.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Document(NamedTuple):
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """What its passage should be found by."""
+        """The texts that should find the passage."""
         return (self.title, *self.questions, self.query, self.need)
 
 

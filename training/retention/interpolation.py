@@ -1,9 +1,9 @@
-"""A finished training's weights, mixed anew with those of the encoder that it started from.
+"""Mixing the weights of a finished training run with those of its base encoder.
 
-Nothing is trained: WiSE-FT (Wortsman et al. 2022) is linear in the weights. Where the recipe has
-mixed them already, with the share s of the finetuned ones, the saved model lies at s on the line
-from the base encoder (0) to the finetuned one (1), and the rest of the line is its continuation:
-where the upper layers had a part of the share (`UPPER_SHARE`), they have it all along the line.
+Nothing is trained: WiSE-FT (Wortsman et al. 2022) is linear in the weights. If the recipe has mixed
+the weights already, with a share s of the finetuned ones, the saved model is at s on the line from
+the base encoder (0) to the finetuned one (1), and the line is extrapolated beyond it. If the upper
+layers had a smaller share (`UPPER_SHARE`), they have it on the whole line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Ends(NamedTuple):
-    """Where the two encoders lie, and what their files have to be.
+    """The locations of the two encoders, and the expected fingerprints of their files.
 
     Attributes:
         model: what people call the trained one, such as 'run 3'.
@@ -45,7 +45,7 @@ class Ends(NamedTuple):
 
 
 def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
-    """The two ends of a finished training; nothing is read but the database.
+    """The two encoders of a finished training run, from the database.
 
     Raises:
         HedgerowError: the model's folder is gone.
@@ -70,7 +70,7 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
 
 
 class Mixture:
-    """A model whose share of finetuned weights can be chosen; it has the saved model's pooling."""
+    """A model with a variable share of finetuned weights. It has the saved model's pooling."""
 
     def __init__(
         self,

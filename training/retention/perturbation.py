@@ -1,6 +1,6 @@
-"""Slight edits of sentences: copies that say nearly the same, but for words cut or exchanged.
+"""Slight edits of sentences: copies with some words removed or replaced.
 
-What an encoder makes of such a pair is graded likeness, which finetuning on contradictions blunts.
+Such pairs have graded similarities, which finetuning on contradictions makes less graded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the base encoder ranks passages for what people ask, held while the encoder is trained.
+"""Keeping the base encoder's ranking of passages for queries during training.
 
 An encoder is used to find passages. Cosines among sentences say little about that: an encoder
 finetuned with these alone kept STS and lost retrieval (docs/recipe_search.md).
@@ -28,7 +28,7 @@ care most about the passages that come first."""
 
 
 class Rankings:
-    """Queries and passages of documents, and what becomes of the cosines between them."""
+    """Queries and passages of documents, and the change of the cosines between them."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = list(documents)
@@ -53,7 +53,7 @@ class Rankings:
         ]
 
     def loss(self, new: Tensor, old: Tensor, texts: Sequence[str]) -> Tensor:
-        """How far the cosines of all queries with all passages have moved.
+        """The change of the cosines between all queries and all passages.
 
         Their root mean square change, plus `SOFT_TARGETS` times the mean Kullback-Leibler
         divergence of each query's distribution over the passages from the base encoder's.

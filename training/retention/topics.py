@@ -1,8 +1,7 @@
-"""Sentences on bundled topics, with which the encoder is held in place while it is trained.
+"""Sentences on bundled topics, for retention.
 
-Anchors are short, and each has a subject of its own. They don't show what news, definitions or
-headlines say in two ways or with other details. An encoder that is trained on them alone forgets
-that.
+Anchors are short, and each has its own subject. They contain no paraphrases or different details of
+news, definitions or headlines. An encoder that is trained only on anchors forgets these.
 """
 
 from __future__ import annotations

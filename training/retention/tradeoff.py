@@ -1,8 +1,8 @@
 """Negation against general ability along the line from the base encoder to the finetuned one.
 
-The paper's Figure 2 trains anew for each point; here the weights of a finished training are mixed
-with the base encoder's (`training.retention.interpolation`), and each mixture is measured on the
-release's validation split and for retrieval. The measured curve is the result of a run of the kind
+The paper's Figure 2 trains again for each point. Here the weights of a finished training run are
+mixed with the base encoder's (`training.retention.interpolation`), and each mixture is evaluated on
+the release's validation split and on retrieval. The curve is the result of a run of kind
 ``tradeoff``.
 """
 
@@ -90,9 +90,9 @@ def request_tradeoff(
 
     Args:
         training: the number of its run.
-        sts: what general ability is measured by, beside the drift; otherwise the earlier one's
+        sts: a file for measuring general ability besides the drift; otherwise the earlier one's
             file, or the training's.
-        more_shares: from 0 to 1; measured beside `SHARES`.
+        more_shares: from 0 to 1; measured in addition to `SHARES`.
 
     Raises:
         HedgerowError: no such training, it is not finished, its model is gone, too little is held
@@ -134,7 +134,7 @@ def _known_sts(settings: Settings, run: Run, earlier: Run | None) -> StsFile | N
 
 
 def finished_training(session: Session, number: int) -> Run:
-    """A training that has ended with a model.
+    """A finished training run with a model.
 
     Raises:
         HedgerowError: there is no such run, it is none, or it did not.
@@ -150,7 +150,7 @@ def finished_training(session: Session, number: int) -> Run:
 
 
 def require_no_other(session: Session, *, kind: str, training: int) -> None:
-    """Refuse a second run of a kind at the same training.
+    """Refuse a second run of a kind for the same training run.
 
     Raises:
         HedgerowError: one is waiting or at work.
@@ -174,7 +174,7 @@ def _require_validation(session: Session, run: Run) -> dict[str, int]:
 
 
 def estimate(session: Session, run: Run) -> float:
-    """About how many seconds measuring a training's trade-off takes, without an STS file.
+    """The estimated seconds for measuring the trade-off, without an STS file.
 
     Raises:
         HedgerowError: too little is held out.

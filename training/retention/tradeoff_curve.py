@@ -1,6 +1,6 @@
-"""The trade-off of a training as it was measured: its points, and where the best of them lies.
+"""The measured trade-off of a training run: its points, and the suggested one.
 
-Nothing here needs an encoder.
+No encoder is needed here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SharePoint(NamedTuple):
         return 1 - self.figures[DRIFT] if name == KEPT else self.figures[name]
 
     def has(self, name: str) -> bool:
-        """Whether it was measured."""
+        """Whether the metric was measured."""
         return (DRIFT if name == KEPT else name) in self.figures
 
 
@@ -111,7 +111,7 @@ def axes(curve: Curve) -> tuple[list[str], list[str]]:
 
 
 def suggested(curve: Curve, *, general: str, negation: str) -> float:
-    """The share that gives up least: the point farthest above the line between the ends.
+    """The suggested share: the point farthest above the line between the ends.
 
     Each figure counts by where it lies between its lowest and its highest value on the curve; of
     equal points, the one with the larger share. Where a figure is the same everywhere, it is the

@@ -1,4 +1,4 @@
-"""Saving a point of a measured trade-off as a model of its own (run kind ``tradeoff-save``)."""
+"""Saving a point of a measured trade-off as a separate model (run kind ``tradeoff-save``)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Saved(NamedTuple):
 
 
 def saved_models(session: Session, settings: Settings, training: int) -> list[Saved]:
-    """What was saved from a training's trade-off and is still there, by share."""
+    """The saved points of a trade-off that still exist, by share."""
     query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
     found: dict[float, Saved] = {}
     for run in session.execute(query.where(col(Run.state) == RunState.DONE)).scalars():
@@ -68,7 +68,7 @@ def saved_models(session: Session, settings: Settings, training: int) -> list[Sa
 
 
 class Tradeoff(NamedTuple):
-    """All there is of a training's trade-off.
+    """The trade-off of a training run and the runs for it.
 
     Attributes:
         curve: as it was last measured; None before.
@@ -134,7 +134,7 @@ def _point(curve: Curve, share: float) -> SharePoint:
 
 
 def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
-    """Why a point need not be saved, in a sentence; "" where it can be."""
+    """One sentence why a point can't be saved; "" if it can."""
     if share == 0:
         return "With a share of 0, the weights are those of the base encoder. Choose another share."
     if math.isclose(share, curve.own_share):
@@ -180,14 +180,14 @@ def work(context: RunContext) -> dict[str, Any]:
 def _write_card(context: RunContext, run: Run, curve: Curve, point: SharePoint) -> None:
     """The training's card, with this model's figures and what was done to its weights."""
     figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
-    told = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
+    facts = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
     with reading(context.engine) as session:
-        card = card_of(session, run, told | {"held_out": figures}, note=note_of(point.share))
+        card = card_of(session, run, facts | {"held_out": figures}, note=note_of(point.share))
     write_card(context.folder / MODEL_FOLDER, card)
 
 
 def note_of(share: float) -> str:
-    """What was done to the weights of a saved point, for its card."""
+    """How the weights of a saved point were mixed, for its card."""
     return (
         f"The weights are {share:g} times the finetuned ones plus {1 - share:g} times the base "
         "model's (WiSE-FT), chosen after training."
@@ -231,7 +231,7 @@ def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dic
 
 
 def _store_encoder(session: Session, settings: Settings, made: Encoder) -> Encoder:
-    """The row of a model; an equal one's in its place, which comes here if its folder is gone."""
+    """The row of a model, or of an equal model; the latter gets this folder if its own is gone."""
     query = select(Encoder).where(col(Encoder.fingerprint) == made.fingerprint)
     row: Encoder | None = session.execute(query).scalar()
     if row is None:

@@ -1,1 +1,1 @@
-"""Trainings as stored runs: asked for, carried out, compared, deleted."""
+"""Training runs: requesting, executing, comparing and deleting them."""

@@ -1,4 +1,4 @@
-"""Cancelling a run, and what goes on for it elsewhere."""
+"""Cancelling a run and its work on other machines, such as a provider's job."""
 
 from sqlalchemy import Engine
 

@@ -1,6 +1,6 @@
-"""Finished trainings side by side: what their recipes differ in, and what came out.
+"""Finished training runs side by side: the differences of their recipes, and their results.
 
-Read from the database alone, in few queries, so that hundreds of runs show at once.
+Everything comes from the database in a few queries, so that hundreds of runs appear at once.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from training.studies.members import study_of
 from training.studies.outcomes import NAMES, held_out
 
 _MISSING = "–"
-"""In place of a value that a recipe of another version doesn't have."""
+"""Shown where a recipe from another version has no such value."""
 
 MOST = 1_000
-"""Trainings that are read; the newest."""
+"""Maximum number of training runs that are read: the newest."""
 
 
 class TrainingRow(NamedTuple):
@@ -63,7 +63,7 @@ class TrainingRow(NamedTuple):
 
 
 def finished(session: Session) -> list[TrainingRow]:
-    """The trainings that came to their end, the newest first, at most `MOST`."""
+    """The finished training runs, newest first, at most `MOST`."""
     query = (
         select(Run)
         .where(col(Run.kind) == KIND, col(Run.state) == RunState.DONE)
@@ -111,12 +111,12 @@ def _figure_1(session: Session, encoders: Sequence[int]) -> dict[int, dict[str, 
 
 
 def in_words(changes: Mapping[str, Any]) -> str:
-    """Keys with their values, as in a recipe's file."""
+    """Keys and values, written as in a recipe file."""
     return ", ".join(f"{key}: {shown(value)}" for key, value in changes.items())
 
 
 def shown(value: Any) -> str:
-    """A recipe's value in few characters."""
+    """A short form of a recipe's value."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -129,18 +129,18 @@ def shown(value: Any) -> str:
 
 
 class Difference(NamedTuple):
-    """A key in which trainings differ.
+    """A recipe key whose value differs between training runs.
 
     Attributes:
-        reference: of what they are compared with.
-        values: of each training, in their order.
-        apart: whether each differs from the reference.
+        reference: the value of the recipe that they are compared with.
+        values: the value of each training run, in their order.
+        differs: whether each value differs from the reference.
     """
 
     key: str
     reference: str
     values: list[str]
-    apart: list[bool]
+    differs: list[bool]
 
 
 def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list[Difference]:
@@ -152,14 +152,14 @@ def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list
         rows: at least one.
         reference: the keys of a recipe, and maybe those others.
     """
-    sides = [told(row) for row in rows]
+    sides = [settings_of(row) for row in rows]
     found = []
     for key in dict.fromkeys(key for side in sides for key in side):
         values = [side.get(key, _MISSING) for side in sides]
         first = reference.get(key, values[0])
         if any(value != values[0] for value in values) or (len(rows) == 1 and values[0] != first):
-            apart = [value != first for value in values]
-            found.append(Difference(key, shown(first), [shown(value) for value in values], apart))
+            differs = [value != first for value in values]
+            found.append(Difference(key, shown(first), [shown(value) for value in values], differs))
     return found
 
 
@@ -174,19 +174,19 @@ def alike(rows: Sequence[TrainingRow], preset: Preset) -> dict[str, Any]:
     }
 
 
-def told(row: TrainingRow) -> dict[str, Any]:
-    """All that determines a training: release, seed, writers, and every key of its recipe."""
+def settings_of(row: TrainingRow) -> dict[str, Any]:
+    """Everything that determines a training run: release, seed, writers, and all recipe keys."""
     chosen = {"release": row.release, "seed": row.seed, "variants by": writers(row)}
     return chosen | row.recipe
 
 
 def writers(row: TrainingRow) -> str:
-    """Whose variants a training was on, in words."""
+    """A description of the writers whose variants a run was trained on."""
     return ", ".join(row.providers) or "all"
 
 
 def figures(row: TrainingRow) -> dict[str, float]:
-    """All figures of a training by what they are called, in the order of the tables."""
+    """All metrics of a training run by their labels, in the order of the tables."""
     found = {}
     for figure, name in NAMES.items():
         if figure in row.after:
@@ -213,7 +213,7 @@ HEADER = (
 
 
 def as_table(rows: Sequence[TrainingRow]) -> tuple[list[str], list[list[Any]]]:
-    """Header and lines of a file with all of these trainings: every key, every figure."""
+    """The header and rows of a file with every recipe key and every metric of these runs."""
     keys = list(dict.fromkeys(key for row in rows for key in row.recipe))
     names = list(dict.fromkeys(name for row in rows for name in figures(row)))
     lines = [

@@ -1,7 +1,6 @@
-"""What was measured on the held-out part while a training went on, as tidy rows for charts.
+"""Evaluations on the held-out part during training, as tidy rows for charts.
 
-The figures are stored by their names in `training.evaluation.held_out`; nothing here needs an
-encoder.
+Metrics are stored under their names in `training.evaluation.held_out`. No encoder is needed here.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ SHARES = {
     FAMILIES: "anchors ranked correctly",
     QUESTIONS: "questions answered correctly",
 }
-"""The figures that are shares of what was got right."""
+"""The metrics that are accuracies."""
 
 ROLES = {
     Role.NEGATION: "negations",
@@ -33,18 +32,18 @@ ROLES = {
     Role.HEDGE: "hedges",
     Role.PARAPHRASE: "paraphrases",
 }
-"""What a variant's curve is called."""
+"""Labels of the variants' curves."""
 
 GENERAL = {
     DRIFT: "drift of unrelated cosines",
     STS: "STS (Spearman)",
     RETRIEVAL: "retrieval (MRR@10)",
 }
-"""The figures of general ability, the most telling one last. Retrieval has no curve."""
+"""The metrics of general ability, the most informative one last. Retrieval has no curve."""
 
 
 class CurvePoint(NamedTuple):
-    """A figure at one evaluation."""
+    """The value of a metric at one evaluation."""
 
     epoch: float
     step: int
@@ -65,7 +64,7 @@ class Band(NamedTuple):
 
 
 class PairShare(NamedTuple):
-    """Of the triples with a positive and a negative of these types, the share ranked right."""
+    """The share of triples with these types of positive and negative that are ranked correctly."""
 
     positive: str
     negative: str
@@ -112,19 +111,19 @@ class RunCurves(NamedTuple):
 
 
 def read_curves(session: Session, run: Run) -> RunCurves:
-    """The curves of a run, as far as it has come."""
+    """The curves of a run so far."""
     return RunCurves(loss_curve(session, run), read_evaluations(session, run.id))
 
 
 def shares(evaluations: Evaluations) -> list[CurvePoint]:
-    """What was got right at each evaluation."""
+    """The accuracies at each evaluation."""
     return [
         point for name, series in SHARES.items() for point in _points(evaluations, name, series)
     ]
 
 
 def general(evaluations: Evaluations, name: str) -> list[CurvePoint]:
-    """A figure of general ability at each evaluation."""
+    """A metric of general ability at each evaluation."""
     return _points(evaluations, name, GENERAL[name])
 
 
@@ -138,7 +137,7 @@ def _points(evaluations: Evaluations, name: str, series: str) -> list[CurvePoint
 
 
 def cosines(evaluations: Evaluations) -> list[Band]:
-    """Anchors with their variants by role at each evaluation (NevIR's Figure 8)."""
+    """Cosines of anchors with their variants by role at each evaluation (NevIR's Figure 8)."""
     return [
         Band(
             point.epoch,

@@ -1,6 +1,6 @@
-"""What a training shows: its figures as tidy rows, read from the database alone.
+"""The results of a training run as tidy rows.
 
-Nothing here needs an encoder, so that a page opens at once.
+They come from the database. No encoder is needed, so a page opens at once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ an encoder measured its samples only, there are fewer."""
 
 
 class Part(StrEnum):
-    """What a training has seen of a variant; anchors lie in one part with all their variants."""
+    """Whether a run was trained on a variant. An anchor and its variants are in the same part."""
 
     TRAINED = "trained on"
     """In the release's train split."""
@@ -59,7 +59,7 @@ class Part(StrEnum):
 
 
 class LossPoint(NamedTuple):
-    """The mean training loss since the point before."""
+    """The mean training loss since the previous point."""
 
     step: int
     loss: float
@@ -72,7 +72,7 @@ def sample(session: Session, release_id: int, part: Part) -> list[int]:
 
 
 def count_part(session: Session, release_id: int, part: Part) -> int:
-    """How many variants a part has."""
+    """The number of variants in a part."""
     query = _of_part(select(func.count(col(Variant.id))), release_id=release_id, part=part)
     return session.execute(query).scalar_one()
 
@@ -116,7 +116,7 @@ def _of_part(
 
 
 def figure_1(session: Session, run: Run) -> list[ProbeRow]:
-    """Figure 1 for a finished training: published values, before, after; none before it ended."""
+    """Figure 1 for a finished training run: published values, before, and after training."""
     measured = _measured(session, run, figure_1_probes(session))
     if len(measured) < len(FIGURE_1):
         return []
@@ -148,7 +148,7 @@ class ProbeFigures(NamedTuple):
 
 
 def probe_figures(session: Session, run: Run) -> ProbeFigures:
-    """What a training made of the probes."""
+    """The cosines of the probes before and after training."""
     own = own_figure(session, run)
     added = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
     return ProbeFigures(figure_1(session, run), own, added)
@@ -162,7 +162,7 @@ class EncoderNames(NamedTuple):
 
 
 def encoder_names(session: Session, run: Run) -> EncoderNames:
-    """What the encoders before and after a training are called."""
+    """The names of the encoders before and after training."""
     rows = (session.get(Encoder, key) for key in _encoders(run))
     return EncoderNames(*(None if row is None else row.name for row in rows))
 
@@ -220,7 +220,7 @@ class UnseenRows(NamedTuple):
 
 
 def unseen_distributions(session: Session, run: Run) -> UnseenRows:
-    """The part of the distributions that changes with every new variant."""
+    """The distributions of the part that changes with every new variant."""
     return UnseenRows(
         distributions_version(session, run), distributions(session, run, (Part.UNSEEN,))
     )

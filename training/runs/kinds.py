@@ -1,8 +1,8 @@
-"""The kinds of runs: what each is called, does, brings, and where people see it.
+"""The kinds of runs: title, work, summary of the result, and address of each.
 
-A new kind of long work is one entry in `KINDS`: the process that carries runs out, the command
-line, the Overview page and the Settings page all go by it. The module that does the work is
-imported when its work begins, so that naming a run loads nothing.
+A new kind is one entry in `KINDS`. The process that executes runs, the command line, the Overview
+page and the Settings page use it. The module that does the work is imported only when a run
+starts, so that showing a run's title loads nothing.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class RunKind:
     """A kind of run.
 
     Attributes:
-        id: as it is stored, and as scripts name it.
-        title: what its runs do, for people.
-        work: ``module:function`` of the work; '' for what is done at once and only kept as a run.
-        address: where a run is shown, relative to the app's address.
-        summary: a sentence on what a finished run has brought, by its result.
-        step: what it does of the steps that Overview proposes, if it does one of them; while a run
-            is in progress, Overview does not propose the step.
-        cancel_abandoned: ``module:function`` that ends what goes on elsewhere for a run that is
-            cancelled while no process is at work on it; '' where nothing does.
-        command: the command that shows what it has brought, where one does; it may name values of
-            the result in braces.
+        id: the stored name, which scripts use, too.
+        title: a description for people.
+        work: ``module:function`` of the work; '' for work that is done at once and only recorded.
+        address: the page that shows a run, relative to the app's address.
+        summary: makes one sentence of the result of a finished run.
+        step: the step on the Overview page that such a run does, if any. The page does not propose
+            it while a run is in progress.
+        cancel_abandoned: ``module:function`` that ends the work on another machine when a run is
+            cancelled while it has no process; '' if there is no such work.
+        command: the command that shows the result, if there is one. Braces contain names of
+            values of the result.
     """
 
     id: str
@@ -55,17 +55,17 @@ class RunKind:
         return work(context)
 
     def abandon(self, settings: Settings, run: Run) -> None:
-        """End what goes on elsewhere for a cancelled run that no process is at work on.
+        """End the work on another machine for a cancelled run that has no process.
 
         Raises:
-            HedgerowError: it could not be ended.
+            HedgerowError: the work could not be ended.
         """
         if self.cancel_abandoned:
             module, _, name = self.cancel_abandoned.partition(":")
             getattr(import_module(module), name)(settings, run)
 
     def sum_up(self, result: Result) -> str:
-        """What a finished run has brought; '' where its result does not say.
+        """One sentence about the result of a finished run; '' if the result has no such values.
 
         Older versions of Hedgerow stored fewer values.
         """
@@ -76,7 +76,7 @@ class RunKind:
 
 
 def _page(name: str, **query: object) -> str:
-    """The address of a page; the query names its section, and what is chosen there."""
+    """The address of a page, with its section and the choices in it."""
     return f"{name}?{urlencode(query)}" if query else name
 
 
@@ -85,7 +85,7 @@ def _generation(run: Run) -> str:
 
 
 def _training(run: Run) -> str:
-    """A training's results; while it is in progress, the section that shows its progress."""
+    """The address of a training run's results, or of its progress while it is running."""
     return "train" if run.state in UNFINISHED else _results(run.id)
 
 
@@ -94,7 +94,7 @@ def _results(training: int | None) -> str:
 
 
 def _language_model_page(run: Run) -> str:
-    """As of a training, on the side of the language models."""
+    """The same for the finetuning of a language model."""
     shown = {} if run.state in UNFINISHED else {"part": "Results", "run": run.id}
     return _page("train", kind="Language model", **shown)
 
@@ -104,7 +104,7 @@ def _of_training(run: Run) -> str:
 
 
 def _pushed(run: Run) -> str:
-    """A training's results or the releases, by what is pushed."""
+    """The address of the training run or of the releases, depending on what is pushed."""
     training = run.parameters.get("run")
     return "release" if training is None else _results(training)
 
@@ -296,7 +296,7 @@ KINDS = (
         summary=summaries.push,
     ),
 )
-"""All kinds of runs, in the order of the data's way."""
+"""All kinds of runs, in the order in which a project needs them."""
 
 _BY_ID = {kind.id: kind for kind in KINDS}
 
@@ -305,20 +305,20 @@ WORK: dict[str, Work] = {kind.id: kind.carry_out for kind in KINDS if kind.work}
 
 
 def kind_of(name: str) -> RunKind:
-    """The kind with this id; of one that another version of Hedgerow stored, the title says so."""
+    """The kind with this id, or a placeholder for a kind that another version stored."""
     return _BY_ID.get(name) or RunKind(
         id=name, title=f"Unknown to this version ({name})", address=lambda run: "."
     )
 
 
 def require_kind(name: str) -> None:
-    """Refuse what is no kind of run.
+    """Check that there is such a kind of run.
 
     Args:
-        name: as scripts name a kind.
+        name: the id of a kind.
 
     Raises:
-        HedgerowError: there is none of this name.
+        HedgerowError: there is no kind with this id.
     """
     if name not in _BY_ID:
         raise HedgerowError(f"Expected a kind of run ({', '.join(_BY_ID)}), found {name[:80]!r}.")

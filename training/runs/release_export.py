@@ -1,4 +1,4 @@
-"""Exports as stored runs (kind ``export``): a release is written to a folder and packed."""
+"""Export runs (kind ``export``), which write a release to a folder and a ZIP file."""
 
 from curation.release.export import export_run
 from curation.release.freezing import get_release

@@ -1,4 +1,4 @@
-"""Deleting a run: its row, its figures, its folder, and the model it made, if nobody needs them."""
+"""Deleting a run with its row, metrics, folder and model, if nothing else uses them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from training.runs.kinds import kind_of
 from training.studies.members import study_of
 
 _MAY_GO_ON_ELSEWHERE = (RunState.QUEUED, RunState.PAUSED, RunState.INTERRUPTED)
-"""States in which no process follows what a run has started elsewhere, and somebody may resume."""
+"""States of a run without a process, whose work on another machine may continue."""
 
 
 def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
-    """Delete a run and what it consists of, such as a study's trainings.
+    """Delete a run and its parts, such as the training runs of a study.
 
     Returns:
-        The folders that are gone with it.
+        The deleted folders.
 
     Raises:
         HedgerowError: it is in progress, part of a study, or something of it is used elsewhere;
@@ -69,10 +69,10 @@ def _parts(session: Session, run: Run) -> list[Run]:
 
 
 def _check(session: Session, run: Run, together: set[int]) -> None:
-    """Refuse to delete what is in progress or needed.
+    """Refuse to delete a run that is in progress or used elsewhere.
 
     Args:
-        together: the numbers of the runs that are deleted with it.
+        together: the numbers of the runs that are deleted in the same step.
     """
     if run.state == RunState.RUNNING:
         raise HedgerowError(

@@ -1,4 +1,4 @@
-"""A sentence on what a finished run of each kind has brought, by its result."""
+"""One sentence about the result of a finished run, for each kind of run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from db.models import RunState
 
 
 def nothing(result: Result) -> str:
-    """Of a kind whose results need no words."""
+    """No sentence, for kinds of runs whose results need none."""
     return ""
 
 
 def calls_made(result: Result) -> str:
-    """How many of a run's calls succeeded, and what they cost."""
+    """The number of calls that succeeded, and their cost."""
     done, failed = result["done"], result["failed"]
-    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
+    text = f"{done:,} of {counted(done + failed, 'call')} succeeded"
     if not result["calls"]:
-        return f"{told}; no requests were sent."
-    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
+        return f"{text}; no requests were sent."
+    return f"{text}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
 
 
 def opinions(result: Result) -> str:
@@ -60,13 +60,13 @@ def embeddings(result: Result) -> str:
 
 def giveaways(result: Result) -> str:
     totals = {what: guess["total"] for what, guess in result["guesses"].items()}
-    told = ", ".join(
+    text = ", ".join(
         f"the {what} is guessed correctly in {total['accuracy']:.0%} of cases (chance: "
         f"{total['chance']:.0%})"
         for what, total in totals.items()
     )
     source = f" of {result['source']}" if result.get("source") else ""
-    return f"Without the anchor, {told}; {counted(result['records'], 'variant')}{source}."
+    return f"Without the anchor, {text}; {counted(result['records'], 'variant')}{source}."
 
 
 def export(result: Result) -> str:
@@ -120,14 +120,14 @@ def finetuned_at_provider(result: Result) -> str:
 
 def language_model(result: Result) -> str:
     before, after, pairs = result["before"], result["after"], result["pairs"]
-    told = (
+    text = (
         f"Finetuned {result['base']} on {counted(pairs['train'], 'question pair')} of release "
         f"{result['release']} (arm '{result['arm']}'): {counted(result['steps'], 'step')}."
     )
     if not after:
-        return told
+        return text
     return (
-        f"{told} It answers {after['right']:.1%} of "
+        f"{text} It answers {after['right']:.1%} of "
         f"{counted(pairs['validation'], 'validation question')} correctly (before: "
         f"{before['right']:.1%})."
     )

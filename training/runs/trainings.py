@@ -1,4 +1,4 @@
-"""Trainings as stored runs (kind ``train``): asked for, carried out, measured before and after."""
+"""Training runs (kind ``train``): requested, executed, and evaluated before and after."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _refuse_a_double(session: Session, run: Run) -> None:
 
 
 class _Task(NamedTuple):
-    """What a run trains on and what it measures afterwards."""
+    """The data of a training run and of its final evaluation."""
 
     release: Release
     recipe: Recipe
@@ -124,7 +124,7 @@ class _Task(NamedTuple):
 
     @property
     def measuring_steps(self) -> int:
-        """As long as how many training steps the measuring afterwards takes, roughly."""
+        """The duration of the final evaluation in training steps, roughly."""
         families = self.data.families
         texts = sum(map(len, families)) / len(families) if families else 1
         return measuring_steps(len(self.variant_ids), self.recipe.batch_size * texts)
@@ -283,7 +283,7 @@ def _data(
 
 
 def _register_base(context: RunContext, name: str, hash_: str) -> int:
-    """The row of the encoder that was trained from; the bundled probes are stored on the way."""
+    """The row of the base encoder. Also stores the bundled probes."""
     with writing(context.engine) as session:
         for bundled in BUNDLED:
             ensure_bundled(session, bundled)
@@ -291,7 +291,7 @@ def _register_base(context: RunContext, name: str, hash_: str) -> int:
 
 
 def _model_path(context: RunContext) -> str:
-    """Where the model lies, relative to the data folder."""
+    """The folder of the model, relative to the data folder."""
     return f"{context.run.folder}/{MODEL_FOLDER}"
 
 
@@ -308,7 +308,7 @@ def _trained_encoder(context: RunContext, task: _Task, *, base_id: int, hash_: s
 
 
 def _clear_earlier_attempt(context: RunContext) -> None:
-    """Forget what an attempt that was cut off has left: model, and encoder with its figures."""
+    """Delete what an interrupted attempt left: the model, and the encoder with its measurements."""
     shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
     with writing(context.engine) as session:
         query = select(col(Encoder.id)).where(col(Encoder.run_id) == context.run.id)

@@ -1,1 +1,1 @@
-"""Studies: several trainings that differ in one thing."""
+"""Studies: several training runs that differ in one thing."""

@@ -1,4 +1,4 @@
-"""The studies that there are: which trainings each compares, and how it is to be read."""
+"""The designs of studies: the training runs that each compares, and notes for reading it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.recipe.schema import Recipe
 
 
 class Study(StrEnum):
-    """What a study varies."""
+    """The thing that a study varies."""
 
     DATA = "data"
     """The portion of the data: the paper's Table 2 and Figure 3."""
@@ -25,9 +25,9 @@ class Study(StrEnum):
     TYPES = "types"
     """One variant type left out at a time."""
     WRITERS = "writers"
-    """What has written the variants: rules, or language models."""
+    """The writers of the variants: rules, or language models."""
     SOURCES = "sources"
-    """Whose triples they are, as many of each: the paper's Figure 4."""
+    """The source of the triples, in equal numbers: the paper's Figure 4."""
 
 
 QUESTIONS: Mapping[Study, str] = MappingProxyType(
@@ -43,14 +43,14 @@ QUESTIONS: Mapping[Study, str] = MappingProxyType(
         "numbers from each source, as in the paper's Figure 4.",
     }
 )
-"""What each answers, and how."""
+"""The question of each study, and its method."""
 
 
 class Arm(NamedTuple):
-    """One of the trainings of a study.
+    """One of the training runs of a study.
 
     Attributes:
-        label: what sets it apart from the others, in a few words.
+        label: how it differs from the others, in a few words.
         recipe: how it trains.
         plan: what it works on.
         providers: whose variants alone it takes; none means all.
@@ -67,29 +67,28 @@ class Design(NamedTuple):
 
     Attributes:
         arms: the trainings, the one on all data first.
-        told: sentences on how it is done and read.
+        notes: sentences on how it is done and read.
         obstacle: why it can't be done on this release, in one sentence; "" where it can.
-        caution: how it differs from the paper's on this release, which `told` does not repeat.
+        caution: how it differs from the paper's on this release, which `notes` does not repeat.
     """
 
     arms: list[Arm]
-    told: list[str]
+    notes: list[str]
     obstacle: str = ""
     caution: str = ""
 
 
 SHARES = tuple(Fraction(1, 2**power) for power in range(6, 0, -1))
-"""Of the triples, next to all of them."""
+"""Shares of the triples, in addition to all of them."""
 
 SIZES = (10_000, 50_000, 100_000, 150_000, 200_000)
-"""Numbers of triples in the paper's Figure 2, in place of shares where there are enough."""
+"""Numbers of triples in the paper's Figure 2, used instead of shares if there are enough."""
 
 MOST_ARMS = 4
 """Next to the one on all triples; the largest ones, so that a study has five trainings at most."""
 
 SPARE = 1.5
-"""As many times the families of a batch a draw is expected to have at least: whole families are
-drawn, some of them large."""
+"""Minimum expected size of a sample in batches. Whole families are sampled, some of them large."""
 
 EPOCHS_ALIKE = (
     "All runs use the same recipe, seed and number of epochs. As in the paper, less data also "
@@ -105,20 +104,20 @@ ONCE_EACH = "Each arm is a single run without the recipe's weight averaging (sou
 
 
 def design(study: Study, data: Composition, base: Recipe) -> Design:
-    """The trainings of a study on this data, each by the base recipe but for what the study varies.
+    """The training runs of a study on this data: the base recipe with the change of each arm.
 
-    What the data is too little for is left out, which `told` says. Further trainings whose weights
-    are averaged (`Recipe.soup`) are left out, too: a study has many as it is.
+    Arms with too little data are left out, and `notes` says so. Weight averaging (`Recipe.soup`) is
+    off, because a study has many runs anyway.
     """
     found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "soup": 1}))
     if not found.arms:
         return found
-    told = [*found.told, _what_is_on(found.arms[0].recipe)]
-    return found._replace(told=told if base.trainings == 1 else [*told, ONCE_EACH])
+    notes = [*found.notes, _what_is_on(found.arms[0].recipe)]
+    return found._replace(notes=notes if base.trainings == 1 else [*notes, ONCE_EACH])
 
 
 def _what_is_on(recipe: Recipe) -> str:
-    """What besides the release shapes every training."""
+    """A sentence about the settings that all runs share."""
     held = f"retention with weight {recipe.retention:g}" if recipe.retention else "no retention"
     mean = (
         f"interpolation with {recipe.interpolation:g} of the finetuned weights"
@@ -141,34 +140,34 @@ def _arm(
 
 
 def _families(arm: Arm) -> float:
-    """How many a training draws from, about."""
+    """The approximate number of families that a run samples from."""
     limit = arm.recipe.max_triples or arm.plan.triples
     return arm.plan.families(arm.recipe) * min(1.0, limit / max(1, arm.plan.triples))
 
 
 def _fills_a_batch(arm: Arm) -> bool:
-    """Whether there are families enough; some to spare where they are drawn."""
+    """Whether there are enough families, with a reserve if they are sampled."""
     needed = arm.recipe.batch_size * (SPARE if arm.recipe.max_triples else 1)
     return _families(arm) >= needed
 
 
-def _checked(arms: list[Arm], told: list[str], *, least: int = 2) -> Design:
-    """A design of those trainings that can be done: so many at least, and the one on all data."""
+def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
+    """A design of the runs that have enough data: at least this many, including all data."""
     for arm in arms:
         if not _fills_a_batch(arm):
-            told = [*told, f"Left out: {arm.label}. {_too_few(arm)}"]
+            notes = [*notes, f"Left out: {arm.label}. {_too_few(arm)}"]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     if not able or able[0] is not arms[0]:
-        return Design([], told, _too_few(arms[0]))
+        return Design([], notes, _too_few(arms[0]))
     if len(able) < least:
-        return Design([], told, f"There is not enough data to compare. {told[-1]}")
-    return Design(able, told)
+        return Design([], notes, f"There is not enough data to compare. {notes[-1]}")
+    return Design(able, notes)
 
 
 def _too_few(arm: Arm) -> str:
     return (
-        f"A batch of {arm.recipe.batch_size} needs as many anchors, found about "
-        f"{_families(arm):,.0f} usable ones. Accept more variants, or lower batch_size."
+        f"A batch needs {arm.recipe.batch_size} usable anchors, found about "
+        f"{_families(arm):,.0f}. Accept more variants, or lower batch_size."
     )
 
 
@@ -178,16 +177,16 @@ def _by_data(data: Composition, base: Recipe) -> Design:
         _arm(data, base, "Only negation", data="negation", retention=0.0),
         _arm(data, base, "Only hedging", data="hedging", retention=0.0),
     ]
-    told = [
+    notes = [
         "'All' is the paper's four negations and two hedges. Other types are not used.",
         EPOCHS_ALIKE,
     ]
-    found = _checked(arms, [*told, NOTHING_HELD] if base.retention else told)
+    found = _checked(arms, [*notes, NOTHING_HELD] if base.retention else notes)
     return found._replace(caution=_originals(data))
 
 
 def _originals(data: Composition) -> str:
-    """Whether the arms are what they are in the paper, which had original sentences (§4)."""
+    """A note on how the arms differ from the paper's, which used original sentences (§4)."""
     positive, negative = (data.originals[wanted] for wanted in (ENTAILMENT, CONTRADICTION))
     instead = (
         "'only negation' uses the negated antonym as the positive, and 'only hedging' uses "
@@ -217,7 +216,7 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     ]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     full = _arm(data, base, f"{most:,} triples")
-    told = [
+    notes = [
         EPOCHS_ALIKE,
         "Smaller samples are subsets of larger ones. They consist of whole families, so the "
         "numbers are exact to one family.",
@@ -225,11 +224,11 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     if not able:
         return Design(
             [],
-            told,
+            notes,
             f"Half of the {most:,} triples do not fill a batch of {base.batch_size} anchors. "
             "Accept more variants, or lower batch_size.",
         )
-    return _checked([full, *reversed(able[-MOST_ARMS:])], told)
+    return _checked([full, *reversed(able[-MOST_ARMS:])], notes)
 
 
 def _by_types(data: Composition, base: Recipe) -> Design:
@@ -243,12 +242,12 @@ def _by_types(data: Composition, base: Recipe) -> Design:
     ]
     # Types that are not in the recipe's portion of the data change nothing.
     arms = [whole, *(arm for arm in without if arm.plan.amounts != whole.plan.amounts)]
-    told = [
+    notes = [
         EPOCHS_ALIKE,
         "The validation split keeps all types, so each metric shows what is lost without a "
         "type, both on that type and on the others.",
     ]
-    return _checked(arms, told)
+    return _checked(arms, notes)
 
 
 def _by_writers(data: Composition, base: Recipe) -> Design:
@@ -269,12 +268,12 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
     arms += [
         _arm(data, base, label, providers=by, max_triples=equal) for label, by in sides.items()
     ]
-    told = [
+    notes = [
         f"Rules and language models contribute equal numbers of triples, about {equal:,}, so "
         "that only quality differs. Variants by people are only in 'All writers'.",
         EPOCHS_ALIKE,
     ]
-    return _checked(arms, told, least=len(arms))
+    return _checked(arms, notes, least=len(arms))
 
 
 def _by_sources(data: Composition, base: Recipe) -> Design:
@@ -302,12 +301,12 @@ def _by_sources(data: Composition, base: Recipe) -> Design:
         )
         for name in names
     ]
-    told = [
+    notes = [
         f"Every source contributes an equal number of triples, about {equal:,}, so that only "
         "quality differs.",
         EPOCHS_ALIKE,
     ]
-    return _checked([whole, *arms], told, least=3)
+    return _checked([whole, *arms], notes, least=3)
 
 
 _DESIGNS: Mapping[Study, Callable[[Composition, Recipe], Design]] = MappingProxyType(

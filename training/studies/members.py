@@ -1,8 +1,8 @@
-"""Runs that consist of others, which one process carries out one after another.
+"""Runs that consist of other runs, which one process executes one after another.
 
-Each member is a run like any other, with a number and a result of its own, and the name of the
-whole as its group. What the whole keeps of a member, in its parameters: its number (``run``), what
-sets it apart (``label``), and about how many seconds it takes (``seconds``).
+Each member is an ordinary run with its own number and result. Its group is the whole. The
+parameters of the whole contain for each member: its number (``run``), how it differs from the
+others (``label``), and its estimated time (``seconds``).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Members = Sequence[Mapping[str, Any]]
 
 
 class Trial(NamedTuple):
-    """One of the trainings of a stored study.
+    """One of the training runs of a stored study.
 
     Attributes:
-        label: what sets it apart from the others; may hold what a user called a type.
-        run: it, as it stands.
+        label: how it differs from the others; may contain a user's name of a type.
+        run: the run in its current state.
     """
 
     label: str
@@ -41,27 +41,27 @@ class Trial(NamedTuple):
 
 
 def study_of(run: Run) -> int | None:
-    """The number of the study that a training is part of, if it is of one."""
+    """The number of the study that a training run is part of, if any."""
     found = _GROUP.fullmatch(run.group)
     return int(found[1]) if found else None
 
 
 def trials(session: Session, run: Run) -> list[Trial]:
-    """The trainings of a study, in its order."""
+    """The training runs of a study, in its order."""
     return [Trial(m["label"], get_run(session, m["run"])) for m in run.parameters["members"]]
 
 
 def carry_out_members(context: RunContext, *, work: Work) -> dict[int, RunState]:
-    """Carry out the members that are not done yet, one after another.
+    """Execute the members that are not done yet, one after another.
 
-    One that fails, or is cancelled alone, is passed over. What ends the whole ends the one at work;
-    the others then wait for a further attempt, or are cancelled with it.
+    A member that fails or is cancelled is skipped. Ending the whole ends the current member; the
+    others then wait for another attempt, or are cancelled with it.
 
     Args:
         work: of each member.
 
     Returns:
-        How each stands, by its number.
+        The state of each member, by its number.
 
     Raises:
         HedgerowError: none of them has come to its end.
@@ -88,7 +88,7 @@ def _stored(context: RunContext, member: Mapping[str, Any]) -> Run:
 
 
 def _queue_again(context: RunContext, members: Members) -> None:
-    """Have those that an earlier attempt has not done wait again."""
+    """Set the members that an earlier attempt did not finish to waiting."""
     for member in members:
         with writing(context.engine) as session:
             if get_run(session, member["run"]).state not in (*UNFINISHED, RunState.DONE):
@@ -103,7 +103,7 @@ def _cancel_waiting(context: RunContext, members: Members) -> None:
 
 
 def _carry_out(context: RunContext, members: Members, place: int, work: Work) -> None:
-    """Carry out one training, unless it is done or was cancelled; how it ended is in its row."""
+    """Execute one training run unless it is done or cancelled. Its row has the outcome."""
     member, progress = members[place], MemberProgress(context, members, place)
     progress(0, 0, "Starting.")
     while (found := _stored(context, member)).state == RunState.RUNNING:
@@ -136,6 +136,6 @@ class MemberProgress:
             self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
 
     def __call__(self, step: int, total: int, message: str) -> None:
-        """So many of the training's steps are done; of none while it is being prepared."""
+        """Report the steps done; there are none while the run is being prepared."""
         done = round(self._own * step / total) if total else 0
         self._context.progress(self._before + done, self._total, f"{self._name}: {message}")

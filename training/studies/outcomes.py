@@ -1,6 +1,6 @@
-"""What the trainings of a study came to, as tidy rows: the paper's Figures 2 and 3 for one's own.
+"""The results of a study as tidy rows, for charts like the paper's Figures 2 and 3.
 
-Nothing here needs an encoder, so that a page opens at once.
+No encoder is needed here, so a page opens at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHORT: Mapping[str, str] = {
     STS: "STS",
     RETRIEVAL: "Retrieval",
 }
-"""The same in a word, for the heads of tables."""
+"""Short labels for table headers."""
 
 
 TABLE_2 = "HedgeTriple, Table 2"
@@ -56,7 +56,7 @@ _PAPER_FIGURES = {
 
 
 class FigureRow(NamedTuple):
-    """One figure of one training.
+    """One metric of one training run.
 
     Attributes:
         arm: what sets the training apart in its study.
@@ -83,14 +83,14 @@ class FigureRow(NamedTuple):
 
 
 class Against(StrEnum):
-    """What the trainings of a study are compared with."""
+    """The baseline of a study."""
 
     BASE = "base encoder"
     FULL = "run on all data"
 
 
 class DifferenceRow(NamedTuple):
-    """How far a figure of a training lies from what it is compared with.
+    """The difference between a metric of a run and the baseline.
 
     Attributes:
         difference: in percent of the reference, or in points, hundredths of the figure's unit.
@@ -111,13 +111,13 @@ class DifferenceRow(NamedTuple):
 
 
 def held_out(run: Run) -> tuple[dict[str, float], dict[str, float], dict[str, int]]:
-    """The figures of a training before and after, and how much each rests on; {} if unmeasured."""
+    """The metrics of a run before and after, and their numbers of items; {} if not evaluated."""
     found = run.result.get("held_out") or {}
     return found.get("before") or {}, found.get("after") or {}, found.get("of") or {}
 
 
 def figure_rows(trials: Sequence[Trial]) -> list[FigureRow]:
-    """The figures of those trainings that are done, in the order of the study."""
+    """The metrics of the finished runs, in the order of the study."""
     rows = []
     for label, run in trials:
         if run.state != RunState.DONE:
@@ -140,7 +140,7 @@ def figure_rows(trials: Sequence[Trial]) -> list[FigureRow]:
 
 
 def published_rows(study: Study) -> list[FigureRow]:
-    """What the paper published for the same comparison, on its own tests, data and encoder."""
+    """The paper's results for the same comparison, on its own tests, data and encoder."""
     if study is not Study.DATA:
         return []
     scores = {
@@ -158,7 +158,7 @@ def published_rows(study: Study) -> list[FigureRow]:
 def differences(
     rows: Sequence[FigureRow], *, against: Against, full: str, relative: bool
 ) -> list[DifferenceRow]:
-    """How far each figure lies from the base encoder's, or from that of the training on all.
+    """The difference of each metric from the base encoder's, or from that of the run on all data.
 
     Where the reference is 0 there is no relative difference, and no row; where the training on
     all is not done, none is compared with it.
@@ -225,5 +225,5 @@ def trade_off(rows: Sequence[FigureRow], *, negation: str, general: str) -> list
 
 
 def _upwards(figure: str, value: float) -> float:
-    """The figure so that more is better."""
+    """The metric, converted so that higher is better."""
     return 1 - value if figure == DRIFT else value

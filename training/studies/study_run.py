@@ -1,6 +1,6 @@
-"""Studies (run kind ``study``): some trainings one after another that differ in one thing.
+"""Studies (run kind ``study``): training runs that differ in one thing, one after another.
 
-A study is one run, whose process carries out its trainings in turn (`training.studies.members`).
+A study is one run whose process executes its training runs in turn (`training.studies.members`).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def request_study(
             "seed": seed,
             "recipe": base.model_dump(mode="json"),
             "caution": planned.design.caution,
-            "told": [*filter(None, [planned.design.caution]), *planned.design.told],
+            "told": [*filter(None, [planned.design.caution]), *planned.design.notes],
             **_afterwards(session, settings, measured, base, trainings=len(planned.seconds)),
         },
         requested_by=requested_by,

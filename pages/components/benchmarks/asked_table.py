@@ -41,13 +41,13 @@ def draw(rows: Sequence[Scored]) -> None:
         key="bench-asked",
         placeholder="–",
         column_config={
-            name: st.column_config.NumberColumn(help=said) for name, said in _HELP.items()
+            name: st.column_config.NumberColumn(help=help_text) for name, help_text in _HELP.items()
         },
     )
 
 
 def _prompt(row: Scored) -> str:
-    label = next((said for name, said in LABELS.items() if name == row.asked["prompt"]), "")
+    label = next((title for name, title in LABELS.items() if name == row.asked["prompt"]), "")
     version = row.asked["version"]
     return f"{label}, version {version}" if version else label
 

@@ -7,13 +7,21 @@ import streamlit as st
 
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.generation.request import Budget, Price
+from db.errors import HedgerowError
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import error_messages, open_project
-from training.benchmarks.runs.measured_models import BASELINES, CHAT, MAX_PROMPT
+from training.benchmarks.runs.measured_models import (
+    BASELINES,
+    CHAT,
+    MAX_PROMPT,
+    chosen_model,
+    usable_model,
+)
 from training.benchmarks.scorers.architecture import SCORERS, installed_plug_ins
 from training.benchmarks.scorers.interface import Prompts
 from training.llm.finetuned_folders import finetuned_folders
+from training.models.display_names import choice_names
 from training.models.known import model_choice as known_models
 
 AS_ITS_FILES_SAY = "as in its files"
@@ -42,9 +50,12 @@ def choose() -> ChosenModels:
     """Draw the boxes."""
     choice = open_project.ask(known_models)
     language = open_project.ask(finetuned_folders, open_project.settings().data_folder)
+    names = [*choice.names, *language]
+    labels = choice_names(names)
     chosen = st.multiselect(
         "Models",
-        [*choice.names, *language],
+        names,
+        format_func=lambda name: labels.get(name, name),
         default=[choice.after, DEFAULT_ENCODER],
         key=f"{_KEY}-models",
         accept_new_options=True,
@@ -72,11 +83,24 @@ def choose() -> ChosenModels:
             persist_state="session",
             help="Uses the prompts of HedgeTriple. Chat models can't run mteb tasks.",
         )
-    found += [{"architecture": name} for name in baselines]
+    found = _usable(found) + [{"architecture": name} for name in baselines]
     if not with_chat:
         return ChosenModels(found, Budget())
     asked, budget = _chat()
     return ChosenModels(found + asked, budget)
+
+
+def _usable(models: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The models that can be measured, and a sentence for each of the others."""
+    found = []
+    for values in models:
+        try:
+            open_project.ask(usable_model, open_project.settings(), chosen_model(values))
+        except HedgerowError as error:
+            error_messages.show(str(error), key=f"{_KEY}-model-{values['name']}")
+        else:
+            found.append(values)
+    return found
 
 
 def _with_details(names: Sequence[str], architectures: Sequence[str]) -> list[dict[str, Any]]:
@@ -141,7 +165,7 @@ def _chat() -> ChosenModels:
         price = run_cost.price(values["model"]) if values["model"] else Price()
         budget = run_cost.budget()
     if not values["model"]:
-        st.text("Enter the name of the chat model, or remove it.")
+        st.text("Enter the name of the chat model, or turn off “A chat model”.")
         return ChosenModels([], budget)
     if provider_key.lacks(values["base_url"]):
         st.text("OpenAI needs a key. Enter one, or enter another address.")

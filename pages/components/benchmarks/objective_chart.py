@@ -54,7 +54,7 @@ def draw(
     )
     boxes = _frame([group._asdict() for group in groups], "objective", "mean", "lower", "upper")
     table = _frame([model._asdict() | {"objective": model.objective} for model in shown])
-    told = [
+    columns = [
         alt.Tooltip("model:N", title="Model"),
         alt.Tooltip("accuracy:Q", title="Accuracy", format=".1f"),
     ]
@@ -78,7 +78,7 @@ def draw(
         .mark_tick(thickness=3, height={"band": 0.75}, color=colours.ink)
         .encode(y=y, x=alt.X("mean:Q", title="accuracy"))
     )
-    base = alt.Chart(table).encode(y=y, x=x, tooltip=told)
+    base = alt.Chart(table).encode(y=y, x=x, tooltip=columns)
     ticks = base.transform_filter("datum.published").mark_tick(
         thickness=1.5, height={"band": 0.35}, color=colours.quiet
     )

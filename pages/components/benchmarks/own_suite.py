@@ -92,7 +92,7 @@ def _forms(built: Built, problem: str) -> None:
     if built.unturned:
         st.text(f"No forms for {counted(len(built.unturned), 'sentence')}:")
         st.dataframe(
-            [{"Sentence": one.sentence, "Reason": one.told} for one in built.unturned],
+            [{"Sentence": one.sentence, "Reason": one.description} for one in built.unturned],
             hide_index=True,
             key="bench-suite-unturned",
         )

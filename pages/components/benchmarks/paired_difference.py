@@ -72,11 +72,11 @@ def _in_words(found: PairedTest, first: str, second: str) -> str:
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
     sure = "statistically significant" if found.p < SURE else "not statistically significant"
     difference = f"{found.difference:+.1f}".replace("-", "−")
-    said = (
+    text = (
         f"{second}: {difference} points compared with {first}, {sure} ({p}, two-sided "
         f"{_TESTS[found.test]})."
     )
     if found.better is not None and found.worse is not None:
         better = counted(found.better, "item")
-        said += f" Only {second} is right on {better}, only {first} on {found.worse:,}."
-    return said
+        text += f" Only {second} is right on {better}, only {first} on {found.worse:,}."
+    return text

@@ -43,7 +43,7 @@ def draw() -> None:
     chosen_name, chosen = prompt_editor.choose(LABELS, place=_PLACE)
     name = next(one for one in MEASURING if one == chosen_name)
     st.text(" ".join(filter(None, [ASKED[name], prompt_editor.author_of(chosen), _used(chosen)])))
-    prompt_editor.told(place=_PLACE)
+    prompt_editor.show_message(place=_PLACE)
     left, right = st.columns(2)
     with left:
         template = prompt_editor.editor(chosen, name, place=_PLACE)

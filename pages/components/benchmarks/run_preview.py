@@ -8,9 +8,7 @@ from curation.plurals import counted
 from pages.components.benchmarks.general_choice import General
 from pages.components.shared.runs.progress_view import duration
 from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan
-
-LONGEST_NAME = 60
-"""Most characters of a model's name in the sentence."""
+from training.models.display_names import short_name
 
 
 def promise(
@@ -24,15 +22,15 @@ def promise(
         what.append(counted(general.number, "task") + " of mteb" + _takes(general))
     if general.language_tasks:
         what.append(counted(len(general.language_tasks), "task") + " of lm_eval")
-    said = [f"Runs {counted(len(plan.models), 'model')} on {' and '.join(what)}."]
+    sentences = [f"Runs {counted(len(plan.models), 'model')} on {' and '.join(what)}."]
     if benchmarks:
-        said += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
+        sentences += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
-        said += [_asked(model, asked, budget) for model, asked in chats]
-    said.append("Results are stored one by one. You can close the browser.")
+        sentences += [_asked(model, asked, budget) for model, asked in chats]
+    sentences.append("Results are stored one by one. You can close the browser.")
     if busy:
-        said.append("It starts when the current run has ended.")
-    return " ".join(filter(None, said))
+        sentences.append("It starts when the current run has ended.")
+    return " ".join(filter(None, sentences))
 
 
 def _sizes(plan: BenchmarkPlan) -> str:
@@ -69,47 +67,44 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
         return ""
     known = [(model, model.seconds) for model in plan.models if model.seconds is not None]
     timed = [(model, seconds) for model, seconds in known if seconds and not model.chats]
-    new = [_short(model.name) for model in plan.models if model.seconds is None and not model.chats]
-    said = []
+    untimed = [model for model in plan.models if model.seconds is None and not model.chats]
+    sentences = []
     total = sum(seconds for _, seconds in timed)
     only = alone and len(plan.models) == 1 and not plan.unknown
     whole = "This takes" if only else "The benchmarks take"
     if len(timed) == 1:
-        whose = f" with {_short(timed[0][0].name)}" if len(plan.models) > 1 else ""
-        said.append(f"{whole} {duration(total)}{whose}.")
+        whose = f" with {short_name(timed[0][0].name)}" if len(plan.models) > 1 else ""
+        sentences.append(f"{whole} {duration(total)}{whose}.")
     elif timed:
-        each = ", ".join(f"{_short(model.name)} {duration(s)}" for model, s in timed)
-        said.append(f"{whole} {duration(total)}: {each}.")
-    if new:
-        said.append(f"There is no time estimate for {' and '.join(new)} before the first run.")
-    return " ".join(said)
+        each = ", ".join(f"{short_name(model.name)} {duration(s)}" for model, s in timed)
+        sentences.append(f"{whole} {duration(total)}: {each}.")
+    if untimed:
+        new = " and ".join(short_name(model.name) for model in untimed)
+        sentences.append(f"There is no time estimate for {new} before the first run.")
+    return " ".join(sentences)
 
 
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """The prompts and the cost of a chat model."""
     tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    said = f"{_short(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
+    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
     if model.seconds:
-        said += f", takes {duration(model.seconds)}"
+        text += f", takes {duration(model.seconds)}"
     if chats.cost is None:
-        return f"{said}."
-    said += f", and costs about {dollars(chats.cost)}"
+        return f"{text}."
+    text += f", and costs about {dollars(chats.cost)}"
     if chats.most is not None:
-        said += f" with one-word answers, {dollars(chats.most)} with answers of maximum length"
+        text += f" with one-word answers, {dollars(chats.most)} with answers of maximum length"
     worst = chats.cost if chats.most is None else chats.most
     if budget.money is not None and worst > budget.money:
         sure = "pauses at" if chats.cost > budget.money else "pauses if it reaches"
-        return f"{said}. The run {sure} {dollars(budget.money)}."
+        return f"{text}. The run {sure} {dollars(budget.money)}."
     if budget.calls is not None and chats.prompts > budget.calls:
-        return f"{said}. The run pauses after {budget.calls:,} calls."
-    return f"{said}."
+        return f"{text}. The run pauses after {budget.calls:,} calls."
+    return f"{text}."
 
 
 def _round(number: float) -> int:
     """Round to two significant digits."""
     digits = len(str(round(number)))
     return int(round(number, min(0, 2 - digits)))
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"

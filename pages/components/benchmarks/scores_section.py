@@ -37,7 +37,7 @@ MOST_MODELS = 25
 
 def draw() -> None:
     """The table, its downloads, a paired test, and the scatter chart."""
-    rows, trained_from = open_project.ask(newest_scores)
+    rows, trained_from = open_project.ask(newest_scores, open_project.settings().data_folder)
     if not rows:
         nothing()
         return

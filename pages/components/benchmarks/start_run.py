@@ -25,6 +25,7 @@ from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_m
 from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.tasks.general_names import require_tasks
+from training.models.display_names import short_name
 
 SHOWN_RUNS = 20
 
@@ -43,12 +44,12 @@ def draw() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run measures; contains the names of models."""
+    """The benchmarks and the models of a run."""
     request = BenchmarkRequest.model_validate(run.parameters)
     what = [benchmark(choice.benchmark).title for choice in request.benchmarks]
     what += [f"mteb {name}" for name in (*request.suites, *request.tasks)]
     what += [title_of(f"{LM_EVAL}{name}") for name in request.language_tasks]
-    models = [model.name or model.architecture for model in request.models]
+    models = [short_name(model.name) or model.architecture for model in request.models]
     return f"{_few(what)} with {_few(models)}"
 
 
@@ -72,10 +73,10 @@ def _ended(run: Run) -> None:
         horizontal=True, vertical_alignment="center", border=True, key=f"bench-ended-{run.id}"
     ):
         results = counted(measured, "result")
-        said = f"Run {run.id} is done: {results}; {title(run)}."
+        text = f"Run {run.id} is done: {results}; {title(run)}."
         if left_out:
-            said += f" Skipped for tasks they can't do: {_few(left_out)}."
-        st.text(said, width="stretch")
+            text += f" Skipped for tasks they can't do: {_few(left_out)}."
+        st.text(text, width="stretch")
         st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
 
 
@@ -146,12 +147,12 @@ def _box(*, busy: bool) -> None:
                 on_click=_start,
                 args=(models, data, general, budget, versions),
             )
-            said = _promise(models, data, general, budget, versions, busy=busy)
-            st.text(said, width="stretch")
+            summary = _plan_text(models, data, general, budget, versions, busy=busy)
+            st.text(summary, width="stretch")
         error_messages.show_kept(_PROBLEM)
 
 
-def _promise(
+def _plan_text(
     models: Sequence[dict[str, Any]],
     data: Sequence[DataChoice],
     general: General,

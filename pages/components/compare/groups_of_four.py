@@ -57,7 +57,7 @@ def _accuracy(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> N
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in sides:
             ranked = score(groups, side.cosines).ranked
-            st.metric(f"Ranked correctly, model {side.letter}", f"{ranked:.0%}", width=175)
+            st.metric(f"Model {side.letter} correct", f"{ranked:.0%}", width=175)
         st.text(f"{_MESSAGE} Chance is a third of the {len(groups):,} groups.", width=520)
 
 
@@ -72,7 +72,7 @@ def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> Non
     }
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(
-            [{"Metric": name} | _told(name, values, list(found)) for name, values in table.items()],
+            [{"Metric": name} | _row(name, values, list(found)) for name, values in table.items()],
             hide_index=True,
         )
         st.caption(
@@ -82,7 +82,7 @@ def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> Non
         )
 
 
-def _told(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str, str]:
+def _row(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str, str]:
     """The cells of a row: shares as percentages, cosines with three decimals."""
     share = " below " in name
     cells = [f"{value:.0%}" if share else f"{value:.3f}" for value in values]

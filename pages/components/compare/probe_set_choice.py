@@ -166,8 +166,8 @@ def edit(opened: OpenSet) -> None:
     with st.expander("Sentences in this set", icon=":material/list:", expanded=waiting):
         if opened.bundled or not rights.may(Role.LEAD):
             st.dataframe(_listed(opened), hide_index=True, height=300)
-            said = "This set comes with Hedgerow and can't be changed."
-            st.caption(said if opened.bundled else "Only leads can change probe sets.")
+            message = "This set comes with Hedgerow and can't be changed."
+            st.caption(message if opened.bundled else "Only leads can change probe sets.")
             return
         event = st.dataframe(
             _listed(opened),

@@ -1,7 +1,6 @@
 """Choosing the two models of the Compare page, and measuring what is missing."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
@@ -15,6 +14,7 @@ from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.similarity_run import KIND, request_comparison
+from training.models.display_names import choice_names, short_name
 from training.models.known import encoder_choice, named_encoder
 
 LONGEST_LABEL = 32
@@ -42,10 +42,12 @@ def choose() -> list[ChosenModel]:
     """The two models, or one; a name that can't be found is reported and left out."""
     choice = open_project.ask(encoder_choice)
     names = choice.names
+    labels = choice_names(names)
     left, right = st.columns(2)
     first = left.selectbox(
         "Model A",
         names,
+        format_func=lambda name: labels.get(name, name),
         key="a",
         bind="query-params",
         accept_new_options=True,
@@ -55,6 +57,7 @@ def choose() -> list[ChosenModel]:
         "Model B",
         names,
         index=names.index(choice.after) if choice.after in names else None,
+        format_func=lambda name: labels.get(name, name),
         key="b",
         bind="query-params",
         accept_new_options=True,
@@ -80,10 +83,8 @@ def _chosen(letter: str, name: str) -> ChosenModel | None:
 
 
 def _label(name: str) -> str:
-    """A short name: a trained model's run, or a folder's last part."""
-    short = Path(name).name if Path(name).is_absolute() else name
-    if short.startswith("run ") and ":" in short:
-        short = short.partition(":")[0]
+    """The model's short name, cut to `LONGEST_LABEL` characters."""
+    short = short_name(name)
     return short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
 
 
@@ -142,8 +143,8 @@ def measure(
                     args=(names, set_name, list(sentences)),
                 )
                 st.text(
-                    f"Not measured yet: {what} with {' and '.join(names)}. This takes a few "
-                    "seconds. The result is stored.",
+                    f"Not measured yet: {what} with {' and '.join(map(short_name, names))}. This "
+                    "takes a few seconds. The result is stored.",
                     width="stretch",
                 )
             error_messages.show_kept(_PROBLEM)
@@ -186,5 +187,6 @@ def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run |
 
 def _title(run: Run) -> str:
     asked = run.parameters
+    names = map(short_name, asked.get("models", [DEFAULT_ENCODER]))
     what = asked.get("set") or f"{len(asked.get('sentences', ()))} sentences"
-    return f"measure “{what}” with {' and '.join(asked.get('models', [DEFAULT_ENCODER]))}"
+    return f"measure “{what}” with {' and '.join(names)}"

@@ -36,7 +36,7 @@ def draw(counts: CachedCounts) -> None:
     """Choose a version to read, preview or copy and edit."""
     role, chosen = prompt_editor.choose(_NAMES, place=_PLACE)
     _facts(chosen, counts)
-    prompt_editor.told(place=_PLACE)
+    prompt_editor.show_message(place=_PLACE)
     left, right = st.columns(2)
     with left:
         template = prompt_editor.editor(chosen, role, place=_PLACE)

@@ -8,6 +8,7 @@ import streamlit as st
 from db.models import Run, RunState
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import progress_view
+from training.models.display_names import short_name
 
 SECTION = "step"
 """Key of the section choice, and its name in the URL."""
@@ -64,9 +65,9 @@ def _take(key: str) -> None:
 
 def _wanted(by_id: Mapping[int, Run]) -> int:
     state = st.session_state
-    told = st.query_params.get(RUN, "")
-    if told != state.get(_WRITTEN) and told.isdecimal() and int(told) in by_id:
-        return int(told)  # the user followed a link
+    number = st.query_params.get(RUN, "")
+    if number != state.get(_WRITTEN) and number.isdecimal() and int(number) in by_id:
+        return int(number)  # the user followed a link
     kept = state.get(_CHOSEN)
     if isinstance(kept, int) and kept in by_id:
         return kept
@@ -88,9 +89,9 @@ def leave_results() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run trained, as a label for a choice; contains the encoder's name."""
+    """The base encoder and the release of a training run, as a label for a menu."""
     recipe: Mapping[str, Any] = run.parameters["recipe"]
-    return f"{recipe['base_encoder']} on release {run.parameters['release']}"
+    return f"{short_name(recipe['base_encoder'])} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:

@@ -32,7 +32,7 @@ def broken(tmp_path: Path) -> str:
     return str(folder)
 
 
-def test_several_models_are_measured_and_those_that_cannot_be_are_passed_over(
+def test_several_models_are_measured_and_those_that_cannot_be_are_skipped(
     tiny_encoder: Path, sample: str, tmp_path: Path
 ) -> None:
     unreadable, missing = broken(tmp_path), str(tmp_path / "missing")
@@ -45,8 +45,8 @@ def test_several_models_are_measured_and_those_that_cannot_be_are_passed_over(
     assert {result["data_hash"] for result in answer["results"]} == {
         answer["results"][0]["data_hash"]
     }
-    assert [one["model"] for one in answer["passed_over"]] == [missing, unreadable]
-    assert all(one["model"] in one["problem"] for one in answer["passed_over"])
+    assert [one["model"] for one in answer["skipped"]] == [missing, unreadable]
+    assert all(one["model"] in one["problem"] for one in answer["skipped"])
     assert answer["state"] == "failed", "'hedgerow run' measures what is missing"
     assert [row["model"] for row in ask("benchmarks")["results"]] == measured[::-1]
     shown = said(*arguments)

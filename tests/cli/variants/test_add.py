@@ -57,7 +57,7 @@ def test_a_table_is_imported_by_a_mapping(file: str) -> None:
     assert undone
 
 
-def test_what_is_here_already_is_passed_over(file: str) -> None:
+def test_what_is_here_already_is_skipped(file: str) -> None:
     first = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
     before = counts()
     again = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")

@@ -99,7 +99,7 @@ def test_a_trial_tells_what_the_run_will_take(
     app.run()
     assert "Trial" in [title.value for title in app.header]
     assert "7 anchors, 14 calls" in page_text(app)
-    assert "going by 6 answered calls" in page_text(app)
+    assert "estimated from 6 answered calls" in page_text(app)
     assert "Expected cost: $0.0" in page_text(app)
     assert "By verbal it is not so that" in "".join(part.body for part in app.get("html"))
     assert '"verbal"' in "\n".join(block.value for block in app.code)
@@ -119,9 +119,9 @@ def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
 ) -> None:
     app = named(open_page("generate"), "http://127.0.0.1:9/v1")
     boxes = {box.label: box for box in app.number_input}
-    assert boxes["US$ a million tokens in"].value == 0.15
-    boxes["US$ a million tokens out"].set_value(9.0).run()
-    next(button for button in app.button if button.label == "Keep this price").click().run()
+    assert boxes["US$ per million tokens in"].value == 0.15
+    boxes["US$ per million tokens out"].set_value(9.0).run()
+    next(button for button in app.button if button.label == "Save this price").click().run()
     assert not app.exception
     with reading(ten) as session:
         assert price_of(session, "gpt-4o-mini") == Price(prompt=0.15, completion=9.0)
@@ -327,7 +327,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     )
     app = named(open_page("generate"), "")
     app.text_input("generate-key").set_value(key).run()
-    assert "Key: typed in for this session" in page_text(app)
+    assert "Key: entered for this session" in page_text(app)
     assert "needs an API key" not in page_text(app)
     app.button("generate-start").click().run()
     assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
@@ -337,7 +337,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     ]
     app.button("cancel-1").click().run()
     app = named(app, "http://127.0.0.1:9/v1")
-    assert "typed in for this session" not in page_text(app), (
+    assert "entered for this session" not in page_text(app), (
         "it is for the address it was typed for"
     )
     app.button("generate-start").click().run()

@@ -104,7 +104,7 @@ def test_one_click_pushes_privately_with_the_typed_token(
     engine: Engine, environments: Environments
 ) -> None:
     test = with_token(page())
-    assert "typed in for this session" in page_text(test)
+    assert "entered for this session" in page_text(test)
     test = push_to(test, "ada/encoder")
     (run,) = stored(engine)
     assert (run.kind, run.state) == (KIND, RunState.QUEUED)

@@ -170,8 +170,8 @@ def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Re
     ("families", "changes", "sentence"),
     [
         ([], [], "There are no triples"),
-        (FAMILIES[:5], [], "A batch of 6 needs as many anchors, found 5"),
-        (FAMILIES[:5], ["loss=triples"], "A batch of 6 needs as many anchors, found 5"),
+        (FAMILIES[:5], [], "A batch needs 6 anchors, found 5"),
+        (FAMILIES[:5], ["loss=triples"], "A batch needs 6 anchors, found 5"),
         (FAMILIES, ["base_encoder=./nowhere"], "no model folder"),
         (
             FAMILIES,

@@ -17,7 +17,7 @@ from db.runs import get_run
 from tests.curation.support.families import add_family
 from tests.support.databases import Fill
 from tests.training.llm.support.finetunings import HELD_OUT, TRAINED, ask, recipe
-from training.llm.outlook import outlook
+from training.llm.forecast import forecast
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import questions_of, request_of
 
@@ -89,14 +89,14 @@ def test_an_outlook_tells_the_time_once_the_model_was_finetuned_here(
     run = ask(released, small_llama)
     wanted, base = recipe(epochs=3, max_pairs=24), request_of(run).base
     with reading(released) as session:
-        before = outlook(session, wanted, base=base, release_number=1)
+        before = forecast(session, wanted, base=base, release_number=1)
     assert before == (4 * TRAINED, 24, 4 * HELD_OUT, 9, None, None)
     with writing(released) as session:
         row = get_run(session, run.id)
         row.state, row.host = RunState.DONE, socket.gethostname()
         row.result = {"pace": 4.0, "measuring_pace": 8.0}
     with reading(released) as session:
-        after = outlook(session, wanted, base=base, release_number=1)
-        other = outlook(session, recipe(rank=4), base=base, release_number=1)
+        after = forecast(session, wanted, base=base, release_number=1)
+        other = forecast(session, recipe(rank=4), base=base, release_number=1)
     assert (after.seconds, after.by_run) == (3 * 24 / 4 + 4 * 4 * HELD_OUT / 8, run.id)
     assert other.seconds is None

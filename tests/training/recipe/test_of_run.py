@@ -21,7 +21,7 @@ from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
 from training.retention.interpolation import ends_of
 from training.retention.tradeoff_save import request_save
-from training.runs.comparison_table import as_table, differing, finished, told
+from training.runs.comparison_table import as_table, differing, finished, settings_of
 from training.runs.removal import delete_run
 from training.runs.trainings import work
 
@@ -50,7 +50,7 @@ def test_an_older_training_is_listed_shown_compared_and_deleted(
         newest, oldest = finished(session)
         ends = ends_of(session, settings, get_run(session, old))
     assert (newest.run, oldest.run, oldest.triples) == (new, old, 6)
-    lines = {line.key: line.values for line in differing([oldest, newest], told(newest))}
+    lines = {line.key: line.values for line in differing([oldest, newest], settings_of(newest))}
     assert lines["version"] == [str(version), str(newest.recipe["version"])]
     share = OLD_RECIPES[version].get("interpolation")
     then = "–" if share is None else f"{share:g}"

@@ -23,7 +23,7 @@ from training.runs.comparison_table import (
     figures,
     finished,
     in_words,
-    told,
+    settings_of,
 )
 
 pytestmark = both_databases
@@ -107,12 +107,12 @@ def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
     with reading(engine) as session:
         rows = finished(session)
     seed, epochs = differing(rows, DEFAULT)
-    assert (seed.key, seed.values, seed.apart) == ("seed", ["1", "3"], [False, True])
-    assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["6", "12"], [True, True])
+    assert (seed.key, seed.values, seed.differs) == ("seed", ["1", "3"], [False, True])
+    assert (epochs.key, epochs.values, epochs.differs) == ("epochs", ["6", "12"], [True, True])
     assert epochs.reference == f"{DEFAULT['epochs']:g}"
     assert in_words(alike(rows, PRESETS[STANDARD])) == "batch_size: 16"
-    against_first = differing(rows, told(rows[0]))
-    assert [line.apart for line in against_first] == [[False, True]] * 2
+    against_first = differing(rows, settings_of(rows[0]))
+    assert [line.differs for line in against_first] == [[False, True]] * 2
     assert differing([rows[0], rows[0]], DEFAULT) == []
 
 
@@ -159,7 +159,7 @@ def test_the_preset_and_the_writers_of_a_training_are_said(engine: Engine) -> No
     with reading(engine) as session:
         newest, oldest = finished(session)
     assert (newest.preset, oldest.preset, oldest.run) == ("quick", None, plain)
-    (line,) = differing([oldest, newest], told(oldest))
+    (line,) = differing([oldest, newest], settings_of(oldest))
     assert (line.key, line.values) == ("variants by", ["all", "rules"])
     header, lines = as_table([newest, oldest])
     assert [line[header.index("preset")] for line in lines] == ["quick", ""]

@@ -101,8 +101,8 @@ def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
     found, _ = a_design(engine, Study.DATA)
     assert [arm.label for arm in found.arms] == ["All", "Only negation", "Only hedging"]
     assert [arm.recipe.data for arm in found.arms] == ["paper", "negation", "hedging"]
-    assert {arm.recipe.retention for arm in found.arms} == {0.0} and NOTHING_HELD in found.told
-    assert found.told[-1] == (
+    assert {arm.recipe.retention for arm in found.arms} == {0.0} and NOTHING_HELD in found.notes
+    assert found.notes[-1] == (
         "All runs: loss 'symmetric', no retention, interpolation with 0.75 of the finetuned "
         "weights."
     )
@@ -115,7 +115,7 @@ def test_each_arm_of_a_study_is_one_training(engine: Engine) -> None:
     found, data = a_design(engine, Study.DATA, BASE.with_overrides(["soup=2"]))
     plain = design(Study.DATA, data, BASE)
     assert found.arms == plain.arms
-    assert found.told == [*plain.told, ONCE_EACH]
+    assert found.notes == [*plain.notes, ONCE_EACH]
 
 
 @one_database
@@ -144,7 +144,7 @@ def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
         {"lexical": 0, "word": 0},
         {"lexical": 0, "negated_antonym": 0},
     ]
-    assert any(told.startswith("Left out: Without Verbal") for told in found.told)
+    assert any(note.startswith("Left out: Without Verbal") for note in found.notes)
 
 
 @one_database
@@ -209,7 +209,7 @@ def test_sources_get_equally_many_triples() -> None:
     [
         (Study.WRITERS, BASE, "none by rules"),
         (Study.TRIPLES, Recipe(batch_size=16), "do not fill a batch of 16"),
-        (Study.DATA, Recipe(batch_size=32), "A batch of 32 needs as many anchors"),
+        (Study.DATA, Recipe(batch_size=32), "A batch needs 32 usable anchors"),
     ],
 )
 def test_what_a_release_is_too_small_for_is_said(

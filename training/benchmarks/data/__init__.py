@@ -1,1 +1,1 @@
-"""Where a benchmark's items come from, and how its files are read."""
+"""The sources of a benchmark's items, and reading its files."""

@@ -1,4 +1,4 @@
-"""Reading the files of benchmarks: JSON, JSON Lines, CSV, TSV, Parquet; here or on the hub."""
+"""Reading benchmark files (JSON, JSON Lines, CSV, TSV, Parquet), local or on the model hub."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from db.named_files import expanded, read_bytes, read_text
 from training.hub.offline import asked_once
 
 HUB = "hf:"
-"""Before owner/name/file of a data set on the model hub."""
+"""The prefix of owner/name/file of a data set on the model hub."""
 
 LARGEST_FILE = 500 * 1024 * 1024
-"""Bytes; ExcluIR's corpus, the largest, is a tenth of it."""
+"""Maximum size of a file in bytes. ExcluIR's corpus, the largest known, has a tenth of it."""
 
 _SHOWN = 60
 Item = TypeVar("Item")
@@ -46,10 +46,10 @@ class FileRecord(NamedTuple):
     values: Mapping[str, Any]
 
     def text(self, *names: str) -> str:
-        """The text of the first of these columns that there is; without blanks at its ends.
+        """The text in the first of these columns that exists, stripped of whitespace.
 
         Raises:
-            HedgerowError: none of them is there, or it holds no text.
+            HedgerowError: none of the columns exists, or the value is not a text.
         """
         value = self.value(*names)
         if not isinstance(value, str) or not value.strip():
@@ -74,10 +74,10 @@ class FileRecord(NamedTuple):
         return number
 
     def value(self, *names: str) -> Any:
-        """The value of the first of these columns that there is.
+        """The value of the first of these columns that exists.
 
         Raises:
-            HedgerowError: there is none of them.
+            HedgerowError: none of the columns exists.
         """
         for name in names:
             if name in self.values:
@@ -86,12 +86,12 @@ class FileRecord(NamedTuple):
         raise HedgerowError(f"Expected {_quoted(names)} on {self.where}, found {found}.")
 
     def wrong(self, expected: str, found: object) -> HedgerowError:
-        """What to raise where a value is not what it should be."""
+        """The error for an unexpected value."""
         return HedgerowError(f"Expected {expected} on {self.where}, found {described(found)}.")
 
 
 def described(value: object) -> str:
-    """A value of a file, for a message."""
+    """A description of a value for a message."""
     if isinstance(value, str):
         return repr(value[:_SHOWN]) if value.strip() else "an empty text"
     if isinstance(value, list):
@@ -104,14 +104,14 @@ def _quoted(names: Any) -> str:
 
 
 def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
-    """The rows of a file: of a JSON list, of JSON Lines, of a table with a header, of Parquet.
+    """The rows of a JSON list, of JSON Lines, of a table with a header, or of Parquet.
 
     Args:
         source: a path, or `HUB` and a place on the model hub.
-        expects: what the file must look like, for messages.
+        expects: the expected format, for messages.
 
     Raises:
-        HedgerowError: the file can't be read, or is no such file.
+        HedgerowError: the file can't be read or has another format.
     """
     path = local(source)
     name = repr(path.name[:_SHOWN])
@@ -133,7 +133,7 @@ def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
 
 
 def _rows(read: Callable[[], FileTable], name: str, expects: str) -> Iterator[FileRecord]:
-    """The rows of a table; of one in Parquet, the columns of texts."""
+    """The rows of a table; of a Parquet file only the text columns."""
     try:
         table = read()
     except HedgerowError as error:
@@ -153,7 +153,7 @@ def json_list(path: Path, *, expects: str) -> list[Any]:
 
 
 def _json(text: str, name: str, expects: str) -> Iterator[tuple[str, Any]]:
-    """The values of a list or of lines, each with where it stands."""
+    """The values of a list or of lines, each with its position."""
     if text.lstrip()[:1] == "[":
         try:
             values = read_json(text)
@@ -178,7 +178,7 @@ def _json(text: str, name: str, expects: str) -> Iterator[tuple[str, Any]]:
 
 
 def _whole(where: str, value: Any, text: str, expects: str) -> tuple[str, Any]:
-    """The value, if all of it can be stored: an escape can name half a character."""
+    """The value, if it can be stored. A JSON escape can contain half a character."""
     if "\\ud" in text.lower():
         try:
             json.dumps(value, ensure_ascii=False).encode()
@@ -199,7 +199,7 @@ def decoded(path: Path) -> str:
 
 
 def local(source: Path | str) -> Path:
-    """The path of a file; downloads it first where it lies on the model hub.
+    """The path of a file. A file on the model hub is downloaded first.
 
     Raises:
         HedgerowError: the hub can't be reached, or there is no such file.
@@ -255,7 +255,7 @@ def at_least_one(items: list[Item], source: Path | str, *, expects: str) -> list
 
 
 def nothing_in(source: Path | str, *, expects: str) -> HedgerowError:
-    """What to raise where a file is empty."""
+    """The error for an empty file."""
     return HedgerowError(
         f"Expected {expects}, found nothing in {Path(source).name!r}; choose another file."
     )

@@ -1,4 +1,4 @@
-"""How much there is to read and to ask in a benchmark's data, before anything is measured."""
+"""The size of a benchmark's data in texts, characters and prompts, for time estimates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEPT = 64
 
 
 class Size(NamedTuple):
-    """Of the data of one benchmark.
+    """The size of the data of one benchmark.
 
     Attributes:
         texts, letters: distinct texts, and their characters as far as an encoder reads them.
@@ -51,7 +51,7 @@ class Size(NamedTuple):
     prompt: MeasuringName
 
     def letters_asked(self, wording: Wording) -> int:
-        """The characters of all prompts in other words."""
+        """The characters of all prompts with other templates."""
         used, usual = (
             letters_of_words(self.prompt, words.of(self.prompt).text)
             for words in (wording, installed())

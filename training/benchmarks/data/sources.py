@@ -1,7 +1,7 @@
-"""The items of a benchmark: a file that is kept with the project, a release, or the model hub's.
+"""The source of a benchmark's items: a stored file, a release, or the model hub.
 
-A file is kept below the data folder under the hash of its content, `benchmarks/ID/HASH-NAME`, so
-that a run finds it on any host that sees the folder, and the same one is stored once.
+A file is stored in the data folder under the hash of its content, `benchmarks/ID/HASH-NAME`. A run
+finds it on any host that can read the folder, and identical files are stored once.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _NOT_IN_NAMES = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 class DataChoice(BaseModel):
-    """A benchmark and where its items come from.
+    """A benchmark and the source of its items.
 
     Attributes:
         benchmark: its id.
-        data: a kept file, relative to the data folder; '' for the model hub, or for a release.
-        data_name: how people know the file; '' for its own name.
-        release: number of the release whose items they are, for Hedgerow only; None for the newest.
+        data: a stored file, relative to the data folder; '' for the model hub or a release.
+        data_name: the name of the file for people; '' for its own name.
+        release: the number of the release, for Hedgerow's own benchmark; None for the newest.
         split: of the release.
     """
 
@@ -61,12 +61,12 @@ class DataChoice(BaseModel):
 
 
 class KeptData(NamedTuple):
-    """A file of a benchmark that is kept with the project.
+    """A benchmark file that is stored with the project.
 
     Attributes:
         benchmark: its id.
         file: relative to the data folder; for ExcluIR a folder with both of its files.
-        name: as it was called, but for signs that a file system may not take.
+        name: its original name without characters that some file systems refuse.
     """
 
     benchmark: str
@@ -75,7 +75,7 @@ class KeptData(NamedTuple):
 
     @property
     def choice(self) -> DataChoice:
-        """The same as what a run can be asked for."""
+        """The same as a choice for a run."""
         return DataChoice(benchmark=self.benchmark, data=self.file, data_name=self.name)
 
 
@@ -95,10 +95,9 @@ class OpenData(NamedTuple):
 def keep_data(
     data_folder: Path, name: str, files: Mapping[str, bytes], *, folder: str = FOLDER
 ) -> KeptData:
-    """Store the file of a benchmark, or both of ExcluIR's; the same content is stored once.
+    """Store the file of a benchmark, or both files of ExcluIR. Identical files are stored once.
 
-    One's own sentences in four forms one line perre stored as the suite of SemAntoNeg's kind that
-    they make.
+    A file with four forms of a sentence per line is stored as the suite that is built from it.
 
     Args:
         data_folder: of the project.
@@ -107,8 +106,8 @@ def keep_data(
         folder: below the data folder; another than `FOLDER` for data that nobody is tested on.
 
     Raises:
-        HedgerowError: it is not this benchmark's, or can't be stored; nothing is left. Or whoever
-            acts is no lead.
+        HedgerowError: the file is not one of this benchmark or can't be stored; nothing is left
+            behind. Or the reviewer is not a lead.
     """
     require(Role.LEAD)
     kind = benchmark(name)
@@ -175,7 +174,7 @@ def _remove_if_empty(*folders: Path) -> None:
 
 
 def kept_data(data_folder: Path, name: str = "", *, folder: str = FOLDER) -> list[KeptData]:
-    """What is kept, benchmark by benchmark, what was named last first; of one, or of all.
+    """The stored files by benchmark, the latest name first; of one benchmark, or of all.
 
     Args:
         folder: as in `keep_data`.
@@ -210,9 +209,9 @@ def require_data(session: Session, data_folder: Path, choice: DataChoice) -> Dat
 
 
 def require_hub(choice: DataChoice) -> None:
-    """Download what a choice takes from the model hub, so that a run will not fail for lack of it.
+    """Download the data of a choice from the model hub, so that a run will not fail without it.
 
-    It may take a while: call it while no transaction is open.
+    This may take a while. Call it outside any transaction.
 
     Raises:
         HedgerowError: the hub can't be reached, or has no such file.
@@ -223,7 +222,7 @@ def require_hub(choice: DataChoice) -> None:
 
 
 def open_data(session: Session, data_folder: Path, choice: DataChoice) -> OpenData:
-    """The benchmark with the items of a choice; those of the hub are kept for later.
+    """The benchmark with the items of a choice. Data from the hub is cached.
 
     Raises:
         HedgerowError: as `require_data`, or the hub can't be reached.
@@ -264,7 +263,7 @@ def _from_the_hub(kind: type[Benchmark[Any]]) -> dict[str, bytes]:
 
 
 def no_file(kind: type[Benchmark[Any]]) -> HedgerowError:
-    """What to say where no file was named of a benchmark that is on no hub."""
+    """The error for a missing file of a benchmark that is not on the model hub."""
     try:
         kind.read("")  # names the source
     except HedgerowError as error:
@@ -273,7 +272,7 @@ def no_file(kind: type[Benchmark[Any]]) -> HedgerowError:
 
 
 def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files under the names that the benchmark reads them by."""
+    """The files under the names that the benchmark expects."""
     if kind is Hedgerow:
         kind.read("")  # asks for a release
     if kind is ExcluIR:
@@ -291,7 +290,7 @@ def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, 
 
 
 def _of_forms(name: str, content: bytes) -> dict[str, bytes]:
-    """A file for SemAntoNeg; one with four forms a line becomes the suite of its sentences."""
+    """A file for SemAntoNeg. A file with four forms per line becomes the suite built from them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(content)
@@ -300,7 +299,7 @@ def _of_forms(name: str, content: bytes) -> dict[str, bytes]:
 
 
 def _digest(named: Mapping[str, bytes]) -> str:
-    """Of one file its SHA-256; of several that of theirs."""
+    """The SHA-256 of a file; for several files, the SHA-256 of their hashes."""
     hashes = [hashlib.sha256(content).hexdigest() for _, content in sorted(named.items())]
     whole = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     return whole[:_HASH_DIGITS]
@@ -309,7 +308,7 @@ def _digest(named: Mapping[str, bytes]) -> str:
 def _store(
     kind: type[Benchmark[Any]], named: Mapping[str, bytes], shown: str, target: Path
 ) -> None:
-    """Write the files beside their place, have them read, and put them there."""
+    """Write the files to a temporary place, check that they can be read, and move them."""
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as folder:
             whole = Path(folder) / "whole"
@@ -327,7 +326,7 @@ def _store(
 
 
 def _safe(name: str) -> str:
-    """A file's name without folders and odd signs, its ending kept."""
+    """A file's name without folders and special characters. It keeps its extension."""
     path = Path(_NOT_IN_NAMES.sub("_", Path(name.replace("\\", "/")).name) or "data")
     suffix = path.suffix[:12]
     return f"{path.stem.lstrip('.')[: _LONGEST_NAME - len(suffix)] or 'data'}{suffix}"

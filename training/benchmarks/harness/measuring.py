@@ -88,8 +88,8 @@ def _figures(found: Any) -> dict[str, float]:
         for name, value in values.items():
             metric, _, read = name.partition(",")
             if read and not metric.endswith("_stderr") and isinstance(value, int | float):
-                told = metric if read == "none" else f"{metric}, {read}"
-                figures[f"{of}: {told}" if len(results) > 1 else told] = POINTS * float(value)
+                figure = metric if read == "none" else f"{metric}, {read}"
+                figures[f"{of}: {figure}" if len(results) > 1 else figure] = POINTS * float(value)
     return figures
 
 

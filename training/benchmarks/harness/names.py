@@ -1,4 +1,4 @@
-"""Names of the harness's tasks that are offered, and how HedgeTriple's Table 3 asks them."""
+"""The names of the harness's tasks, and their settings in HedgeTriple's Table 3."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from db.errors import HedgerowError
 
 LM_EVAL = "lm_eval:"
-"""Before the name of a task, in commands and in the ids of results."""
+"""The prefix of a task's name in commands and in the ids of results."""
 
 
 class KnownTask(NamedTuple):
@@ -64,7 +64,7 @@ LANGUAGE_SUITES: Mapping[str, tuple[str, ...]] = {TABLE_3: tuple(KNOWN)}
 
 
 def title_of(benchmark: str) -> str:
-    """What the task of a result is called, by the id of its benchmark; '' for any other id."""
+    """The title of a task, from the benchmark id of its results; '' for any other id."""
     if not benchmark.startswith(LM_EVAL):
         return ""
     name = benchmark.removeprefix(LM_EVAL)

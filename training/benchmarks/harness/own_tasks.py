@@ -1,7 +1,7 @@
-"""Tasks of one's own: a folder with a YAML file a task, as the harness reads them, without code.
+"""The user's own tasks: a folder with one YAML file per task in the harness's format, no code.
 
-The harness runs Python that such a file names. Here a file may only say where the data are and how
-an item becomes a prompt, and its templates run in Jinja's sandbox.
+The harness would run Python code that a file names. Hedgerow only accepts files that say where the
+data is and how an item becomes a prompt. Their templates run in Jinja's sandbox.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What benchmarks came to: scores, statistics, tables, and single items."""
+"""Results of benchmarks: scores, statistics, tables, and single items."""

@@ -1,4 +1,4 @@
-"""Errors that several models share: which items most of them get wrong, as SemAntoNeg's §6 asks."""
+"""Errors that several models share: the items that most of them get wrong (SemAntoNeg, §6)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class SharedError(NamedTuple):
     """An item that several models get wrong.
 
     Attributes:
-        row: as one of the models did it.
-        wrong: labels of the models that get it wrong, in the order in which they were handed in.
+        row: the result of one of the models.
+        wrong: labels of the models that get it wrong, in the order of the input.
     """
 
     row: ItemResult
@@ -23,7 +23,7 @@ class SharedError(NamedTuple):
 
 
 class PartCount(NamedTuple):
-    """How many of the shared errors belong to a part of a breakdown, and how many items do."""
+    """The numbers of shared errors and of items in a part of a breakdown."""
 
     breakdown: str
     part: str
@@ -32,13 +32,13 @@ class PartCount(NamedTuple):
 
 
 class CommonErrors(NamedTuple):
-    """What several models get wrong together.
+    """The errors that several models share.
 
     Attributes:
         models: their labels.
         items: that all of them were measured on.
-        by_count: for 0 to all models, how many items exactly so many get wrong.
-        errors: the items that at least ``least`` get wrong, those of most models first.
+        by_count: for each number of models from 0 on, how many items exactly that many get wrong.
+        errors: the items that at least ``least`` models get wrong, most models first.
         parts: of breakdowns (antonym pairs) among the errors, those with most errors first.
     """
 
@@ -51,7 +51,7 @@ class CommonErrors(NamedTuple):
 
 
 def common_errors(results: Mapping[str, Result], *, least: int | None = None) -> CommonErrors:
-    """The items that several models get wrong; a tie and a missing answer are wrong.
+    """The items that several models get wrong. Ties and missing answers count as wrong.
 
     Args:
         results: by label of the model, all of the same benchmark and data.
@@ -109,7 +109,7 @@ def _counted(found: Sequence[SharedError]) -> Counter[tuple[str, str]]:
 
 
 def error_table(found: CommonErrors) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The errors as the head and the rows of a table: item, models, who, parts, texts."""
+    """The errors as a table's header and rows: item, number of models, models, parts, texts."""
     names = list(dict.fromkeys(name for error in found.errors for name in error.row.texts))
     head = ["item", "wrong", "of", "models", "parts", *names]
     return head, [

@@ -1,4 +1,4 @@
-"""A model's result in a benchmark."""
+"""Measuring a model with a benchmark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.benchmarks.scorers.interface import Progress, Scorer
 def measure(
     benchmark: Benchmark[Any], scorer: Scorer, *, on_progress: Progress | None = None
 ) -> Result:
-    """Have all questions answered and evaluate the answers.
+    """Let the model answer all questions, and evaluate the answers.
 
     Raises:
         HedgerowError: the model gives no usable numbers, or the server of a chat model none at all.
@@ -22,7 +22,7 @@ def measure(
     give = scorer.choose if benchmark.paraphrases else scorer.answer
     scores = give(benchmark.questions(), asks=benchmark.asks, on_progress=on_progress)
     asked = scorer.report()
-    beside = benchmark.asides() if scorer.compares_any else []
-    aside = scorer.answer(beside, asks="similarity") if beside else []
+    asides = benchmark.asides() if scorer.compares_any else []
+    aside = scorer.answer(asides, asks="similarity") if asides else []
     result = benchmark.evaluate(scores, np.concatenate(aside) if aside else ())
     return replace(result, asked=asked)

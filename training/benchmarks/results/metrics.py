@@ -1,4 +1,4 @@
-"""How a score follows from the rows of a result: a share of right items, or a rank correlation."""
+"""Computing a score from the rows of a result: an accuracy or a rank correlation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 MetricKind = Literal["share", "spearman"]
 
 POINTS = 100.0
-"""Papers print shares and correlations times a hundred."""
+"""Factor for shares and correlations: papers print them times a hundred."""
 
 
 class PartScore(NamedTuple):
-    """A part of a breakdown: points, and the items that it is of."""
+    """The score of a part of a breakdown, in points, and its number of items."""
 
     score: float
     n: int
@@ -34,7 +34,7 @@ class JudgedRow(Protocol):
 
 
 def metric_of(kind: MetricKind, rows: Sequence[JudgedRow]) -> float:
-    """The score of these rows, in points; 0 where there are none, or nothing varies."""
+    """The score of these rows, in points; 0 if there are no rows or the values are constant."""
     if kind == "share":
         return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
     from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
@@ -46,7 +46,7 @@ def metric_of(kind: MetricKind, rows: Sequence[JudgedRow]) -> float:
 
 
 def gold_and_given(rows: Sequence[JudgedRow]) -> tuple[np.ndarray, np.ndarray]:
-    """What people and what a model say of each answered row, two arrays of equal length."""
+    """The human and the model's scores of the answered rows: two arrays of equal length."""
     pairs = [(row.gold, row.scores[0]) for row in rows if row.answered and row.gold is not None]
     columns = np.array(pairs, dtype=np.float64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]

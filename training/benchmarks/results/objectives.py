@@ -1,7 +1,7 @@
-"""SemAntoNeg by training objective (its Figure 1), with the objective read off a model's name.
+"""SemAntoNeg by training objective (its Figure 1). The objective is taken from a model's name.
 
-Tables 3 to 6 of the paper group its models in this way. It leaves models of other kinds (search,
-translation pairs, images) out, and so does the figure.
+Tables 3 to 6 of the paper group its models in this way. Like the figure, they leave out models for
+search, translation pairs and images.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class ObjectiveGroup(NamedTuple):
 
 
 def objective_of(model: str) -> str:
-    """What a model was trained for, by its name; a folder or an owner before it does not count.
+    """The training objective of a model, from the last part of its name.
 
-    A model that was trained here has another objective than the one whose name it bears.
+    A model that was trained here has another objective than its base, whose name it contains.
     """
     if _TRAINED_HERE.match(model):
         return OTHER
@@ -144,7 +144,7 @@ def model_rows(models: Iterable[ModelAccuracy]) -> list[tuple[Any, ...]]:
 
 
 def measured_accuracies(rows: Sequence[Scored]) -> list[ModelAccuracy]:
-    """One's own results on the largest data of SemAntoNeg that were measured.
+    """The user's results on the largest SemAntoNeg data that was measured.
 
     Args:
         rows: as ``newest`` gives them.

@@ -1,4 +1,4 @@
-"""A table like the papers': one row per model, one column per benchmark, the two best marked."""
+"""A table as in the papers: one row per model, one column per benchmark, the best two marked."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DECIMALS = 1
 
 
 class PerItem(NamedTuple):
-    """Means over items; None where nobody measured it.
+    """Mean time and cost per item; None if not measured.
 
     Attributes:
-        cost: US dollars; None of a model without a price, such as one on this machine.
+        cost: US dollars; None for a model without a price, such as a local one.
     """
 
     seconds: float | None
@@ -26,13 +26,14 @@ class PerItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A model's scores, in points, by benchmark; published ones are never ranked with measured.
+    """A model's scores in points, by benchmark. Published scores are not ranked with measured ones.
 
     Attributes:
+        name: the model's full name; '' of a published one.
         base: the line of the model that this one was trained from; '' for none.
-        source: of a published one, the paper and its table, with a comma between them.
-        kind: its architecture.
-        spent: what a measured model took for an item, by benchmark.
+        source: the paper and the table of a published line, separated by a comma.
+        kind: the architecture.
+        spent: time and cost per item of a measured model, by benchmark.
     """
 
     model: str
@@ -42,16 +43,17 @@ class Line:
     base: str = ""
     source: str = ""
     kind: str = ""
+    name: str = ""
     spent: Mapping[str, PerItem] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ScoreCell:
-    """A score as it is shown.
+    """A score as displayed.
 
     Attributes:
-        place: among the measured lines; '' in a published one.
-        delta: points more than the base model; None without one, and for the base itself.
+        place: the rank among the measured lines; '' for a published line.
+        delta: difference to the base model in points; None without a base model.
     """
 
     score: float
@@ -61,7 +63,7 @@ class ScoreCell:
 
 
 def cells(lines: Sequence[Line], columns: Sequence[str]) -> list[dict[str, ScoreCell]]:
-    """The cells of each line, by column, where it has a score.
+    """The cells of each line, for the columns in which it has a score.
 
     Raises:
         HedgerowError: a line's base model has no measured line.

@@ -1,4 +1,4 @@
-"""The numbers that the papers print, to stand beside measured ones, and never among them."""
+"""The numbers in the papers. They are shown next to measured ones but not ranked with them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 FILE = Path(__file__).with_name("published.json")
 
 SEMANTONEG = Path(__file__).with_name("semantoneg_table_8.json")
-"""One benchmark and 123 models: a name with its score a line."""
+"""One benchmark and 123 models: a name and its score per line."""
 
 NEGATION, GENERAL, LANGUAGE = "negation", "general", "lm_eval"
 """What a line is of that is no benchmark here: the average of the four negation benchmarks, that of

@@ -11,7 +11,7 @@ MOST_PUBLISHED = 24
 
 
 def paper_of(line: Line) -> str:
-    """What the paper of a published line is called for short; '' of a measured line."""
+    """The short name of a published line's paper; '' for a measured line."""
     return line.source.partition(",")[0]
 
 

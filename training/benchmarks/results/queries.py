@@ -1,4 +1,4 @@
-"""What benchmarks came to: queries of the page and the command line, and what follows from them."""
+"""Queries for stored benchmark results, for the page and the command line."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from training.benchmarks.runs.jobs import GENERAL_ABILITY as GENERAL_ABILITY
 from training.benchmarks.runs.jobs import NEGATION as NEGATION
 from training.benchmarks.runs.measured_models import model_title
 from training.benchmarks.scorers.interface import Prompts
+from training.llm.finetuned_folders import finetuned_bases
+from training.models.display_names import short_names
 
 ModelKey = tuple[str, str, str]
 """A model's name, architecture and scoring: a line of the table."""
@@ -38,8 +40,9 @@ class Scored:
     """One stored result; fields as in `BenchmarkResult`.
 
     Attributes:
+        model: its full name.
         file: relative to the data folder; '' for mteb's tasks.
-        versions are in the run's row.
+        short: the model's short name, unique among the models that have results.
     """
 
     id: int
@@ -60,43 +63,51 @@ class Scored:
     summary: Mapping[str, Any]
     file: str
     created_at: datetime
+    short: str
 
     @property
     def title(self) -> str:
-        """The model, for people: unique among models."""
+        """The model, for people: unique among the models of the project."""
+        return model_title(
+            self.short, self.architecture, self.scoring, self.prompts, self.summary.get("edited")
+        )
+
+    @property
+    def full_title(self) -> str:
+        """The same with the model's full name."""
         return model_title(
             self.model, self.architecture, self.scoring, self.prompts, self.summary.get("edited")
         )
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """How a language model was asked, as `Prompted.report` gives it; of others empty."""
+        """How a language model was prompted, as in `Prompted.report`; empty for other models."""
         found: Mapping[str, Any] = self.summary.get("asked") or {}
         return found
 
     @property
     def unanswered_share(self) -> float:
-        """Items without an answer, in points of all."""
+        """The share of items without an answer, in points."""
         return POINTS * self.unanswered / self.n if self.n else 0.0
 
     @property
     def prompts(self) -> Prompts:
-        """What took the place of the model's own prompts."""
+        """The prompts that replaced the model's own."""
         return Prompts(**self.summary.get("prompts", {}))
 
     @property
     def model_key(self) -> ModelKey:
-        """What its line of the table is known by."""
+        """The key of its line in the table."""
         return self.model, self.architecture, self.scoring
 
     @property
     def column(self) -> str:
-        """What its column of the table is known by: the same benchmark on the same items."""
+        """The key of its column in the table: the same benchmark on the same items."""
         return f"{self.benchmark}/{self.data_hash[:12]}"
 
     @property
     def interval(self) -> Interval | None:
-        """The bootstrap interval that was computed with it; None for mteb's tasks."""
+        """The stored bootstrap interval; None for mteb tasks."""
         stored = self.summary.get("interval")
         if not stored:
             return None
@@ -112,7 +123,7 @@ class Scored:
         return int(number) if number is not None else None
 
 
-_FIELDS = tuple(Scored.__dataclass_fields__)
+_FIELDS = tuple(name for name in Scored.__dataclass_fields__ if name != "short")
 
 
 def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Scored]:
@@ -145,13 +156,18 @@ def of_run(session: Session, run_id: int) -> list[Scored]:
 def _scored(session: Session, condition: Any) -> list[Scored]:
     query = select(BenchmarkResult).where(condition).order_by(col(BenchmarkResult.id).desc())
     rows = session.execute(query).scalars()
-    return [Scored(**{field: getattr(row, field) for field in _FIELDS}) for row in rows]
+    short = short_names(session.execute(select(col(BenchmarkResult.model)).distinct()).scalars())
+    return [
+        Scored(**{field: getattr(row, field) for field in _FIELDS}, short=short[row.model])
+        for row in rows
+    ]
 
 
-def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
-    """For each model that a run of ours trained, the measured model that it was trained from.
+def bases(session: Session, data_folder: Path, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
+    """For each model that a run trained, the measured model that it was trained from.
 
-    Known by the fingerprint of its files, whatever either is called, and scored in the same way.
+    A base is identified by the fingerprint of its files, whatever its name. Both models must have
+    been scored in the same way.
     """
     rows = list(rows)
     base = aliased(Encoder)
@@ -161,34 +177,36 @@ def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
         .join(base, col(base.id) == col(Encoder.base_id))
         .where(col(Encoder.fingerprint).in_(hashes))
     )
-    trained_from = {row[0]: row[1] for row in session.execute(query)}
+    encoders = {row[0]: row[1] for row in session.execute(query)}
+    language = finetuned_bases(session, data_folder)
     measured = {(row.model_hash, *row.model_key[1:]): row.model_key for row in reversed(rows)}
     found = {}
     for row in rows:
-        key = measured.get((trained_from.get(row.model_hash, "?"), *row.model_key[1:]))
+        base_hash = encoders.get(row.model_hash) or language.get(row.model, "?")
+        key = measured.get((base_hash, *row.model_key[1:]))
         if key and key != row.model_key:
             found[row.model_key] = key
     return found
 
 
 class NewestScores(NamedTuple):
-    """The newest results, and as `bases` gives them, the models that ours were trained from."""
+    """The newest results, and the models that they were trained from, as in `bases`."""
 
     rows: list[Scored]
     trained_from: dict[ModelKey, ModelKey]
 
 
-def newest_scores(session: Session) -> NewestScores:
-    """The newest results with what they are compared with."""
+def newest_scores(session: Session, data_folder: Path) -> NewestScores:
+    """The newest results, and the models that they are compared with."""
     rows = newest(session)
-    return NewestScores(rows, bases(session, rows))
+    return NewestScores(rows, bases(session, data_folder, rows))
 
 
 def full_result(data_folder: Path, scored: Scored) -> Result:
-    """A result with its items, as it was written when it was measured; kept in memory.
+    """A stored result with its items; cached in memory.
 
     Raises:
-        HedgerowError: it is one of mteb's tasks, or its file is gone or damaged.
+        HedgerowError: it is an mteb task, or its file is missing or damaged.
     """
     if not scored.file:
         raise HedgerowError(
@@ -203,7 +221,7 @@ def _read(path: Path) -> Result:
 
 
 class Paired(NamedTuple):
-    """Two results and whether they differ."""
+    """Two results and the test of their difference."""
 
     first: Scored
     second: Scored
@@ -211,10 +229,10 @@ class Paired(NamedTuple):
 
 
 def paired(data_folder: Path, first: Scored, second: Scored) -> Paired:
-    """A paired test of two models on the same items; kept in memory.
+    """A paired test of two models on the same items; cached in memory.
 
     Raises:
-        HedgerowError: as `full_result`, or they are of different data.
+        HedgerowError: as `full_result`, or the data differs.
     """
     if first.column != second.column:
         raise HedgerowError(
@@ -233,5 +251,5 @@ def _compared(first: Path, second: Path) -> PairedTest:
 
 
 def by_column(rows: Sequence[Scored], column: str) -> dict[ModelKey, Scored]:
-    """The results of a column, by model."""
+    """The results in a column, by model."""
     return {row.model_key: row for row in rows if row.column == column}

@@ -1,6 +1,6 @@
-"""Results as files, so that single items can be looked at and two models compared later.
+"""Results as files, for showing single items and comparing two models later.
 
-JSON Lines: first the result without its rows, then a row each. A missing score is null.
+JSON Lines: first the result without its rows, then one row per line. A missing score is null.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from training.benchmarks.results.metrics import PartScore
 
 
 def write_result(result: Result, path: Path) -> None:
-    """Write a result; a file that is there already is replaced as a whole."""
+    """Write a result. An existing file is replaced in one step."""
     head = result.summary | {"kind": result.kind}
     lines = [json.dumps(head, ensure_ascii=False)]
     lines += [json.dumps(_values(row), ensure_ascii=False) for row in result.rows]

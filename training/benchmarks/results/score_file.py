@@ -1,4 +1,4 @@
-"""The table of scores as a file: one row a score, with all that is known of it."""
+"""The table of scores as a file: one row per score, with all its details."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ HEAD = [
     "kind",
     "seconds per item",
     "US dollars per item",
+    "full name",
 ]
 
 
 def as_table(
     lines: Sequence[Line], columns: Sequence[ScoreColumn]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """A head and rows; scores, intervals and differences in points to two decimals.
+    """The header and rows. Scores, intervals and differences are points with two decimals.
 
-    The data of a published score are its paper's, whatever those of the column are.
+    A published score has its paper's data, whatever the data of the column.
     """
     by_key = {column.key: column for column in columns}
     found = []
@@ -62,6 +63,7 @@ def as_table(
                     line.kind,
                     "" if spent.seconds is None else spent.seconds,
                     "" if spent.cost is None else spent.cost,
+                    line.name,
                 )
             )
     return list(HEAD), found
@@ -72,7 +74,7 @@ def _rounded(value: float | None) -> float | str:
 
 
 def titles(columns: Sequence[ScoreColumn]) -> Mapping[str, str]:
-    """What the columns are called by their keys: with their data where a benchmark has several."""
+    """The titles of the columns, by key, with the data if a benchmark has several data sets."""
     counts = Counter(column.title for column in columns)
     return {
         column.key: f"{column.title} ({column.data}, {column.n:,})"

@@ -26,7 +26,7 @@ NEGATION_COLUMN = "average:negation"
 
 
 def general_column(suite: str) -> str:
-    """The column of a suite's average: over the kinds of mteb's tasks, or lm_eval's of Table 3."""
+    """The column of a suite's average: over the kinds of mteb tasks, or over Table 3's tasks."""
     return f"average:{suite}"
 
 
@@ -40,7 +40,7 @@ class ScoreColumn(NamedTuple):
         n: items; 0 of an average and of mteb's tasks.
         kind: 'negation' or 'general'.
         benchmark: its id, or of a task of lm_eval's, or mteb's name for a task; '' of an average.
-        chance: points of a model that guesses; None where it makes no sense.
+        chance: score of random guessing, in points; None if it is undefined.
     """
 
     key: str
@@ -54,12 +54,12 @@ class ScoreColumn(NamedTuple):
 
 
 def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]:
-    """The columns that these results fill: benchmarks, lm_eval's tasks, averages, mteb's tasks.
+    """The columns of these results: benchmarks, lm_eval tasks, averages, mteb tasks.
 
-    In the catalogue's order; of a benchmark with several data, those with the most items first.
+    Benchmarks have the catalogue's order. Of several data sets, the one with most items is first.
 
     Args:
-        tasks: whether every task of mteb's gets a column of its own.
+        tasks: whether every mteb task gets its own column.
     """
     found = {row.column: row for row in reversed(rows)}
     negation = [_column(row) for row in found.values() if row.kind == NEGATION_KIND]
@@ -81,17 +81,17 @@ def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]
 
 
 def _known_place(benchmark: str) -> int:
-    """Where a task of lm_eval's is in the paper's table; one's own come after these."""
+    """The position of an lm_eval task in the paper's table; the user's own tasks come last."""
     known = [f"{LM_EVAL}{name}" for name in KNOWN]
     return known.index(benchmark) if benchmark in known else len(known)
 
 
 def lines(rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey]) -> list[Line]:
-    """A line a model, the newest measured first, then the papers' own.
+    """One line per model, the newest result first, then the published lines.
 
     Args:
-        rows: as `newest` gives them.
-        trained_from: as `bases` gives it: with what a line's differences are to.
+        rows: the result of `newest`.
+        trained_from: the result of `bases`: the models that the differences refer to.
     """
     averages = _averages(rows)
     titles = {row.model_key: row.title for row in rows}
@@ -106,6 +106,7 @@ def lines(rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey]) 
                 intervals={row.column: row.interval for row in own if row.interval},
                 base=titles.get(trained_from.get(key, key), "") if key in trained_from else "",
                 kind=key[1],
+                name=key[0],
                 spent={row.column: spent for row in own if (spent := spent_on(row))},
             )
         )
@@ -113,9 +114,9 @@ def lines(rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey]) 
 
 
 def unlike_published(lines: Sequence[Line], columns: Sequence[ScoreColumn]) -> list[str]:
-    """Titles of the columns that have published numbers, and data that may be others.
+    """Titles of the columns with published numbers whose data may differ from the papers'.
 
-    Data count as the published ones where there are as many items as papers report on.
+    Data counts as the published one if it has the same number of items.
     """
     filled = {key for line in lines if line.published for key in line.scores}
     sizes = {entry.id: entry.published_items for entry in all_benchmarks()}
@@ -131,7 +132,7 @@ def unlike_published(lines: Sequence[Line], columns: Sequence[ScoreColumn]) -> l
 
 
 class ModelPoint(NamedTuple):
-    """A model in the scatter: what it understands of negation, and what it is good for elsewhere.
+    """A point of the scatter chart: a model's negation score and its general ability.
 
     Attributes:
         negation: mean over the chosen benchmarks, in points.
@@ -145,7 +146,7 @@ class ModelPoint(NamedTuple):
 
 
 def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> list[ModelPoint]:
-    """The models that have a score in all of these columns.
+    """The models with a score in all of these columns.
 
     Args:
         negation: keys of columns, or `NEGATION_COLUMN` alone; the mean over them is shown.
@@ -185,7 +186,7 @@ _AVERAGES = (
 
 
 def _averages(rows: Sequence[Scored]) -> dict[ModelKey, dict[str, float]]:
-    """Of each model: the negation average on the largest data, and those of whole suites."""
+    """The averages of each model: negation on the largest data, and complete suites."""
     largest = _largest(rows)
     found: dict[ModelKey, dict[str, float]] = {}
     for key, own in _by_model(rows).items():
@@ -227,7 +228,7 @@ def _task_score(row: Scored) -> TaskScore:
 
 
 def _reference(shown: Sequence[ScoreColumn]) -> list[Line]:
-    """The papers' lines with a score in one of these columns; of several data, the largest."""
+    """The published lines with a score in one of these columns, with the largest data of each."""
     places: dict[str, str] = {}
     for column in shown:
         places.setdefault(column.benchmark or column.key, column.key)
@@ -255,12 +256,12 @@ def _by_table(places: Mapping[str, str]) -> dict[tuple[str, ...], dict[str, floa
 
 
 def _agree(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Whether two tables may mean the same model: they call different ones alike."""
+    """Whether two lines may be the same model: some tables use one name for different models."""
     return all(one[key] == other[key] for key in one.keys() & other.keys())
 
 
 def _short(paper: str) -> str:
-    """What a paper is called for short: what its title begins or ends with."""
+    """The short name of a paper: the beginning or the end of its title."""
     _, opened, last = paper.rstrip(")").rpartition("(")
     return last if opened else paper.partition(":")[0]
 

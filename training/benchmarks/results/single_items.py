@@ -1,4 +1,4 @@
-"""Single items of results: what was compared, which ones to look at, and how they go together."""
+"""Single items of results: their comparisons, filters, and pairs of models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANY, ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER = AGREEMENTS = (
     "both",
     "neither",
 )
-"""Which of two models got an item right."""
+"""Which of two models answered an item correctly."""
 
 _NUMBER = re.compile(r" \d+$")
 """Behind a further variant of a type."""
@@ -48,7 +48,7 @@ class ComparedTexts(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """Where a model has the pairs that people gave the same score.
+    """The ranks that a model gives to the pairs with the same human score.
 
     Attributes:
         name: the score, or from which to which.
@@ -64,7 +64,7 @@ class Grade(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemFilter:
-    """Which items to look at.
+    """A filter for items.
 
     Attributes:
         outcome: of the first model; '' for any.
@@ -80,14 +80,14 @@ class ItemFilter:
 
 
 class ItemOutcomes(NamedTuple):
-    """An item as the first model did it, and as the second did it, if there is one."""
+    """The results of the first and, if there is one, the second model on an item."""
 
     first: ItemResult
     second: ItemResult | None
 
 
 def compared(row: ItemResult) -> list[ComparedTexts]:
-    """What was compared in an item, in the order of its scores."""
+    """The comparisons in an item, in the order of its scores."""
     names = list(row.texts)
     if names[:2] == list(_QUERIES):  # NevIR: each query with both documents
         pairs = list(product(_QUERIES, _DOCUMENTS))
@@ -122,7 +122,7 @@ def right_candidates(row: ItemResult) -> set[str]:
 def items(
     first: Result, second: Result | None = None, *, wanted: ItemFilter | None = None
 ) -> list[ItemOutcomes]:
-    """The items that are wanted; of a correlation, those first whose order is most wrong.
+    """The items that match the filter. For a correlation, the largest rank errors come first.
 
     Args:
         second: of the same benchmark and data; items that it lacks have none.
@@ -153,12 +153,14 @@ def _agreement(row: ItemResult, other: ItemResult) -> str:
 
 
 def _worst_first(rows: Sequence[ItemResult]) -> list[ItemResult]:
-    """By how far a pair's place among the model's scores is from that among people's."""
+    """Sorted by the difference between a pair's ranks in the model's and the human scores."""
     answered = [row for row in rows if row.answered and row.gold is not None]
     if not answered:
         return list(rows)
-    apart = np.abs(_ranks([row.gold for row in answered]) - _ranks([r.scores[0] for r in answered]))
-    order = np.argsort(-apart, kind="stable")
+    distances = np.abs(
+        _ranks([row.gold for row in answered]) - _ranks([r.scores[0] for r in answered])
+    )
+    order = np.argsort(-distances, kind="stable")
     rest = [row for row in rows if not row.answered or row.gold is None]
     return [answered[at] for at in order] + rest
 
@@ -171,7 +173,7 @@ def _ranks(values: Sequence[Any]) -> np.ndarray:
 
 
 def grades(result: Result) -> list[Grade]:
-    """A correlation's pairs by what people say of them, the highest first.
+    """The pairs of a correlation by human score, the highest first.
 
     More than `MOST_GRADES` different scores are put into ten groups of about equal size.
     """
@@ -196,7 +198,7 @@ def grades(result: Result) -> list[Grade]:
 
 
 def as_table(found: Sequence[ItemOutcomes]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Items as the head and the rows of a table: texts, scores and outcomes of both models."""
+    """Items as the header and rows of a table: texts, scores and outcomes of both models."""
     if not found:
         return ["item"], []
     names = list(dict.fromkeys(name for item in found for name in item.first.texts))

@@ -1,4 +1,4 @@
-"""What a model is and what it takes for an item: columns of the table that can be shown."""
+"""Optional columns of the table: a model's architecture, and its time and cost per item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING = "–"
 
 
 def spent_on(row: Scored) -> PerItem | None:
-    """What a result took for each of its items; None of mteb's tasks, whose items nobody counts."""
+    """Time and cost per item of a result; None for mteb tasks, which do not count items."""
     if not row.n:
         return None
     seconds = row.summary.get("seconds", row.summary.get("took", {}).get("seconds"))
@@ -24,7 +24,7 @@ def spent_on(row: Scored) -> PerItem | None:
 
 
 def per_item(line: Line, columns: Iterable[str]) -> PerItem:
-    """What a model takes for an item: the mean over these columns."""
+    """Time and cost per item of a model: the mean over these columns."""
     found = [line.spent[key] for key in columns if key in line.spent]
     return PerItem(_mean([one.seconds for one in found]), _mean([one.cost for one in found]))
 
@@ -47,7 +47,7 @@ def details(line: Line, names: Sequence[str], columns: Sequence[str]) -> list[st
 
 
 def shown(value: float | None) -> str:
-    """A number with two digits that say something, such as 12.3, 0.45 and 0.00012."""
+    """A number with at least two significant digits, such as 12.3, 0.45 and 0.00012."""
     if value is None:
         return NOTHING
     if value <= 0:

@@ -1,4 +1,4 @@
-"""How sure a score is, whether two models differ, and which of several is best."""
+"""Confidence intervals of scores, tests of two models, and ranks of several models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.benchmarks.definition import ItemResult, Result
 from training.benchmarks.results.metrics import POINTS, gold_and_given
 
 SEED = 0
-"""Of every random choice here, so that a figure is the same each time."""
+"""The seed of all resampling, so that results are reproducible."""
 
 RESAMPLES = 2_000
 """Of the bootstrap, and permutations of a test: enough for the first two digits."""
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
     """A bootstrap confidence interval, in points.
 
     Attributes:
-        units: what was drawn: groups of items that were made from the same sentence.
+        units: the number of resampled units: groups of items made from the same sentence.
     """
 
     low: float
@@ -61,10 +61,10 @@ Rank = Literal["best", "second", ""]
 
 
 def interval(result: Result) -> Interval:
-    """The percentile bootstrap interval of a result's score; the same each time.
+    """The percentile bootstrap interval of a result's score. It is reproducible.
 
-    Items made from the same sentence are drawn together: they are no independent evidence. At 0 and
-    100 points, where a bootstrap would give that point alone, it is Clopper and Pearson's.
+    Items made from the same sentence are resampled together, because they are not independent. At
+    0 and 100 points, where a bootstrap has no width, it is the Clopper-Pearson interval.
 
     Raises:
         HedgerowError: the result has no rows.
@@ -92,7 +92,7 @@ def interval(result: Result) -> Interval:
 
 
 def interval_of_extreme(score: float, units: int) -> Interval:
-    """The interval of 0 or 100 points: all units are wrong, or all are right."""
+    """The interval at 0 or 100 points, where all units are wrong or all are correct."""
     from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
 
     found = binomtest(units if score else 0, units).proportion_ci(CONFIDENCE)
@@ -135,11 +135,11 @@ def compare(first: Result, second: Result) -> PairedTest:
 
 
 def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]:
-    """Which of several is best and second best, as a table with so many decimals shows them.
+    """The best and second-best scores, after rounding to this number of decimals.
 
-    Equal ones share a place; the next lower score is second all the same. One alone has none, and
-    neither has a score that is shown as 0 or less: nothing is good about it.
-    Measured and published scores are not to be mixed in one call.
+    Equal scores share a rank, and the next lower score is still second. A single score has no
+    rank, and neither has a score that is displayed as 0 or less.
+    Do not mix measured and published scores in one call.
     """
     shown = {name: round(score, decimals) for name, score in scores.items()}
     ranks = sorted({score for score in shown.values() if score > 0}, reverse=True)
@@ -151,7 +151,7 @@ def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]
 
 
 def _units(rows: Sequence[ItemResult]) -> list[list[int]]:
-    """The numbers of the rows of each group."""
+    """The indices of the rows in each group."""
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         groups.setdefault(row.group or row.key, []).append(number)
@@ -159,7 +159,7 @@ def _units(rows: Sequence[ItemResult]) -> list[list[int]]:
 
 
 def _sampler(result: Result) -> tuple[int, Values]:
-    """How many units there are to draw, and the score of those that are drawn."""
+    """The number of units, and a function that scores a sample of them."""
     if result.kind == "spearman":
         from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
 

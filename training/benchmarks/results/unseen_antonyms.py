@@ -1,7 +1,7 @@
-"""SemAntoNeg without the antonym pairs that a model was taught.
+"""SemAntoNeg without the antonym pairs in a model's training data.
 
 A model that was trained on a release has seen some of the test's antonym pairs there, in other
-sentences. The score over the other items says how it does with pairs that are new to it.
+sentences. The score over the other items shows how well it handles unseen pairs.
 The encoder *hedgerow-minilm* was trained on the corpora that come with Hedgerow, all of them.
 """
 
@@ -55,12 +55,12 @@ class UnseenScore(NamedTuple):
 
     @property
     def where(self) -> str:
-        """What it was trained on, for people."""
+        """A description of the training data."""
         found = [f"release {' and '.join(map(str, self.releases))}"] if self.releases else []
         return " and ".join([*found, *([BUNDLED] if self.bundled else [])])
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A sentence."""
         where = self.where
         if self.score is None:
@@ -72,7 +72,7 @@ class UnseenScore(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the command line prints."""
+        """The values for the command line's JSON."""
         return self._asdict() | {"releases": list(self.releases)}
 
 
@@ -139,14 +139,14 @@ def _shown(rows: Iterable[Row[str, str] | tuple[str, str]], pairs: Iterable[str]
 
 
 class _Taught(NamedTuple):
-    """What a model and its bases were trained on here: releases by number, and the corpora."""
+    """The training data of a model and its bases: releases by number, and the bundled corpora."""
 
     releases: tuple[Release, ...] = ()
     bundled: bool = False
 
 
 def _taught(session: Session, fingerprint: str) -> _Taught:
-    """What a model and its bases were trained on; of others, nothing."""
+    """The training data of a model and its bases; empty for models that were not trained here."""
     query = select(Encoder).where(col(Encoder.fingerprint) == fingerprint)
     encoder = session.execute(query).scalar()
     found: dict[int, Release] = {}

@@ -1,1 +1,1 @@
-"""Benchmarks as stored runs: which models, how long they take, and carrying them out."""
+"""Benchmark runs: models, time estimates, and execution."""

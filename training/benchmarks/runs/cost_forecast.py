@@ -1,8 +1,8 @@
-"""What a run of benchmarks will take, before it starts: texts, prompts, time and money.
+"""Estimates for a benchmark run before it starts: texts, prompts, time and cost.
 
-Time goes by how long earlier results took on this machine. Where a model has none, it is judged by
-another of the same architecture, or by the built-in encoder, and by how much there is to compute in
-each; of a model that is not here yet, nothing is said.
+Time is estimated from earlier results on this machine. For a new model, the estimate comes from
+another model of the same architecture or from the built-in encoder, scaled by their sizes. There is
+no estimate for a model that is not on this machine yet.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ SHORTEST_ANSWER = 5.0
 
 
 class Chats(NamedTuple):
-    """What a chat model is asked, and what that costs.
+    """The prompts of a chat model, and their cost.
 
     Attributes:
         tokens_in, tokens_out: about.
-        cost: US dollars, for these tokens; None where no price is given.
-        most: US dollars if every answer is as long as it may be; None where earlier answers say how
-            long they are, or no price is given.
+        cost: US dollars for these tokens; None without a price.
+        most: US dollars if every answer has the maximum length; None without a price, or if
+            earlier answers show how long they are.
     """
 
     prompts: int
@@ -58,7 +58,7 @@ class Chats(NamedTuple):
 
 
 class ModelPlan(NamedTuple):
-    """What one model takes; ``seconds`` is None where nobody can say, 0 where it is nothing."""
+    """The estimate for one model; ``seconds`` is None if it is unknown."""
 
     name: str
     seconds: float | None
@@ -66,11 +66,11 @@ class ModelPlan(NamedTuple):
 
 
 class BenchmarkPlan(NamedTuple):
-    """What a run measures the models on.
+    """The estimate for a run.
 
     Attributes:
-        texts: distinct ones of each benchmark.
-        unknown: titles of benchmarks whose data have yet to be downloaded, or can't be read.
+        texts: the number of distinct texts of each benchmark.
+        unknown: titles of benchmarks whose data is not downloaded yet or can't be read.
     """
 
     items: int
@@ -88,7 +88,7 @@ def plan_benchmarks(
     *,
     asked_with: PromptVersions = NEWEST_PROMPTS,
 ) -> BenchmarkPlan:
-    """What measuring these models with these benchmarks takes; mteb's tasks are not in it.
+    """The estimate for measuring these models with these benchmarks, without mteb tasks.
 
     Args:
         asked_with: the versions of the prompts that language models are asked with.
@@ -161,7 +161,7 @@ def _chat(
 
 
 def _here(session: Session, settings: Settings, choice: ModelChoice) -> tuple[str, float]:
-    """The architecture and the weight of a model, as far as its files are on this machine."""
+    """The architecture and the weight of a model, if its files are on this machine."""
     if choice.takes == "name":
         return choice.architecture, 0.0
     try:

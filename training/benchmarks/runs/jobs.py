@@ -1,4 +1,4 @@
-"""What a run of benchmarks does with one model: one benchmark, or one task of mteb's."""
+"""The jobs of a benchmark run: one model with one benchmark or one mteb task."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ NEGATION, GENERAL_ABILITY = "negation", "general"
 """Kinds of results."""
 
 MTEB_FOLDER = "mteb"
-"""Below the data folder: results as mteb keeps them."""
+"""The subfolder of the data folder with mteb's result files."""
 
 TASK_ITEMS = 2_000
-"""As how many items a task of mteb counts in the progress."""
+"""The weight of an mteb task in the progress, in items."""
 
 RERANKING = "Reranking"
-"""The kind of mteb's tasks that a cross-encoder can do."""
+"""The kind of mteb tasks that a cross-encoder can do."""
 
 
 LONGEST_NAME = 150
@@ -58,7 +58,7 @@ pairs. The file with the rows has them all."""
 
 @dataclass(frozen=True)
 class Step:
-    """Passes the progress of one job on as a part of the run's."""
+    """Reports the progress of one job as a part of the run's progress."""
 
     context: RunContext
     before: int
@@ -67,10 +67,10 @@ class Step:
     name: str
 
     def __call__(self, done: int, total: int) -> None:
-        """So much of the job's own work is done; stops the run where somebody asked for it."""
+        """Report the progress of the job, and stop if the run was cancelled."""
         step = self.before + (self.items * done // total if total else 0)
-        said = f": {done:,} of {total:,}." if total > 1 else "."
-        self.context.update(step, self.total, f"{self.name}{said}")
+        part = f": {done:,} of {total:,}." if total > 1 else "."
+        self.context.update(step, self.total, f"{self.name}{part}")
 
 
 class Job(NamedTuple):
@@ -98,7 +98,7 @@ class Job(NamedTuple):
     require_data: Callable[[RunContext, FoundModel], None] = lambda context, found: None
 
     def suits(self, found: FoundModel) -> bool:
-        """Whether this model can do it."""
+        """Whether this model can do the job."""
         if self.language:
             return may_do_language(found.architecture)
         if not self.general:
@@ -110,7 +110,7 @@ class Job(NamedTuple):
 
 @contextmanager
 def stopping(scorer: Scorer, check: Callable[[], None]) -> Iterator[None]:
-    """Have every batch of the model look whether to stop: mteb's tasks report nothing meanwhile."""
+    """Check for a cancel before every batch, because mteb tasks report no progress."""
     model = getattr(scorer, "model", None)
     parts = list(model.children()) if model is not None and hasattr(model, "children") else []
 
@@ -126,7 +126,7 @@ def stopping(scorer: Scorer, check: Callable[[], None]) -> Iterator[None]:
 
 
 def negation_job(opened: OpenData) -> Job:
-    """A benchmark, measured and its rows written."""
+    """A job that measures a benchmark and stores its rows."""
     benchmark = opened.benchmark
     data_hash = benchmark.data_hash()
 
@@ -169,7 +169,7 @@ class _Watch:
             self._account.took(self.seconds)
 
     def _said(self) -> tuple[int, int]:
-        """Prompts that a chat model was asked, and tokens of its answers."""
+        """The number of prompts to a chat model, and the tokens of its answers."""
         if not isinstance(self._scorer, Chat):
             return 0, 0
         return self._scorer.asked, self._account.tokens_out if self._account else 0
@@ -235,13 +235,13 @@ def _row(
 
 
 def kept_parts(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """A result's summary as the database keeps it."""
+    """A result's summary as stored in the database."""
     parts = summary["breakdowns"].items()
     return {**summary, "breakdowns": {name: p for name, p in parts if len(p) <= MOST_PARTS}}
 
 
 def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
-    """mteb's tasks of these suites and these single ones, each once.
+    """The mteb tasks of these suites and these single tasks, without duplicates.
 
     Raises:
         HedgerowError: as in `general.tasks`.
@@ -251,12 +251,12 @@ def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
 
 
 def _general_job(task: Any) -> Job:
-    """A task of mteb's, run by it and kept as it keeps results."""
+    """A job that runs an mteb task and stores the result in mteb's format."""
     facts = general.facts(task)
     suites = [name for name, own in SUITES.items() if facts.name in own]
 
     def kept(context: RunContext, found: FoundModel) -> dict[str, Any]:
-        """Where mteb's results of this model are."""
+        """The folder of mteb's results for this model."""
         folder = context.settings.data_folder / MTEB_FOLDER
         return {"name": _mteb_name(found.name), "revision": found.hash, "folder": folder}
 

@@ -1,4 +1,4 @@
-"""What a run does with one language model and one task of lm_eval's."""
+"""The jobs of a run for one language model and one lm_eval task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from training.benchmarks.scorers.interface import Scorer
 
 
 def language_job(task: LoadedTask) -> Job:
-    """A task of lm_eval's, run by it; its items are kept like those of a benchmark."""
+    """A job that runs an lm_eval task. Its items are stored like those of a benchmark."""
 
     def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
         context = step.context

@@ -1,4 +1,4 @@
-"""Benchmarks as stored runs (kind ``benchmark``), carried out: results stored one by one."""
+"""Executing benchmark runs (kind ``benchmark``). Results are stored one by one."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ ResultKey = tuple[str, str, str, str, str]
 
 
 class NotMeasured(HedgerowError):
-    """Some of what a run was asked for could not be measured.
+    """Parts of a run could not be measured.
 
     Attributes:
-        problems: the model and a sentence on each.
-        measured: results that the run has stored.
+        problems: the model and one sentence for each failure.
+        measured: the number of results that the run stored.
     """
 
     def __init__(self, problems: Sequence[tuple[str, str]], *, measured: int) -> None:
-        super().__init__(_told([said for _, said in problems], measured=measured))
+        super().__init__(_summary([sentence for _, sentence in problems], measured=measured))
         self.problems, self.measured = problems, measured
 
 
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Measure what this run has no result of yet (run kind ``benchmark``).
+    """Measure everything that the run has no result for yet (run kind ``benchmark``).
 
     Parameters of the run: those of `BenchmarkRequest`. What fails leaves the rest alone; the run
     then ends as failed, and does only what is missing when it is carried out again.
@@ -91,8 +91,8 @@ def _cost(accounts: Sequence[Account]) -> dict[str, Any]:
     return {"cost": round(ledger.money, 6), "cost_is_estimate": ledger.is_estimate}
 
 
-def _told(problems: Sequence[str], *, measured: int) -> str:
-    """One sentence on what went wrong; the log has all."""
+def _summary(problems: Sequence[str], *, measured: int) -> str:
+    """One sentence about the failures. The log lists all of them."""
     if len(problems) == 1 and not measured:
         return problems[0]
     number = len(problems)
@@ -101,13 +101,13 @@ def _told(problems: Sequence[str], *, measured: int) -> str:
 
 
 class _Work:
-    """A run that measures, as it is carried out in this process.
+    """The execution of a benchmark run in this process.
 
     Attributes:
         accounts: of the chat models.
         stored: (model, architecture, scoring, benchmark, data hash) of this run's results.
-        problems: the model and a sentence on each.
-        left_out: titles of models that can't do some of the tasks of general ability.
+        problems: the model and one sentence for each failure.
+        left_out: titles of models that can't do some of the tasks for general ability.
     """
 
     def __init__(self, context: RunContext, request: BenchmarkRequest) -> None:
@@ -173,7 +173,7 @@ class _Work:
         return True
 
     def _job(self, number: int, found: FoundModel, job: Job, scorer: Scorer) -> None:
-        """Measure one thing, unless it is there already."""
+        """Do one job, unless its result exists already."""
         if (key := self._key(found, job)) in self.stored:
             return
         found = found.asked_with(job.prompt)
@@ -194,15 +194,15 @@ class _Work:
 
     def _failed(self, model: str, name: str, error: Exception) -> None:
         logger.error("%s: %s", name, error, exc_info=isinstance(error, RuntimeError))
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        self.problems.append((model, said if repr(name) in said else f"{name}: {said}"))
+        sentence = (str(error).splitlines() or [type(error).__name__])[0]
+        self.problems.append((model, sentence if repr(name) in sentence else f"{name}: {sentence}"))
 
     def _say(self, number: int, message: str) -> None:
         total = len(self.request.models) * self.items
         self.context.update(number * self.items, total, message)
 
     def _device(self, number: int, choice: ModelChoice) -> AbstractContextManager[object]:
-        """The device for as long as one model computes; others may have a turn after it."""
+        """Reserve the device while one model computes. Other runs may use it afterwards."""
         if not choice.needs_device:
             return nullcontext()
 
@@ -218,7 +218,7 @@ class _Work:
 
 
 def _stored(session: Session, run_id: int) -> set[ResultKey]:
-    """What a run has measured already."""
+    """The results that a run has stored already."""
     query = select(
         col(BenchmarkResult.model),
         col(BenchmarkResult.architecture),

@@ -1,4 +1,4 @@
-"""The models that benchmarks are run with: what was chosen, what it is, and its scorer."""
+"""Models to benchmark: checking a choice, finding the model, and loading its scorer."""
 
 from __future__ import annotations
 
@@ -44,26 +44,27 @@ from training.benchmarks.scorers.prompted.wording import (
     wording_of,
 )
 from training.benchmarks.scorers.scoring import PROMPTED, scoring_description, scoring_of
+from training.models.display_names import short_name
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
-"""Architectures that need no model, and the names of their results."""
+"""Architectures without a model, and the names of their results."""
 
 _WITH_MODEL = (BiEncoder, Sparse, LateInteraction, Cross)
 GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
-"""Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
+"""Architectures that can do mteb tasks. A cross-encoder can only do reranking."""
 
 
 class FoundModel(NamedTuple):
-    """A model that is there.
+    """A model that was found.
 
     Attributes:
-        name: of its results.
-        scoring: as `scoring_of` gives it.
-        hash: fingerprint of its files; '' where it has none here.
-        place: as `load_scorer` takes it.
-        folders: of its files; none where it has none here.
-        wording: what it is asked with if it is a language model.
+        name: the name in its results.
+        scoring: the result of `scoring_of`.
+        hash: the fingerprint of its files; '' without local files.
+        place: the name or path for `load_scorer`.
+        folders: the folders of its files; none without local files.
+        wording: the prompts, for a language model.
     """
 
     choice: ModelChoice
@@ -77,12 +78,12 @@ class FoundModel(NamedTuple):
 
     @property
     def edited(self) -> dict[str, int | None]:
-        """As `Wording.edited`; of what is not asked with prompts empty."""
+        """The edited prompts, as in `Wording.edited`; empty for models without prompts."""
         return self.wording.edited if self.architecture in PROMPTED else {}
 
     def asked_with(self, prompt: MeasuringName | None) -> Self:
-        """The same for a benchmark that asks with this prompt, or with none: what was edited of
-        others decides nothing there."""
+        """The model for a benchmark that uses this prompt, or none. Edits of other prompts have no
+        effect there."""
         if self.architecture not in PROMPTED:
             return self
         wording = installed()
@@ -96,7 +97,7 @@ class FoundModel(NamedTuple):
     def title(self) -> str:
         """For people."""
         return model_title(
-            self.name, self.architecture, self.scoring, self.choice.prompts, self.edited
+            short_name(self.name), self.architecture, self.scoring, self.choice.prompts, self.edited
         )
 
 
@@ -107,9 +108,10 @@ def model_title(
     prompts: Prompts = OWN_PROMPTS,
     edited: Mapping[str, int | None] | None = None,
 ) -> str:
-    """How a result's model is called: with all that is not the usual about it.
+    """The title of a result's model: its name, and in parentheses whatever is unusual about it.
 
     Args:
+        name: its short name.
         edited: of what a language model was asked with, as `Wording.edited` gives it.
     """
     usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
@@ -121,7 +123,7 @@ def model_title(
 def chosen_model(
     values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> ModelChoice:
-    """The model that somebody asks for.
+    """The requested model.
 
     Args:
         called: what the person who gave a value calls it.
@@ -135,7 +137,7 @@ def chosen_model(
 
 
 def require_known(choice: ModelChoice) -> None:
-    """Refuse an architecture that is not there, or that something is missing for.
+    """Check that the architecture exists and that the choice is complete.
 
     Raises:
         HedgerowError: that, or it takes no prompts, or a plug-in can't be loaded.
@@ -152,7 +154,7 @@ def require_known(choice: ModelChoice) -> None:
 
 
 def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
-    """The choice as it is stored, its name as results have it.
+    """The choice as it is stored, with the name that results use.
 
     Raises:
         HedgerowError: as `clean_name`.
@@ -179,7 +181,7 @@ def find_model(
     choice: ModelChoice,
     asked_with: PromptVersions = NEWEST_PROMPTS,
 ) -> FoundModel:
-    """What a choice, as `clean_model` gives it, means now; downloads a model of the hub.
+    """The model of a choice returned by `clean_model`. A model on the hub is downloaded.
 
     Args:
         asked_with: the versions of the prompts that language models are asked with.
@@ -212,7 +214,7 @@ def find_model(
 
 
 def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -> None:
-    """Refuse a model whose files are here and say that it has another architecture, or none.
+    """Check that the local files of a model are those of a model with the chosen architecture.
 
     Args:
         choice: as `clean_model` gives it.
@@ -232,8 +234,21 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
             fitting(folder, choice.architecture, name=choice.name)
 
 
+def usable_model(session: Session, settings: Settings, choice: ModelChoice) -> ModelChoice:
+    """The choice as it is stored, once its files are known to be those of such a model.
+
+    A model that is not on this machine yet is accepted.
+
+    Raises:
+        HedgerowError: as `clean_model` and `require_fitting`.
+    """
+    clean = clean_model(session, choice)
+    require_fitting(session, settings, clean)
+    return clean
+
+
 def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> bool:
-    """Whether it is, or may turn out to be, a language model that is asked with prompts.
+    """Whether the model is, or may be, a language model that gets prompts.
 
     Args:
         choice: as `clean_model` gives it.
@@ -248,7 +263,7 @@ def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> b
 
 
 def may_do_general(architecture: str, prompts: Prompts) -> bool:
-    """Whether mteb's tasks can be run with it: they need embeddings, and take the model's prompts.
+    """Whether the model can do mteb tasks. They need embeddings and the model's own prompts.
 
     Args:
         architecture: '' where the model's files have yet to say it.
@@ -257,7 +272,7 @@ def may_do_general(architecture: str, prompts: Prompts) -> bool:
 
 
 def may_do_language(architecture: str) -> bool:
-    """Whether lm_eval's tasks can be run with it: they need the likelihood of any text.
+    """Whether the model can do lm_eval tasks. They need the likelihood of any text.
 
     Args:
         architecture: '' where the model's files have yet to say it.
@@ -300,13 +315,13 @@ def scorer_of(
 
 
 def _digest(choice: ModelChoice) -> str:
-    """What tells chat models apart; the same answers at another price are the same."""
+    """A key that distinguishes chat models. It does not depend on the price."""
     asked = choice.model_dump_json(exclude={"price"})
     return hashlib.sha256(asked.encode()).hexdigest()[:12]
 
 
 def inner_model(scorer: Scorer) -> Any:
-    """The model that mteb is handed: one of sentence-transformers'.
+    """The sentence-transformers model for mteb.
 
     Raises:
         HedgerowError: the scorer has none.
@@ -320,7 +335,7 @@ def inner_model(scorer: Scorer) -> Any:
 
 
 def language_model(scorer: Scorer) -> tuple[Any, Any]:
-    """The model and the tokenizer that lm_eval is handed.
+    """The model and the tokenizer for lm_eval.
 
     Raises:
         HedgerowError: the scorer has none.

@@ -1,4 +1,4 @@
-"""A model that benchmarks are run with, as somebody chose it and a run stores it."""
+"""A user's choice of a model to benchmark, as runs store it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ModelChoice(BaseModel):
 
     @property
     def prompts(self) -> Prompts:
-        """What takes the place of the model's own prompts."""
+        """The prompts that replace the model's own."""
         return Prompts(self.query_prompt, self.document_prompt)
 
     @property
@@ -70,17 +70,17 @@ class ModelChoice(BaseModel):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the models that it is made of: two of DPR, else one."""
+        """The names of its models: two for DPR, else one."""
         may_be_dpr = self.architecture in ("", Dpr.architecture)
         return (may_be_dpr and halves_of(self.name)) or (self.name,)
 
     @property
     def needs_device(self) -> bool:
-        """Whether it computes on this machine what takes a while."""
+        """Whether it needs much computation on this machine."""
         return self.takes != "nothing" and self.architecture != CHAT
 
     def request(self) -> ModelRequest:
-        """How a chat model is asked: without chance, and for words rather than JSON."""
+        """The request for a chat model: temperature 0, and plain text instead of JSON."""
         return ModelRequest(
             model=self.name,
             base_url=self.base_url,

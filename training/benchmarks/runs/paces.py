@@ -1,4 +1,4 @@
-"""How fast models were measured on this machine, and what that says about others."""
+"""The speed of earlier benchmark runs on this machine, for time estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TELLING = 2.0
 """Seconds; what took less says nothing about the pace."""
 
 INSPECTED = 50
-"""Results, the newest, out of which the pace is told."""
+"""Number of newest results that the pace is estimated from."""
 
 
 READ_PAIRS = (Cross.architecture, MonoT5.architecture)
@@ -34,7 +34,7 @@ READ_PAIRS = (Cross.architecture, MonoT5.architecture)
 
 
 class RunPace(NamedTuple):
-    """What an earlier result took.
+    """The time that an earlier result took.
 
     Attributes:
         units: as `units` counts them; of a chat model the prompts that were asked.
@@ -56,7 +56,7 @@ class RunPace(NamedTuple):
 
 
 def units(size: Size, architecture: str) -> float:
-    """What a model's time is proportional to: characters that it reads, or prompts."""
+    """The work that a model's time is proportional to: characters or prompts."""
     if architecture == CHAT:
         return size.prompts
     if architecture == Causal.architecture:
@@ -77,7 +77,7 @@ def took(
 
 
 def paces(session: Session) -> list[RunPace]:
-    """What results took on this machine, the newest first."""
+    """The time that results took on this machine, newest first."""
     result = BenchmarkResult
     query = (
         select(col(result.model), col(result.architecture), col(result.summary))

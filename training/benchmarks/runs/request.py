@@ -1,4 +1,4 @@
-"""What a run of benchmarks is asked for (kind ``benchmark``): stored once it can be carried out."""
+"""Requests for benchmark runs (kind ``benchmark``), which are checked before they are stored."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from training.benchmarks.harness.tasks import require_task
 from training.benchmarks.runs.measured_models import (
     CHAT,
     ModelChoice,
-    clean_model,
     may_be_asked,
     may_do_general,
     may_do_language,
-    require_fitting,
+    usable_model,
 )
 from training.benchmarks.scorers.interface import OWN_PROMPTS
 from training.benchmarks.scorers.prompted.causal import Causal
@@ -37,7 +36,7 @@ KIND = "benchmark"
 
 
 class BenchmarkRequest(BaseModel):
-    """What a run measures: every model with every benchmark and task.
+    """A request to measure every model with every benchmark and task.
 
     Attributes:
         suites: of mteb's tasks, names in ``general.SUITES``.
@@ -102,16 +101,14 @@ def request_benchmarks(
 def checked_request(
     session: Session, settings: Settings, request: BenchmarkRequest
 ) -> BenchmarkRequest:
-    """The request as a run keeps it, if it can be carried out.
+    """The checked request as a run stores it.
 
     Raises:
         HedgerowError: no model or nothing to measure, no such model folder, a model of another
             architecture, no such benchmark, suite, task, file or release, or none of the models can
             do mteb's tasks, or lm_eval's.
     """
-    models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
-    for model in models:
-        require_fitting(session, settings, model)
+    models = list(dict.fromkeys(usable_model(session, settings, model) for model in request.models))
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
     if not models:
         raise HedgerowError("Expected at least one model to measure, found none; choose one.")
@@ -158,7 +155,7 @@ def _with_versions(
 
 
 def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
-    """Refuse prompts that would change nothing: they go before queries and documents alone."""
+    """Refuse query and document prompts if no benchmark has queries and documents."""
     if any(model.prompts != OWN_PROMPTS for model in models):
         raise HedgerowError(
             "Query and document prompts need a benchmark with queries (NevIR, ExcluIR), but "
@@ -167,7 +164,7 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
 
 
 def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelChoice]) -> None:
-    """Refuse what lm_eval can't measure, before a model is loaded."""
+    """Refuse models that lm_eval can't measure, before one is loaded."""
     for name in request.language_tasks:
         require_task(name, request.folder_of_tasks)
     if not any(may_do_language(model.architecture) for model in models):

@@ -1,4 +1,4 @@
-"""Which tokens of a pair find each other, to a model that was measured."""
+"""The token matches of a late-interaction model for a pair of texts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def token_matrix(
     *,
     prompts: Prompts = OWN_PROMPTS,
 ) -> TokenMatrix:
-    """Which tokens of a pair find each other, to a late-interaction model (NevIR's Figure 9).
+    """The token matches of a late-interaction model for a pair of texts (NevIR's Figure 9).
 
-    The model that was asked last stays loaded.
+    The last model stays loaded.
 
     Args:
         name: as results have it.

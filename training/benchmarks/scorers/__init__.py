@@ -1,4 +1,4 @@
-"""What gives texts scores: models of six architectures, word counts, chance, chat models, plug-ins.
+"""Scorers of text pairs: models of six architectures, TF-IDF, random, chat models, plug-ins.
 
 Each is an ``interface.Scorer``. ``architecture.load_scorer`` makes one of a name and an
 architecture.

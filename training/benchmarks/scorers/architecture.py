@@ -1,7 +1,7 @@
-"""Which architecture a model has, and the scorer for it.
+"""The architecture of a model, and its scorer.
 
-Sentence-transformers loads any model as any of its classes and puts new, random layers where some
-are missing; here such a model is refused.
+Sentence-transformers loads any model as any of its classes and fills in missing layers with random
+weights. Here such a model is refused.
 """
 
 from __future__ import annotations
@@ -73,24 +73,24 @@ PLUG_INS = PlugInGroup(
 WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
 
 KNOWN_FROM_FILES = (*KINDS, MonoT5.architecture, Causal.architecture)
-"""What the files of one model can say that it is."""
+"""The architectures that the files of a model can show."""
 
 _OLD_COLBERT = "ColBERT"
 """What PyLate wrote as the model's type before sentence-transformers had the architecture."""
 
 
 def known_architectures() -> tuple[str, ...]:
-    """All that a benchmark can be run with, plug-ins too; none of those is imported."""
+    """All architectures, including plug-ins, which are not imported."""
     return (*SCORERS, *PLUG_INS.names())
 
 
 def installed_plug_ins() -> PlugIns[Scorer]:
-    """The scorers of other packages, imported."""
+    """The scorers of other packages, after importing them."""
     return PLUG_INS.load_all()
 
 
 def scorer_class(architecture: str) -> type[Scorer]:
-    """The class behind an architecture.
+    """The class of an architecture.
 
     Raises:
         HedgerowError: there is none of this name, or a plug-in of this name can't be loaded.
@@ -142,7 +142,7 @@ def known_from_files(name: str) -> str:
 
 
 def require_prompts_fit(architecture: str, prompts: Prompts) -> None:
-    """Refuse prompts for an architecture that has no place for them.
+    """Refuse prompts for an architecture that does not use them.
 
     Raises:
         HedgerowError: that, or as `scorer_class`.
@@ -155,7 +155,7 @@ def require_prompts_fit(architecture: str, prompts: Prompts) -> None:
 
 
 def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
-    """The architecture that a model is run with.
+    """The architecture to use for a model.
 
     Args:
         architecture: the one that is asked for; '' takes what the files say.
@@ -207,9 +207,9 @@ def scorer_for(model: Any, architecture: str) -> Scorer:
 
 
 def architecture_of(folder: Path) -> str:
-    """What the files of a model say that it is; a plain transformer is a bi-encoder, a T5 monoT5.
+    """The architecture in a model's files. A plain transformer is a bi-encoder, a T5 is monoT5.
 
-    An adapter is what its base is.
+    An adapter has the architecture of its base.
 
     Raises:
         HedgerowError: they are damaged, or it is a transformer of no such kind, such as one that
@@ -238,11 +238,11 @@ def architecture_of(folder: Path) -> str:
 
 
 def _masked_language_model(folder: Path) -> bool:
-    """Whether the model has a head over its vocabulary, all that SPLADE needs."""
+    """Whether the model has a head over its vocabulary, which is all that SPLADE needs."""
     named = architectures(read_json(folder / "config.json"))
     return _is_plain(folder) and any(name.endswith("ForMaskedLM") for name in named)
 
 
 def _is_plain(folder: Path) -> bool:
-    """Whether it is transformers' alone, not packaged by sentence-transformers."""
+    """Whether it is a plain transformers model, not packaged by sentence-transformers."""
     return not (folder / MODULES).is_file()

@@ -1,6 +1,6 @@
 """Dense passage retrieval (Karpukhin et al., EMNLP 2020): one encoder for questions, one for texts.
 
-Such a model is named by both, joined by a plus sign: QUESTION_MODEL+CONTEXT_MODEL.
+The name of such a model joins both names with a plus sign: QUESTION_MODEL+CONTEXT_MODEL.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from training.benchmarks.scorers.interface import (
     distinct,
     finite,
 )
-
-JOINED_BY = "+"
+from training.models.display_names import JOINED_BY as JOINED_BY
 
 CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
 """Of the two encoders, as transformers calls them."""
@@ -45,7 +44,7 @@ class Halves(NamedTuple):
 
 
 def halves_of(name: str) -> Halves | None:
-    """The two encoders that a name joins; None where it is the name of a single model.
+    """The two encoders in a name; None if it is the name of a single model.
 
     A folder may have a plus sign in its name, too.
     """
@@ -61,7 +60,7 @@ def _may_be_a_model(name: str) -> bool:
 
 
 def require_halves(name: str) -> Halves:
-    """The two encoders that a name joins.
+    """The two encoders in a name.
 
     Raises:
         HedgerowError: it is the name of a single model.
@@ -75,7 +74,7 @@ def require_halves(name: str) -> Halves:
 
 
 def require_half(folder: Path, number: int) -> None:
-    """Refuse a folder that does not hold this encoder of a DPR model.
+    """Check that a folder contains this encoder of a DPR model.
 
     Args:
         number: 0 for that of questions, 1 for that of texts.

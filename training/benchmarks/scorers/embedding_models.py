@@ -1,4 +1,4 @@
-"""Scores of models that embed each text by itself, or read both texts of a pair together."""
+"""Scorers for models that embed each text separately, and for cross-encoders."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ ENTAILMENT = "entailment"
 
 
 Side = tuple[str | None, str]
-"""A text with the prompt in front of it; None for the model's default prompt, if it has one."""
+"""A text with its prompt; None for the model's default prompt, if it has one."""
 
 
 class BiEncoder(Scorer):
-    """How alike the embeddings of two texts are.
+    """The similarity of the embeddings of two texts.
 
     Queries and documents are ranked by the similarity that the model's configuration names, as in
     NevIR: the cosine where it names none, else the dot product, or the negative Euclidean or
@@ -128,9 +128,9 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 class Sparse(Scorer):
-    """SPLADE and its kin: a weight for every word of the vocabulary.
+    """Sparse encoders such as SPLADE: a weight for every word of the vocabulary.
 
-    Documents are ranked by the model's own similarity, mostly the dot product; sentences are
+    Documents are ranked by the model's own similarity, mostly the dot product. Sentences are
     compared by the cosine.
     """
 
@@ -199,8 +199,8 @@ def _products(left: Any, right: Any) -> np.ndarray:
 class Cross(Scorer):
     """A model that reads both texts together.
 
-    Its score is the number it gives before any squashing, which would make ties of large ones; of a
-    model for inference (NLI) it is how likely the first text entails the second.
+    Its score is the logit, because an activation function would turn large values into ties. For
+    an NLI model, it is the log odds that the first text entails the second.
     """
 
     architecture = "cross-encoder"
@@ -244,12 +244,12 @@ def _classes(model: CrossEncoder) -> dict[int, str]:
 
 
 def default_classes(count: int) -> dict[int, str]:
-    """How transformers calls classes that nobody has named."""
+    """Transformers' name for a class without a name."""
     return {number: f"LABEL_{number}" for number in range(count)}
 
 
 def score_label(names: Mapping[int, str]) -> int | None:
-    """The class whose likelihood is the score; None where the model gives a single number.
+    """The class whose log odds are the score; None if the model has a single output.
 
     Args:
         names: of the model's classes, as its configuration numbers them.

@@ -21,7 +21,7 @@ Unit = TypeVar("Unit")
 Key = TypeVar("Key", bound=Hashable)
 
 Takes = Literal["model", "name", "nothing"]
-"""What a scorer is made of: a model's files, a name that only the scorer understands, or nothing.
+"""The input of `load`: a model's files, a name that only the scorer understands, or nothing.
 
 - *model*: a folder, a model that was trained here, or a name on the model hub. Results keep the
   fingerprint of its safetensors.
@@ -31,7 +31,7 @@ Takes = Literal["model", "name", "nothing"]
 
 
 class Prompts(NamedTuple):
-    """What is put in front of queries and documents, in place of the model's own prompts.
+    """Prompts before queries and documents that replace the model's own.
 
     Attributes:
         query, document: None for the model's own prompt; '' for none at all.
@@ -123,11 +123,11 @@ class Scorer(ABC):
         return self.answer(questions, asks=asks, on_progress=on_progress)
 
     def report(self) -> dict[str, Any]:
-        """What else is known of the answers that were given last; kept with the result."""
+        """Further facts about the last answers, which are stored with the result."""
         return {}
 
     def prompted(self, pairs: Sequence[Pair], asks: Asks) -> list[Pair]:
-        """The pairs with `given_prompts`; those of sentences stay as they are."""
+        """The pairs with `given_prompts`; pairs of sentences are unchanged."""
         if asks == "similarity":
             return list(pairs)
         query, document = (prompt or "" for prompt in self.given_prompts)
@@ -142,7 +142,7 @@ def distinct(texts: Sequence[Key]) -> tuple[list[Key], np.ndarray]:
 
 
 def by_length(items: Sequence[Unit], length: Callable[[Unit], int]) -> list[int]:
-    """Numbers of the items, the longest first, so that a batch holds little padding."""
+    """Indices of the items, the longest first, so that batches need little padding."""
     return sorted(range(len(items)), key=lambda number: -length(items[number]))
 
 

@@ -1,4 +1,4 @@
-"""Late interaction (ColBERT): a vector a token, and which tokens found each other."""
+"""Late interaction (ColBERT): one vector per token, and the matches of tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORED_AT_ONCE = 256
 
 
 class TokenMatrix(NamedTuple):
-    """How alike the tokens of a query and of a document are: NevIR's Figure 9.
+    """The similarity of the tokens of a query and a document (NevIR's Figure 9).
 
     Attributes:
         query: the tokens as the tokenizer writes them, Q of them.
@@ -107,7 +107,7 @@ class LateInteraction(Scorer):
         return [found[number] for number in range(len(texts))]
 
     def tokens(self, query: str, document: str) -> TokenMatrix:
-        """The tokens of a query and a document and how alike they are, for a heat map."""
+        """The tokens of a query and a document and their similarities, for a heat map."""
         names, left = self._tokens(self.model.encode_query, query, self.given_prompts.query)
         others, right = self._tokens(
             self.model.encode_document, document, self.given_prompts.document

@@ -1,4 +1,4 @@
-"""Scores without a model: words in common, and chance."""
+"""Scorers without a model: TF-IDF and random scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TfIdf(Scorer):
 
 
 class Random(Scorer):
-    """Scores drawn by the pair and a seed, evenly in [0, 1); the same in any order and company."""
+    """Uniform random scores in [0, 1) that depend only on the pair and a seed."""
 
     architecture = "random"
     takes = "nothing"

@@ -25,7 +25,7 @@ BATCH = 32
 
 
 class MonoT5(Scorer):
-    """How likely the answer of a T5 begins with 'true' rather than 'false'.
+    """How much more likely a T5 answers 'true' than 'false'.
 
     The input is 'Query: … Document: … Relevant:', with two sentences in the places of query and
     document where there are no such. One that is too long loses the end of its document.

@@ -16,7 +16,7 @@ from training.benchmarks.scorers.interface import Pair, Progress, Prompts, Score
 
 
 class PluggedIn(Scorer):
-    """The scorer of a plug-in; whatever goes wrong in it is one sentence that names the plug-in."""
+    """The scorer of a plug-in. Any error in it becomes one sentence that names the plug-in."""
 
     def __init__(self, kind: type[Scorer], name: str, model: str, prompts: Prompts) -> None:
         self.name = name

@@ -1,7 +1,8 @@
-"""What decides a model's scores besides its files and its architecture, as results are told apart.
+"""What determines a model's scores besides its files and architecture. It is part of a result's
+key.
 
-That is the similarity of a bi-encoder, where it is not the cosine, the prompts that somebody gave
-in place of the model's own, and of language models how they were asked, and with which words.
+This is the similarity of a bi-encoder if it is not the cosine, prompts that replace the model's
+own, and for language models the prompts and the number of orders.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.wording import Wording
 
 PROMPTED = (Chat.architecture, Causal.architecture)
-"""Architectures that are asked in words."""
+"""Architectures that get prompts."""
 
 SIMILARITIES = {
     "dot": "dot product",
     "euclidean": "Euclidean distance",
     "manhattan": "Manhattan distance",
 }
-"""What sentence-transformers knows beside the cosine, in its words and in ours."""
+"""Sentence-transformers' similarities other than the cosine, and our names for them."""
 
 BOTH_ORDERS = "both orders"
 """Of chat models. Earlier versions asked each question in one order; those results have no mark."""
 
 SHOWN = 60
-"""Characters of a prompt in a model's title."""
+"""Maximum number of characters of a prompt in a model's title."""
 
 
 def scoring_of(
@@ -71,11 +72,11 @@ def scoring_description(
         edited: as `Wording.edited` gives it.
     """
     known = SIMILARITIES | {BOTH_ORDERS: BOTH_ORDERS}
-    told = [known[part] for part in scoring.split(", ") if part in known]
+    parts = [known[part] for part in scoring.split(", ") if part in known]
     given = prompts._asdict().items()
-    told += [f"{side} prompt {_quoted(text)}" for side, text in given if text is not None]
+    parts += [f"{side} prompt {_quoted(text)}" for side, text in given if text is not None]
     words = (edited or {}).items()
-    return told + [f"{name.replace('_', ' ')} prompt {version}" for name, version in words]
+    return parts + [f"{name.replace('_', ' ')} prompt {version}" for name, version in words]
 
 
 def _quoted(prompt: str) -> str:

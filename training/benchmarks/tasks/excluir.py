@@ -1,4 +1,4 @@
-"""ExcluIR: queries that exclude a document, which must stand below the one that is asked for."""
+"""ExcluIR: queries that exclude a document, which must rank below the requested one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUERIES, CORPUS = "test_manual_final.json", "corpus.json"
 
 
 class Exclusion(NamedTuple):
-    """A query with the document that it excludes and the one that it asks for."""
+    """A query with the document that it excludes and the one that it requests."""
 
     key: str
     query: str

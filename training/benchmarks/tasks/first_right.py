@@ -1,4 +1,4 @@
-"""Benchmarks whose items are a text, the right answer, and wrong ones."""
+"""Benchmarks whose items are a text, the correct answer, and wrong ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
 
 
 class FirstRight(Benchmark[Question]):
-    """The share of items whose right candidate, the first, scores higher than every other one.
+    """The share of items whose correct candidate, the first, scores higher than all others.
 
     Attributes:
         address: where to download the file.

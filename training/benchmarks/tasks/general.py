@@ -1,8 +1,8 @@
-"""What finetuning for negation costs elsewhere: tasks of the Massive Text Embedding Benchmark.
+"""General ability: tasks of the Massive Text Embedding Benchmark.
 
-Run by the ``mteb`` package, and kept as it keeps them (a folder a model and revision, a JSON file a
-task), so that published results can be read beside one's own. Loading it takes seconds, and so it
-happens in the functions that need it.
+The ``mteb`` package runs them. Results are stored in its format (a folder per model and revision, a
+JSON file per task), so that they can be compared with published ones. Importing mteb takes seconds,
+so only the functions that need it do so.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ FULL = (
     "STSBenchmark",
     "SummEval",
 )
-"""All of `ENGLISH`; its retrieval tasks take a GPU, or days."""
+"""All of `ENGLISH`. Its retrieval tasks need a GPU, or take days."""
 
 SUITES: Mapping[str, tuple[str, ...]] = {"quick": QUICK, "lite": LITE, "nano": NANO, "full": FULL}
 
@@ -156,7 +156,7 @@ class TaskScore(NamedTuple):
 
 
 class TaskFacts(NamedTuple):
-    """What a task is.
+    """The properties of a task.
 
     Attributes:
         type: as in `TaskScore.kind`.
@@ -175,7 +175,7 @@ class TaskFacts(NamedTuple):
 
 
 def facts(task: AbsTask) -> TaskFacts:
-    """What a task is, by the installed mteb."""
+    """The properties of a task in the installed mteb."""
     about = task.metadata
     data = about.dataset
     return TaskFacts(

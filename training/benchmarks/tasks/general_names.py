@@ -1,4 +1,4 @@
-"""Names of mteb's tasks: those that are offered, and a check of any other."""
+"""The mteb tasks that are offered, and a check of other names."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class NevIR(Benchmark[DocumentPair]):
         return Question(item.documents[0], item.documents[1:])
 
     def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
-        """How alike the documents of a pair are to the model: mean and standard deviation."""
+        """The similarity of the two documents of a pair: mean and standard deviation."""
         if not len(aside):
             return {}
         return {"documents": float(aside.mean()), "documents:sd": float(aside.std())}
@@ -128,7 +128,7 @@ def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> Docu
 
 
 def _outcome(own: bool, other: bool, item: DocumentPair) -> str:
-    """What became of a pair without ties; each argument: the query ranks its own document first."""
+    """The outcome of a pair without ties. Each argument: the query ranks its own document first."""
     if own == other:
         return CORRECT if own else REVERSED
     preferred = 1 if own else 2

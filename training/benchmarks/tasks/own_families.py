@@ -48,7 +48,7 @@ class FamilyText(NamedTuple):
 
 
 class Kin(NamedTuple):
-    """An anchor with what says the same and what contradicts it, at least one of each.
+    """An anchor with its positives and negatives, at least one of each.
 
     Attributes:
         open: what leaves the claim open.
@@ -67,7 +67,7 @@ class Kin(NamedTuple):
 
 
 class Hedgerow(Benchmark[Kin]):
-    """Every positive of an anchor is nearer to it than every negative.
+    """Every positive of an anchor is closer to it than every negative.
 
     The share of right families is `held_out.FAMILIES`, over the whole split. What leaves a claim
     open has a breakdown of its own (`LEVELS`), so that scores of releases without it compare.

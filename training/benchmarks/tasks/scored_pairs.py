@@ -1,4 +1,4 @@
-"""Benchmarks of sentence pairs that people scored: how well a model's similarities follow them."""
+"""Benchmarks of sentence pairs with human scores: the correlation with a model's similarities."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class PairColumns(NamedTuple):
 
     @property
     def sign(self) -> float:
-        """By what a score is multiplied, so that higher is more alike."""
+        """The factor that makes a higher score mean more similar."""
         alike = self.score != "label" if self.higher_is_alike is None else self.higher_is_alike
         return 1.0 if alike else -1.0
 
 
 class ScoredPair(NamedTuple):
-    """Two sentences and how alike people find them, on any scale."""
+    """Two sentences and their human similarity score, on any scale."""
 
     key: str
     first: str

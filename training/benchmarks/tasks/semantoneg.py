@@ -1,4 +1,4 @@
-"""SemAntoNeg: which of three sentences says the same, where negation and antonyms look the same?"""
+"""SemAntoNeg: which of three sentences with negations and antonyms is the paraphrase?"""
 
 from __future__ import annotations
 

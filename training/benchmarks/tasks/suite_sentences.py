@@ -1,8 +1,8 @@
-"""The four forms of one's own sentences, made as SemAntoNeg was (its §3).
+"""The four forms of the user's own sentences, built as in SemAntoNeg (its §3).
 
-A sentence with a negator before an adjective gives four forms: itself, without its negator, with
-its adjective's antonym out of WordNet, and both. As there, people should read the result: an
-antonym may not fit the sentence. What cannot be turned is told with the reason.
+A sentence with a negator before an adjective has four forms: itself, without its negator, with its
+adjective's antonym from WordNet, and both. As in the paper, people should proofread the result,
+because an antonym may not fit the sentence. Sentences without forms are reported with the reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Sentence = str | tuple[str, str]
 
 
 class Reason(StrEnum):
-    """Why a sentence, or a pair of them, gives no forms."""
+    """Why there are no forms of a sentence or a pair."""
 
     SHORT = "fewer than four tokens"
     LONG = "too long for the tagger"
@@ -48,7 +48,7 @@ class Reason(StrEnum):
 
 
 class Unturned(NamedTuple):
-    """A sentence that gives no forms.
+    """A sentence without forms.
 
     Attributes:
         word: that the reason is about; '' for none.
@@ -59,25 +59,25 @@ class Unturned(NamedTuple):
     word: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The reason with its word."""
         return f"{self.reason}: {self.word!r}" if self.word else str(self.reason)
 
 
 class Built(NamedTuple):
-    """The forms of sentences, in their order, and those that gave none."""
+    """The forms of sentences, in their order, and the sentences without forms."""
 
     forms: list[Forms]
     unturned: list[Unturned]
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many sentences gave none for each reason, the commonest first."""
+        """The number of sentences without forms for each reason, the most frequent first."""
         return {str(name): n for name, n in Counter(u.reason for u in self.unturned).most_common()}
 
 
 class _No(Exception):
-    """A sentence can't be turned."""
+    """There are no forms of a sentence."""
 
     def __init__(self, reason: Reason, word: str = "") -> None:
         super().__init__(reason.value)
@@ -115,7 +115,7 @@ def at_least_one_turned(built: Built) -> Built:
         number = counted(len(built.unturned), "sentence")
         raise HedgerowError(
             f"Expected a sentence with 'not' before an adjective, found none in {number}; the "
-            f"first, {first.sentence[:60]!r}: {first.told}."
+            f"first, {first.sentence[:60]!r}: {first.description}."
         )
     return built
 

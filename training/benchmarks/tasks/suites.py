@@ -1,7 +1,7 @@
-"""Test suites in SemAntoNeg's manner out of one's own sentences.
+"""Test suites like SemAntoNeg from the user's own sentences.
 
-Four forms of a sentence: itself, its polarity turned (a negator removed or put in), its opposite by
-an antonym, and both at once. Each in turn is the input, the three others are its candidates.
+A sentence has four forms: itself, with a negator added or removed, with an antonym, and with both
+changes. Each form is the input of one item, with the three others as candidates.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TABLES = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab"})
 
 
 def entries(forms: Iterable[Forms]) -> list[Entry]:
-    """Four entries for each, whose candidates change the antonym, the polarity, and both."""
+    """Four items for each sentence. Their candidates change the antonym, the polarity, or both."""
     found: list[Entry] = []
     for original, negation, antonym, both in forms:
         for input_, *candidates in (
@@ -67,17 +67,17 @@ def suite(forms: Sequence[Forms]) -> SemAntoNeg:
 
 
 def read_forms(path: Path) -> list[Forms]:
-    """Four forms a line.
+    """The forms in a file with four forms per line.
 
     Raises:
-        HedgerowError: the file can't be read, a form is missing, or two of one line perre the same.
+        HedgerowError: the file can't be read, a form is missing, or two forms in a line are equal.
     """
     found = [_forms(record) for record in records(path, expects=EXPECTS)]
     return at_least_one(found, path, expects=EXPECTS)
 
 
 def from_forms(path: Path) -> SemAntoNeg | None:
-    """The suite of a file with four forms a line; None for any other file.
+    """The suite of a file with four forms per line; None for any other file.
 
     Raises:
         HedgerowError: as `read_forms`, of a file with such columns.
@@ -92,7 +92,7 @@ def from_forms(path: Path) -> SemAntoNeg | None:
 
 
 def built_of(path: Path) -> Built:
-    """The forms of the sentences, or paraphrase pairs, of a file, and what gives none.
+    """The forms of the sentences or paraphrase pairs in a file, and the sentences without forms.
 
     Raises:
         HedgerowError: the file can't be read, has other columns, or holds what is no plain text;
@@ -106,7 +106,7 @@ def built_of(path: Path) -> Built:
 
 
 def lines_of(text: str) -> list[Sentence]:
-    """The sentences of a text, one a line; two with a tab between them are a pair."""
+    """The sentences of a text, one per line. Two sentences separated by a tab are a pair."""
     found: list[Sentence] = []
     for line in filter(None, map(str.strip, text.splitlines())):
         first, _, second = (part.strip() for part in line.partition("\t"))
@@ -122,7 +122,7 @@ def _sentence(record: FileRecord) -> Sentence:
 
 
 def written_forms(forms: Iterable[Forms]) -> bytes:
-    """Four forms a line, which `read_forms` reads: for people to correct."""
+    """A file with four forms per line, for proofreading; `read_forms` reads it."""
     return _lines(made._asdict() for made in forms)
 
 

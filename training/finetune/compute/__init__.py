@@ -1,1 +1,1 @@
-"""What a training computes on: devices, processes, replicas, and texts packed without padding."""
+"""Devices, processes and replicas for training, and packing texts without padding."""

@@ -1,4 +1,4 @@
-"""What a training computes on: bfloat16 where it helps, equal results, one training at a time."""
+"""Devices for training: bfloat16, reproducible results, and one training run at a time."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 WAIT_SECONDS = 0.5
-"""Between two looks whether the device is free."""
+"""Seconds between two checks whether the device is free."""
 
 
 def share_the_processor() -> None:
-    """Let threads that wait for each other sleep, and cuBLAS add up in one order.
+    """Let threads sleep while they wait for each other, and cuBLAS sum in a fixed order.
 
-    Both are read when PyTorch is loaded, which comes later. By default the threads spin: beside
-    another training on two cores, a step took three times as long.
+    PyTorch reads both settings when it is imported, which must happen later. By default the threads
+    spin: with another training run on the same two cores, a step took three times as long.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
 def repeatable(model: SentenceTransformer) -> None:
-    """Have the model's device give equal results for equal input, which a CPU does anyway.
+    """Make the results on the model's device reproducible. On a CPU they always are.
 
     The fused attentions on a GPU do so only where PyTorch raises an error at any other operation
     that does not, and the sums of token positions, which are whole numbers, are among those.
@@ -69,7 +69,7 @@ def uses_bf16(model: SentenceTransformer) -> bool:
 
 @contextmanager
 def computing(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
-    """Within it, what the model computes is computed in bfloat16, or as it is.
+    """A context in which the model computes in bfloat16, or in its own precision.
 
     On a CPU without PyTorch's fused attention: with short texts its way back takes ten times as
     long as its way there, a quarter of a step of MiniLM.
@@ -89,10 +89,11 @@ def computing(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
 def device_to_oneself(
     waiting: Callable[[], None], *, lock: str = "", since: datetime | None = None
 ) -> Iterator[None]:
-    """Wait until no other training computes on this machine; the system frees a dead one's lock.
+    """Wait until no other training run computes on this machine.
 
-    Two at once would fight for the memory of one GPU, and on a CPU take longer than in turn. Of
-    several that wait, the one with the earliest ``since`` is next.
+    Two runs at once would compete for the memory of one GPU, and on a CPU take longer than in turn.
+    Of several waiting runs, the one with the earliest ``since`` is next. The system releases the
+    lock of a process that died.
 
     Args:
         waiting: called every half second meanwhile; may raise to stop.
@@ -123,7 +124,7 @@ def _taken_in_turn(lock: FileLock, is_next: Callable[[float], bool]) -> bool:
 
 
 def _taken(lock: FileLock) -> bool:
-    """Whether the lock could be had within half a second."""
+    """Whether the lock was acquired within half a second."""
     try:
         lock.acquire(timeout=WAIT_SECONDS)
     except Timeout:
@@ -157,7 +158,7 @@ def _lock_file(path: str) -> Path:
 
 
 def free_memory() -> None:
-    """Give back what the last model has left, before the next one."""
+    """Free the memory of the last model before the next one is loaded."""
     gc.collect()
     if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()

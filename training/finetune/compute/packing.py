@@ -1,4 +1,4 @@
-"""Texts end to end in one row, without padding, for an encoder on a CPU.
+"""Packing texts into one row without padding, for an encoder on a CPU.
 
 Chunks of one length have little padding but are small, and for each of them the gradients of all
 weights are added up: with MiniLM a step took half as long again. In one row the linear layers,
@@ -28,7 +28,7 @@ MULTIPLE = 64
 which took a twentieth of a step."""
 
 FEWEST = 6
-"""Texts of a group, however much padding it has then."""
+"""Maximum number of texts in a group, whatever its padding."""
 
 _ATTENTION = "hedgerow_end_to_end"
 _SPANS = "spans"
@@ -66,7 +66,7 @@ def parts(lengths: Sequence[int], count: int) -> list[range]:
 
 
 def features(model: SentenceTransformer, texts: Sequence[str]) -> dict[str, Any]:
-    """What the model takes for these texts, in their order: best sorted by length."""
+    """The model's input features for these texts, in their order. Sorting by length helps."""
     import torch
 
     limit = model.max_seq_length
@@ -95,7 +95,7 @@ def features(model: SentenceTransformer, texts: Sequence[str]) -> dict[str, Any]
 
 
 def enable(model: SentenceTransformer) -> bool:
-    """Have the model accept such features, if it is made for it at all."""
+    """Prepare the model for such features, if it supports them."""
     transformer = model[0]
     inner = getattr(transformer, "auto_model", None)
     if model.device.type != "cpu" or not getattr(inner, "is_backend_compatible", bool)():
@@ -108,7 +108,7 @@ def enable(model: SentenceTransformer) -> bool:
 
 
 def encoded(model: SentenceTransformer, given: Mapping[str, Any]) -> Tensor:
-    """What the model makes of each text of such features, or of its own: (texts, dimensions)."""
+    """The embeddings of the texts in packed or ordinary features: (texts, dimensions)."""
     if _SPANS not in given:
         return cast("Tensor", model(given)["sentence_embedding"])
     config = model[0].auto_model.config

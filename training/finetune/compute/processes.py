@@ -1,7 +1,7 @@
-"""One training on several processes, as `torchrun` starts them; on one, nothing here does anything.
+"""One training run on several processes started by `torchrun`; with one, nothing happens here.
 
-Each process encodes its share of a step's texts. All of them see all embeddings, so that every
-text is compared with every other, and the gradients add up to those of one process.
+Each process encodes its share of a step's texts. All processes get all embeddings, so that every
+text is compared with every other, and the gradients add up to those of a single process.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from torch.nn import Parameter
 
 PATIENCE = timedelta(days=30)
-"""How long processes wait for the leading one, which may wait for another training to end. Where
-it dies they hear of it at once."""
+"""Time that processes wait for the leading one, which may wait for another training run. If it
+dies, they fail at once."""
 
 
 class Group(NamedTuple):
-    """This process among those of the training: its number, from 0 on, and how many there are."""
+    """The number of this process, from 0 on, and the number of processes."""
 
     rank: int = 0
     size: int = 1
@@ -71,7 +71,7 @@ def _meet_the_others() -> None:
     on_gpus = torch.cuda.is_available()
     if on_gpus:
         _take_gpu(int(os.environ.get("LOCAL_RANK", "0")))
-    with _told():
+    with _failures_reported():
         distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=PATIENCE)
     # The library treats processes that the trainer doesn't know as a mistake.
     logging.getLogger("transformers.training_args").setLevel(logging.ERROR)
@@ -89,8 +89,8 @@ def _take_gpu(number: int) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say in one sentence that another process is gone, which ends what all do together."""
+def _failures_reported() -> Iterator[None]:
+    """Turn the error that follows when another process ends into one sentence."""
     try:
         yield
     except RuntimeError as error:
@@ -110,9 +110,9 @@ def share(places: Sequence[int], group: Group) -> list[int]:
 
 
 def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
-    """All processes' embeddings in the order of the places that were shared out.
+    """The embeddings of all processes, in the order of the distributed places.
 
-    Only this process's rows carry gradients; ``add_gradients`` brings in those of the others.
+    Only this process's rows have gradients; ``add_gradients`` adds those of the others.
 
     Args:
         own: (this process's texts, dimensions).
@@ -131,7 +131,7 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
     padded = own.new_zeros(most, own.shape[1])
     padded[: len(own)] = own.detach()
     parts = [torch.empty_like(padded) for _ in range(group.size)]
-    with _told():
+    with _failures_reported():
         distributed.all_gather(parts, padded)
     parts[group.rank] = torch.cat([own, padded[len(own) :]])
     # Row r of process p is the place r * size + p.
@@ -139,7 +139,7 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
 
 
 def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
-    """Make every process's gradients the sum of all: each had those of its own texts only.
+    """Set every process's gradients to the sum over all processes.
 
     A weight that no process's texts went through stays without one, so that it does not decay
     either, as on one process. Sparse ones become dense.
@@ -154,7 +154,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
 
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     used = torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
-    with _told():
+    with _failures_reported():
         distributed.all_reduce(used)
     gradients = []
     for parameter, count in zip(trained, used.tolist(), strict=True):
@@ -166,7 +166,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
     if not gradients:
         return
     flat = torch.cat([gradient.flatten() for gradient in gradients])
-    with _told():
+    with _failures_reported():
         distributed.all_reduce(flat)
     sums = flat.split([gradient.numel() for gradient in gradients])
     for gradient, total in zip(gradients, sums, strict=True):
@@ -174,7 +174,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
 
 
 def agreed(number: int, group: Group) -> int:
-    """The leading process's number, in all of them, once all have come here.
+    """The leading process's number, in every process, once all have called this.
 
     Raises:
         HedgerowError: another process is gone.
@@ -185,7 +185,7 @@ def agreed(number: int, group: Group) -> int:
     from torch import distributed
 
     on_gpus = distributed.get_backend() == "nccl"
-    told = torch.tensor([number], device="cuda" if on_gpus else "cpu")
-    with _told():
-        distributed.broadcast(told, src=0)
-        return int(told.item())
+    message = torch.tensor([number], device="cuda" if on_gpus else "cpu")
+    with _failures_reported():
+        distributed.broadcast(message, src=0)
+        return int(message.item())

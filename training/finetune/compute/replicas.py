@@ -1,8 +1,8 @@
-"""One step's texts on several threads of a CPU, each with a chunk of its own.
+"""Encoding a step's texts on several CPU threads, each with its own chunks.
 
-Two threads that share every product of matrices wait for each other most of the time where the
-matrices are small: of MiniLM, a step on two cores took as long as on one. With a part of the texts
-each, it takes little more than half.
+Threads that share each matrix product mostly wait for each other if the matrices are small: with
+MiniLM, a step on two cores took as long as on one. If each thread has a part of the texts, it takes
+little more than half.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from training.recipe.schema import Recipe
 
 CHECK_SECONDS = 1.0
-"""Between two looks whether to stop."""
+"""Seconds between two checks for a cancel."""
 
 Chunk = Mapping[str, Any]
 Encode = Callable[["SentenceTransformer", Sequence[Chunk], Callable[[], None]], "list[Tensor]"]
@@ -31,7 +31,7 @@ _Found = TypeVar("_Found")
 
 
 def threads_for(model: SentenceTransformer, recipe: Recipe) -> Threads | None:
-    """As many as the model's device has any use for; None where it is one.
+    """The number of useful replicas on the model's device; None for one.
 
     Dropout is drawn from one place, in the order in which threads happen to come by: with it, only
     one thread gives equal weights for equal recipes.
@@ -57,7 +57,7 @@ class Threads:
         self._stopped = False
 
     def close(self) -> None:
-        """End the threads, after what they are at."""
+        """End the threads after their current work."""
         self._pool.shutdown()
 
     def encode(
@@ -120,7 +120,7 @@ class Threads:
                 other.grad = None
 
     def _together(self, work: Callable[[int], _Found], check: Callable[[], None]) -> list[_Found]:
-        """What each thread makes of its number."""
+        """The result of each thread's function, which gets the thread's number."""
         self._stopped = False
         with sharing(self._products):
             tasks = [self._pool.submit(work, number) for number in range(self.count)]

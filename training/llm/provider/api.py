@@ -1,8 +1,8 @@
-"""The provider's finetuning API, as far as it is needed: send a file, start a job, look, cancel.
+"""The part of a provider's finetuning API that Hedgerow uses: files and jobs.
 
-Between the provider's word that a file or a job exists and ours being stored, a process can be
-killed. So a file has a name of its own, under which it is found again, and a job is found by the
-file that it trains on.
+A process can be killed after the provider created a file or a job and before its id is stored.
+Therefore each file has a unique name by which it is found again, and a job is found by its training
+file.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ NO_MODEL = "model_not_found"
 """The provider's code for a model that it does not know."""
 
 INSPECTED = 200
-"""Files and jobs, the newest, among which ours are looked for."""
+"""Number of newest files and jobs to search for ours."""
 
 EVENTS = 100
-"""Fetched at a time."""
+"""Page size of the requests."""
 
 
 @dataclass(frozen=True)
 class FinetuningApi:
     """Finetuning of one model.
 
-    Every method raises CallError where the provider fails in a way that may pass, and
-    HedgerowError where it refuses for good.
+    Every method raises CallError for temporary failures of the provider, and HedgerowError if it
+    refuses the request.
     """
 
     model: ChatModel
 
     async def upload(self, path: Path) -> str:
-        """Send a file to train on; gives its id."""
+        """Upload a training or validation file. Returns its id."""
         try:
             with path.open("rb") as file:
                 sent = await self.model.client().files.create(
@@ -56,7 +56,7 @@ class FinetuningApi:
         return sent.id
 
     async def find_file(self, name: str) -> str | None:
-        """The id of a file of this name that was sent before; None for none."""
+        """The id of an earlier upload with this name, or None."""
         number = 0
         try:
             async for file in self.model.client().files.list():
@@ -108,7 +108,7 @@ class FinetuningApi:
             raise self._explained(error) from error
 
     async def find_job(self, training_file: str) -> FineTuningJob | None:
-        """The job that trains on this file; None for none."""
+        """The job that trains on this file, or None."""
         number = 0
         try:
             async for job in self.model.client().fine_tuning.jobs.list(limit=INSPECTED):
@@ -120,7 +120,7 @@ class FinetuningApi:
             raise self._explained(error) from error
         return None
 
-    async def look(self, job_id: str) -> FineTuningJob:
+    async def job(self, job_id: str) -> FineTuningJob:
         """The job as it is now."""
         try:
             return await self.model.client().fine_tuning.jobs.retrieve(job_id)
@@ -133,7 +133,7 @@ class FinetuningApi:
             raise self._explained(error) from error
 
     async def events(self, job_id: str) -> AsyncGenerator[FineTuningJobEvent]:
-        """What the job has said, the newest first; nothing where the server has no events."""
+        """The events of the job, newest first; empty if the server has none."""
         jobs = self.model.client().fine_tuning.jobs
         try:
             async for event in jobs.list_events(job_id, limit=EVENTS):
@@ -144,7 +144,7 @@ class FinetuningApi:
             raise self._explained(error) from error
 
     async def cancel(self, job_id: str) -> None:
-        """Ask the provider to stop; a job that has ended, or is gone, stays as it is."""
+        """Cancel a job. Nothing happens if it has ended or does not exist any more."""
         try:
             await self.model.client().fine_tuning.jobs.cancel(job_id)
         except (openai.BadRequestError, openai.ConflictError, openai.NotFoundError):
@@ -153,7 +153,7 @@ class FinetuningApi:
             raise self._explained(error) from error
 
     async def content(self, file_id: str) -> bytes:
-        """A result file; empty where it was deleted."""
+        """The content of a result file; empty if it was deleted."""
         try:
             file = await self.model.client().files.content(file_id)
             return await file.aread()
@@ -162,8 +162,8 @@ class FinetuningApi:
         except openai.APIError as error:
             raise self._explained(error) from error
         except httpx2.HTTPError as error:
-            said = f"{self.model.where} closed the connection."
-            raise CallError(AnswerProblem.CONNECTION, said) from error
+            message = f"{self.model.where} closed the connection."
+            raise CallError(AnswerProblem.CONNECTION, message) from error
 
     def _explained(self, error: openai.APIError) -> Exception:
         if isinstance(error, openai.NotFoundError) and error.code != NO_MODEL:

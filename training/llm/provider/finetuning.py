@@ -1,6 +1,6 @@
-"""Finetuning at a provider as a stored run: files sent, a job started, followed, and fetched.
+"""Runs that finetune at a provider: uploading files, starting and following a job, its results.
 
-The job goes on at the provider whatever happens here. Only somebody who cancels the run stops it.
+The job continues at the provider whatever happens here. Only cancelling the run stops it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from training.llm.provider.request import ProviderRequest, request_of
 Result = TypeVar("Result")
 
 CANCEL_SECONDS = 15.0
-"""How long a cancelled run tries to cancel its job."""
+"""Seconds for which a cancelled run tries to cancel its job."""
 
 RESULTS = "provider_results.csv"
 """In the run's folder: the steps' figures, as the provider sends them."""
@@ -70,7 +70,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 def model_of(request: ProviderRequest, settings: Settings) -> ChatModel:
-    """The model that a request names; the key is this process's, where it may go there."""
+    """The model of a request, with this process's key if it may be sent to the address."""
     return ChatModel(
         model=request.model,
         key=key_for(request.base_url, settings),
@@ -79,13 +79,13 @@ def model_of(request: ProviderRequest, settings: Settings) -> ChatModel:
 
 
 class _Follower:
-    """A finetuning that this process starts and follows."""
+    """A finetuning job that this process starts and follows."""
 
     def __init__(self, context: RunContext, request: ProviderRequest) -> None:
         self._context, self._request = context, request
         self._model = model_of(request, context.settings)
         self._api = FinetuningApi(self._model)
-        self._waiting = Waiting(context, self._tell)
+        self._waiting = Waiting(context, self._report)
         found = read_job(context.folder)
         self._job = found or new_job()
         self._resumes = found is not None
@@ -94,12 +94,12 @@ class _Follower:
         self._step = self._steps = 0
 
     async def run(self) -> dict[str, Any]:
-        """Start what is not started, follow it, and fetch what it brought."""
+        """Start the job if necessary, follow it, and fetch its results."""
         try:
             keep_job(self._context.folder, self._job)
             try:
                 await self._start()
-                ended = await self._waiting.until(self._look, self._has_ended)
+                ended = await self._waiting.until(self._poll, self._has_ended)
             except RunCancelled:
                 if self._waiting.is_cancelled:
                     await self._cancel()
@@ -111,7 +111,7 @@ class _Follower:
     # -- starting -------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        """Send the files and start the job, but for what an earlier attempt has done."""
+        """Upload the files and start the job, except for steps that an earlier attempt has done."""
         if self._job.job:
             return
         self._context.check()
@@ -119,13 +119,13 @@ class _Follower:
         try:
             for split, path in files.items():
                 if not self._sent(split):
-                    self._tell(f"Sending the {split} file.")
+                    self._report(f"Sending the {split} file.")
                     sent = await self._try(partial(self._found_or_sent, path))
                     self._keep(**{_FIELDS[split]: sent})
         finally:
             for path in files.values():
                 path.unlink(missing_ok=True)
-        self._tell("Starting the job.")
+        self._report("Starting the job.")
         job = await self._try(self._found_or_started)
         self._keep(job=job.id)
 
@@ -139,7 +139,7 @@ class _Follower:
             raise HedgerowError(f"The provider refused the finetuning job: {error}") from error
 
     async def _found_or_sent(self, path: Path) -> str:
-        """A file's id; of one that an earlier attempt has sent, where there may be such."""
+        """The id of a file, which an earlier attempt may have uploaded already."""
         may_be_there = self._resumes or path.name in self._tried
         if may_be_there and (found := await self._api.find_file(path.name)):
             return found
@@ -159,7 +159,7 @@ class _Follower:
         )
 
     def _write_files(self) -> dict[Split, Path]:
-        """The files that the job takes, by split, checked; they stay until they are sent.
+        """The checked files of the job, by split. They are kept until they are uploaded.
 
         Raises:
             HedgerowError: there are too few question pairs.
@@ -187,13 +187,13 @@ class _Follower:
 
     # -- following ------------------------------------------------------------------------
 
-    async def _look(self) -> FineTuningJob:
-        job = await self._api.look(self._job.job)
+    async def _poll(self) -> FineTuningJob:
+        job = await self._api.job(self._job.job)
         await self._listen()
         return job
 
     async def _listen(self) -> None:
-        """Report the figures of the events that came since the last look."""
+        """Report the metrics of the events since the last check."""
         newest: str | None = None
         async with aclosing(self._api.events(self._job.job)) as events:
             async for event in events:
@@ -215,26 +215,26 @@ class _Follower:
         if job.status in ENDED:
             return True
         status = str(job.status).replace("_", " ")
-        self._tell(f"Job {job.id} at the provider: {status}.")
+        self._report(f"Job {job.id} at the provider: {status}.")
         return False
 
     async def _cancel(self) -> None:
-        """Cancel the job, if it was started, or may have been just now."""
+        """Cancel the job if it was, or may have been, started."""
         if self._job.started:
-            self._tell("Cancelling the job at the provider.")
+            self._report("Cancelling the job at the provider.")
             await _cancel(self._api, self._job)
 
     # -- fetching -------------------------------------------------------------------------
 
     async def _fetch(self, job: FineTuningJob) -> dict[str, Any]:
-        """What a job brought.
+        """The results of a job.
 
         Raises:
             HedgerowError: it failed, or was cancelled.
         """
         if job.status == "failed":
-            said = " ".join((job.error.message if job.error else "").split())[:500]
-            why = self._model.without_key(said) or "It gave no reason."
+            reason = " ".join((job.error.message if job.error else "").split())[:500]
+            why = self._model.without_key(reason) or "It gave no reason."
             raise HedgerowError(f"Job {job.id} failed at the provider: {why}")
         if job.status == "cancelled" or not job.fine_tuned_model:
             how = "was cancelled" if job.status == "cancelled" else "names no finetuned model"
@@ -243,7 +243,7 @@ class _Follower:
         return self._result(job)
 
     async def _read_results(self, job: FineTuningJob) -> None:
-        """Store the figures of all steps; the model is there without them, too."""
+        """Store the metrics of all steps. The model is usable without them, too."""
         for file_id in job.result_files or []:
             content = await self._waiting.tries(partial(self._api.content, file_id))
             for row in (rows := rows_of_file(content)):
@@ -273,9 +273,9 @@ class _Follower:
             "steps": self._step,
         }
 
-    def _tell(self, said: str) -> None:
+    def _report(self, text: str) -> None:
         steps = f" Step {self._step:,} of {self._steps:,}." if self._step else ""
-        self._context.progress(self._step, self._steps, said + steps)
+        self._context.progress(self._step, self._steps, text + steps)
 
 
 _FIELDS = {Split.TRAIN: "training_file", Split.VALIDATION: "validation_file"}
@@ -302,7 +302,7 @@ async def _cancel_alone(model: ChatModel, job: Job) -> None:
 
 
 async def _cancel(api: FinetuningApi, job: Job) -> None:
-    """Cancel a job that was started; of an earlier attempt it may not be known whether it was.
+    """Cancel a job. It may be unknown whether an earlier attempt started it.
 
     Raises:
         HedgerowError: the provider did not take it.
@@ -324,11 +324,11 @@ async def _cancel(api: FinetuningApi, job: Job) -> None:
 
 
 def _cost(tokens: int | None, price: float | None) -> float | None:
-    """US dollars for so many tokens; None where either is not known."""
+    """The cost of the tokens in US dollars; None if the tokens or the price are unknown."""
     return None if tokens is None or price is None else round(tokens * price / 1e6, 6)
 
 
 def _epochs(job: FineTuningJob, request: ProviderRequest) -> int | None:
-    """How many there were, as far as anybody says."""
-    said = getattr(job.hyperparameters, "n_epochs", None)
-    return said if isinstance(said, int) else request.epochs
+    """The number of epochs, if the provider or the request states it."""
+    epochs = getattr(job.hyperparameters, "n_epochs", None)
+    return epochs if isinstance(epochs, int) else request.epochs

@@ -1,6 +1,6 @@
-"""The losses that a provider reports of a job: in events while it trains, and in a file at the end.
+"""The losses that a provider reports: in events during training, and in a file at the end.
 
-The names are OpenAI's; what a server does not report has no curve.
+The names are OpenAI's. Losses that a server does not report have no curve.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def step_of(row: Mapping[str, Any]) -> int | None:
 
 
 def steps_of(row: Mapping[str, Any]) -> int:
-    """How many steps the job has, as an event's data says; 0 where it does not."""
+    """The number of steps in an event's data; 0 if it is missing."""
     return int(_number(row.get("total_steps")) or 0)
 
 

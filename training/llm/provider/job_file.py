@@ -1,7 +1,7 @@
-"""How far a finetuning has come at its provider, kept in the run's folder.
+"""The progress of a run at its provider, stored in the run's folder.
 
-What is about to be done is written down before it is done, and what came of it right after, so
-that whoever resumes the run sends and starts nothing twice.
+Each step is recorded before it starts and again when it is done. A resumed run therefore uploads
+and starts nothing twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "provider_job.json"
 
 
 class Job(BaseModel):
-    """Where the run stands.
+    """The progress of a run.
 
     Attributes:
         label: of this run alone; the names of its files begin with it.
@@ -37,7 +37,7 @@ class Job(BaseModel):
 
 
 def read_job(folder: Path) -> Job | None:
-    """Where a run stands; None before anything was begun.
+    """The progress of a run; None before its first step.
 
     Raises:
         HedgerowError: the file is damaged.
@@ -55,12 +55,12 @@ def read_job(folder: Path) -> Job | None:
 
 
 def new_job() -> Job:
-    """Where a run stands that begins."""
+    """The progress of a new run."""
     return Job(label=f"hedgerow-{uuid.uuid4().hex[:16]}")
 
 
 def keep_job(folder: Path, job: Job) -> None:
-    """Store where the run stands; on the disk when this returns."""
+    """Store the progress. It is on the disk when this returns."""
     draft = folder / f".{NAME}.part"
     with draft.open("w", encoding="utf-8") as file:
         json.dump(job.model_dump(), file)

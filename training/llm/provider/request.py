@@ -1,4 +1,4 @@
-"""What a finetuning at a provider is asked for, what it will take, and the checks of that."""
+"""Requests for finetuning at a provider: their checks and estimates."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from db.runs import create_run, list_runs, under_way
 from db.settings import Settings
 
 KIND = "finetune-provider"
-"""Of the runs."""
+"""Kind of these runs."""
 
 LARGEST_SEED = 2**31 - 1
 
 MOST_EPOCHS = 50
-"""OpenAI takes no more."""
+"""OpenAI's maximum."""
 
 
 class ProviderRequest(BaseModel):
-    """All that decides a finetuning at a provider, but for the key.
+    """Everything that determines a finetuning at a provider, except for the key.
 
     Attributes:
         model: the model to start from, as the provider calls it.
@@ -67,7 +67,7 @@ class ProviderRequest(BaseModel):
 
 
 class Plan(NamedTuple):
-    """What a finetuning will take.
+    """The estimate for a request.
 
     Attributes:
         release: the release's number.
@@ -114,7 +114,7 @@ class Plan(NamedTuple):
 
 
 def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan:
-    """What a request would take.
+    """The estimate for a request.
 
     Raises:
         HedgerowError: there is no such release, or it gives too few question pairs.
@@ -143,7 +143,7 @@ def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan
 
 
 def price_of(request: ProviderRequest, settings: Settings) -> float | None:
-    """OpenAI's price of training the model; None at another server, whose prices are its own."""
+    """OpenAI's price for training the model; None for other servers, whose prices are unknown."""
     if not is_own(address_of(request.base_url, settings)):
         return None
     return training_price_of(request.model)
@@ -177,7 +177,7 @@ def request_finetuning(
 
 
 def request_of(run: Run) -> ProviderRequest:
-    """What a run was asked for."""
+    """The request of a run."""
     parameters: dict[str, Any] = run.parameters
     return ProviderRequest.model_validate(parameters)
 
@@ -188,6 +188,6 @@ def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
 
 
 def finetuned_models(session: Session) -> list[str]:
-    """The names of the models that finetunings have brought, the newest first."""
+    """The names of the finetuned models, newest first."""
     names = (run.result.get("fine_tuned_model") for run in list_finetunings(session))
     return list(dict.fromkeys(name for name in names if name))

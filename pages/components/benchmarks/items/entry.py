@@ -13,7 +13,7 @@ from pages.components.benchmarks.items.error_outcomes import BenchmarkSide, Resu
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.definition import Benchmark
-from training.benchmarks.results.asked_told import asked_told, unanswered_description
+from training.benchmarks.results.prompting_text import prompting_description, unanswered_description
 from training.benchmarks.results.queries import (
     NEGATION,
     Scored,
@@ -86,7 +86,7 @@ def _choose(rows: Sequence[Scored]) -> list[Scored]:
 
 def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | None:
     """The index of a trained model's base model; None without one."""
-    key = open_project.ask(bases, rows).get(row.model_key)
+    key = open_project.ask(bases, open_project.settings().data_folder, rows).get(row.model_key)
     title = next((other.title for other in rows if other.model_key == key), "")
     return others.index(title) if title in others else None
 
@@ -111,5 +111,5 @@ def _in_words(kind: type[Benchmark[Any]], row: Scored) -> str:
     parts = [f"{kind.measures}{paper} {counted(row.n, 'item')} of {row.data}."]
     if row.ties:
         parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
-    parts += [asked_told(row.asked), unanswered_description(row)]
+    parts += [prompting_description(row.asked), unanswered_description(row)]
     return " ".join(filter(None, parts))

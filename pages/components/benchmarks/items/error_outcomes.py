@@ -225,5 +225,5 @@ def _figures(every: Sequence[ResultSummary]) -> None:
 def _figure(name: str) -> str:
     """A readable name of a figure: for the documents of a pair, or the pairs of a score."""
     of, _, spread = name.partition(":")
-    said = "The two documents" if of == "documents" else of.replace("score ", "People say ")
-    return f"{said} (SD)" if spread else said
+    label = "The two documents" if of == "documents" else of.replace("score ", "People say ")
+    return f"{label} (SD)" if spread else label

@@ -214,7 +214,7 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("grade:N", title="Human judgement"),
             alt.Tooltip("model:N", title="Model"),
             alt.Tooltip("n:Q", title="Pairs", format=","),
-            *(alt.Tooltip(f"{name}:Q", title=told, format=".1%") for name, told in _QUANTILES),
+            *(alt.Tooltip(f"{name}:Q", title=title, format=".1%") for name, title in _QUANTILES),
         ],
     )
     axis = alt.X(

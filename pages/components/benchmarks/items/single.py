@@ -68,12 +68,12 @@ def draw(sides: Sequence[ItemSide], type_names: Mapping[str, str]) -> None:
 
 
 def _outcomes(sides: Sequence[ItemSide]) -> Markup:
-    told = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
+    outcomes = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
     gold = sides[0].row.gold
     if gold is not None:
-        told.append(f"people: {gold:g}")
+        outcomes.append(f"people: {gold:g}")
     return Markup('<div class="hg-head">{}</div>').format(
-        join(Markup("<span>{}</span>").format(part) for part in told)
+        join(Markup("<span>{}</span>").format(part) for part in outcomes)
     )
 
 

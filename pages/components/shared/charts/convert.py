@@ -1,4 +1,4 @@
-"""A process of its own that turns a chart's specification into a picture.
+"""A separate process that turns a chart's specification into a picture.
 
     python convert.py svg|png VERSION SCALE < SPECIFICATION > PICTURE
 
@@ -13,7 +13,7 @@ import vl_convert
 
 
 def main() -> None:
-    """Convert standard input; no address is opened, whatever the specification says."""
+    """Convert standard input. URLs in the specification are not opened."""
     kind, version, scale = sys.argv[1:]
     spec = json.load(sys.stdin)
     if kind == "svg":

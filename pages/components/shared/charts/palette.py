@@ -1,4 +1,4 @@
-"""Every colour of ours, once for light and once for dark pages.
+"""All colours, for light and for dark pages.
 
 Blue and orange stay apart for every common kind of colour blindness; where a colour means
 something, a shape, a line style or a word says the same once more. Texts reach the contrast of
@@ -16,34 +16,34 @@ class Palette(NamedTuple):
     """The colours of one colour scheme, as ``#rrggbb``."""
 
     ink: str
-    """Text; readable on the page, on a card and on every step of both schemes below."""
+    """Text; readable on the page, on a card and on all steps of both scales below."""
     quiet: str
-    """Text of lesser weight."""
+    """Less important text."""
     paper: str
-    """Behind the page."""
+    """Background of the page."""
     face: str
-    """Behind a card."""
+    """Background of a card."""
     line: str
-    """Borders that mean nothing."""
+    """Borders without a meaning."""
     add: str
-    """Behind added words."""
+    """Background of added words."""
     add_line: str
-    """Lines that mark what was added, and cues."""
+    """Lines that mark added words and cues."""
     drop: str
     drop_line: str
-    """Lines that mark what was dropped, and negators."""
+    """Lines that mark removed words and negators."""
     good: str
     warn: str
     before: str
-    """Of an encoder before training, or the first of two."""
+    """An encoder before training, or the first of two."""
     after: str
     sequential: tuple[str, ...]
     """Ten steps from low to high, for heat maps; ``ink`` is readable on each."""
     diverging: tuple[str, ...]
     """Ten steps, orange below and blue above the middle; ``ink`` is readable on each."""
     types: Mapping[str, str]
-    """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eyes
-    tell no eleven colours apart; a type in free words has the colour of another one of its role."""
+    """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eleven
+    colours are hard to distinguish, so a free-form type shares the colour of another of its role."""
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
 

@@ -1,4 +1,4 @@
-"""Charts on a page, with words that can be read."""
+"""Drawing charts on a page with readable text."""
 
 from typing import Any
 

@@ -26,10 +26,10 @@ PATIENCE_SECONDS = 60.0
 """A conversion takes about a second."""
 
 WIDTH = 680
-"""Pixels, of a chart that takes the width of the page: two thirds of a page of paper at 96 dpi."""
+"""Width in pixels of a chart that fills the page: two thirds of a sheet of paper at 96 dpi."""
 
 SCALE = 3
-"""Pixels of a PNG for each of the chart: about 290 dots an inch."""
+"""PNG pixels per chart pixel: about 290 dpi."""
 
 _FONT = "Arial, Helvetica, Liberation Sans, DejaVu Sans, sans-serif"
 
@@ -87,7 +87,7 @@ def buttons(draw: Draw, *, name: str, key: str) -> None:
                 type="tertiary",
                 icon=":material/download:",
                 on_click="ignore",
-                help=f"Save the chart as {kind.upper()}, light and on white.",
+                help=f"Save the chart as {kind.upper()} in light colours on white.",
             )
 
 
@@ -125,13 +125,13 @@ def _converted(chart: Drawn, kind: str) -> bytes:
     except (OSError, subprocess.SubprocessError) as error:
         logger.warning("no %s: %s %s", kind, error, getattr(error, "stderr", b"")[-2000:])
         raise HedgerowError(
-            f"The chart could not be saved as {kind.upper()}; the terminal says why."
+            f"The chart could not be saved as {kind.upper()}; the app's terminal shows the reason."
         ) from error
     return done.stdout
 
 
 def _printable(value: Any) -> Any:
-    """The same without the characters that XML has not, such as NUL and escape."""
+    """The same without characters that XML does not allow, such as NUL and escape."""
     if isinstance(value, str):
         return _NOT_IN_XML.sub("", value)
     if isinstance(value, dict):
@@ -140,7 +140,7 @@ def _printable(value: Any) -> Any:
 
 
 def _on_paper(chart: Drawn) -> dict[str, Any]:
-    """The chart's specification with a size, a white background and fonts of its own."""
+    """The chart's specification with a fixed size, a white background and its own fonts."""
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_dict()
     config = spec.get("config", {})

@@ -1,4 +1,4 @@
-"""The charts of the diagnostics page but its histograms and pairs, as pure functions of tidy rows.
+"""Charts of the diagnostics page (except histograms and pairs), as pure functions of tidy rows.
 
 Texts (cues, genres, names of models and types) reach Vega as data only. Data frames, and not lists
 of values, since Altair would check each of thousands of values against its schema.
@@ -14,13 +14,13 @@ from curation.diagnostics.acceptance import Outcomes
 from pages.components.shared.charts.palette import palette
 
 BAR = 22
-"""Pixels a bar with its gap."""
+"""Pixels per bar with its gap."""
 
 AXIS, LEGEND = 92, 60
 """Pixels for an axis with its title and the margins, and for a legend above: within the height."""
 
 CELL = 42
-"""Pixels a row of a heat map."""
+"""Pixels per row of a heat map."""
 
 SLOPE, HEAD = -30, 100
 """Degrees by which a heat map's heads slope, to fit narrow columns, and pixels for them."""
@@ -43,7 +43,7 @@ def heat_map(
     counted: str = "Variants",
     dark: bool,
 ) -> alt.LayerChart:
-    """Shares of each row that fall into each column; the darker, the greater the share.
+    """A heat map with the share of each row in each column. Darker means a larger share.
 
     Args:
         cells: row by row from above, in each row from left to right, the empty ones, too.
@@ -104,7 +104,7 @@ def heat_map(
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
     chart = _sized([rectangles, numbers, shares], CELL * len({cell.row for cell in cells}) + HEAD)
-    # Room for the last head, which slopes beyond its column.
+    # Space for the last column header, which is slanted.
     return chart.properties(padding={"left": 5, "top": 5, "right": 70, "bottom": 20})
 
 
@@ -178,7 +178,7 @@ OUTCOMES = {
 
 
 def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
-    """What became of the decided variants of each group, as shares of 1.
+    """The outcomes of the decided variants of each group, as shares of 1.
 
     Args:
         groups: name of the group → its outcomes; one bar each, from above, if any is decided.
@@ -188,12 +188,12 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
     values: list[dict[str, Any]] = []
     for name, found in decided.items():
         start = 0.0
-        for place, (key, told) in enumerate(OUTCOMES.items()):
+        for place, (key, outcome) in enumerate(OUTCOMES.items()):
             share = getattr(found, key) / found.decided
             values.append(
                 {
                     "group": name,
-                    "outcome": told,
+                    "outcome": outcome,
                     "number": getattr(found, key),
                     "share": share,
                     "start": start,

@@ -17,38 +17,38 @@ from training.evaluation.similarity import AFTER, BEFORE, DistributionRow, Probe
 
 LABEL_WIDTH = 28
 LABEL_LINES = 3
-"""Characters a line and lines of a sentence beside its bars; the tooltip has all of it."""
+"""Characters per line, and lines, of a sentence next to its bars. The tooltip has all of it."""
 
 BAR, GAP = 19, 16
-"""Pixels a bar, and between two sentences or types."""
+"""Pixels per bar, and between two sentences or types."""
 
 AROUND, LEGEND_ROW = 100, 30
-"""Pixels for axis and margins, and for each row of the legend: all has to fit into the height."""
+"""Pixels for axis and margins, and per row of the legend, within the height."""
 
 LEGEND_WIDTH = 28
 """Characters of two names that fit next to each other in a legend."""
 
 PUBLISHED = {"paper: all-mpnet-base-v2": BEFORE, "paper: HedgeMPNet": AFTER}
-"""Which of the paper's encoders is the trained one."""
+"""The series of the paper's trained encoder."""
 
 ROOM_FOR_VALUE = 1.12
-"""Where the axis ends, so that the number at the end of a long bar fits in."""
+"""The end of the axis, which leaves space for the number at the end of a long bar."""
 
 WHOLE_BAND = {"band": 1}
-"""Vega-Lite shifts bars of another height out of the middle where they stand side by side."""
+"""Fixed height of the bars: Vega-Lite misaligns grouped bars of other heights."""
 
 TICKS = [-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 LINE = 15
-"""Pixels a line of a label."""
+"""Pixels per line of a label."""
 
 _LINES = "split(datum.label, '\\n')"
 
 
 def figure_1(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
-    """Figure 1: a group of bars a sentence; what the paper published is drawn hollow.
+    """Figure 1: one group of bars per sentence. The paper's bars are hollow.
 
     Args:
         first: the series that has the colour of 'before'.
@@ -58,25 +58,25 @@ def figure_1(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> al
 
 def own_probes(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
     """As Figure 1, for pairs that each have their own first sentence."""
-    told = [(row.anchor, f"→ {row.text}") for row in rows]
-    return _bars(rows, told, dark=dark, first=first)
+    sentences = [(row.anchor, f"→ {row.text}") for row in rows]
+    return _bars(rows, sentences, dark=dark, first=first)
 
 
 def _bars(
     rows: Sequence[ProbeRow], sentences: Sequence[tuple[str, ...]], *, dark: bool, first: str
 ) -> alt.LayerChart:
-    """Bars for each row, in a group for each pair, beside the sentences that tell it."""
+    """Bars for each row, grouped by pair, next to the pair's sentences."""
     colours = palette(dark=dark)
     labels = _labels(sentences)
     table = [
         {
-            "pair": labels[told],
+            "pair": labels[pair],
             "first": row.anchor,
             "second": row.text,
             "series": _series(row),
             "cosine": row.cosine,
         }
-        for row, told in zip(rows, sentences, strict=True)
+        for row, pair in zip(rows, sentences, strict=True)
     ]
     series = {_series(row): row for row in rows}
     names = list(series)
@@ -117,14 +117,14 @@ def _bars(
 
 
 def _series(row: ProbeRow) -> str:
-    """What a bar is, for the legend."""
+    """The label of a bar in the legend."""
     return f"{PUBLISHED[row.series]} (paper)" if row.published else row.series
 
 
-def _labels(told: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+def _labels(pairs: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """A label of some short lines for each distinct pair, all different."""
     labels: dict[tuple[str, ...], str] = {}
-    for sentences in dict.fromkeys(told):
+    for sentences in dict.fromkeys(pairs):
         label = "\n".join(line for sentence in sentences for line in _wrapped(sentence))
         same = sum(other.partition("\n(")[0] == label for other in labels.values())
         labels[sentences] = f"{label}\n({same + 1})" if same else label  # long and begin alike
@@ -136,7 +136,7 @@ def _wrapped(sentence: str) -> list[str]:
 
 
 def groups(field: str, order: list[str]) -> alt.Y:
-    """Groups of bars below each other, each beside its label of one or more lines."""
+    """Groups of bars below each other, each next to its label of one or more lines."""
     return alt.Y(
         f"{field}:N",
         sort=order,
@@ -159,7 +159,7 @@ def side_by_side(series: list[str]) -> alt.YOffset:
 
 
 def columns_for(series: Collection[str]) -> int:
-    """How many columns a legend with these names has, so that it fits into a narrow window."""
+    """The number of columns of a legend with these names, so that it fits a narrow window."""
     return 2 if sum(sorted(map(len, series))[-2:]) <= LEGEND_WIDTH else 1
 
 

@@ -1,4 +1,4 @@
-"""How far a model that gives second opinions agrees with people, as a table by type."""
+"""The agreement of a model's second opinions with people, as a table by type."""
 
 import streamlit as st
 
@@ -7,21 +7,21 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
 _HELP = {
-    "Pairs": "A variant and a person's verdict on it, beside the anchor wording that the model "
-    "judged.",
-    "Agree": "Share of the pairs in which both take the variant as it stands, or neither does.",
-    "Kappa": "Cohen's kappa: 0 is what chance alone gives, 1 is full agreement.",
-    "Left out": "Verdicts of people who had looked at the opinion first.",
+    "Pairs": "A variant with a person's verdict and the model's verdict, both for the same text of "
+    "the anchor.",
+    "Agree": "Share of the pairs in which both accept the variant unchanged, or neither does.",
+    "Kappa": "Cohen's kappa: 0 is chance agreement, 1 is full agreement.",
+    "Left out": "Verdicts of people who had seen the model's opinion first.",
 }
 
 
 def draw(counts: CachedCounts, reviewer_id: int, *, key: str) -> None:
-    """Draw it, or say that nobody has decided on the same variants yet."""
+    """Draw the table, or a note if nobody has decided on the same variants yet."""
     rows = counts.get(agreement, reviewer_id)
     if rows is None:
         return
     if not rows:
-        st.text("No person has decided on a variant that it has judged yet.")
+        st.text("Nobody has decided on a variant that it has judged yet.")
         return
     labels = {entry.id: entry.label for entry in open_project.types()}
     st.dataframe(
@@ -31,8 +31,8 @@ def draw(counts: CachedCounts, reviewer_id: int, *, key: str) -> None:
                 "Pairs": row.pairs,
                 "Agree": None if row.share is None else 100 * row.share,
                 "Kappa": row.kappa,
-                "Only the model takes it": row.model_only,
-                "Only the person does": row.person_only,
+                "Only the model accepts": row.model_only,
+                "Only the person accepts": row.person_only,
                 "Left out": row.after_looking,
             }
             for row in (*rows, together(rows)._replace(type_id="All types"))

@@ -1,4 +1,4 @@
-"""What is asked of a chat model: which calls, for which anchors."""
+"""The calls to a chat model, and the anchors that they are for."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ MAX_SEED = 2**31 - 1
 
 
 class Choice(NamedTuple):
-    """Which anchors, which calls, and the seed that draws sample and cues."""
+    """The anchors, the calls, and the seed of the sample and the cues."""
 
     selection: AnchorSelection
     roles: tuple[Role, ...]

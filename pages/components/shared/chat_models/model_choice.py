@@ -1,4 +1,4 @@
-"""Who writes: the provider, the model and its address, the prompt versions, and the fine points."""
+"""The provider, the model and its address, the prompt versions, and further settings."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from training.llm.provider.request import finetuned_models
 
 MODEL, ADDRESS = "generate-model", "generate-address"
 NEWEST = 0
-"""In place of a version; None would not be kept from one section to another."""
+"""Stands for the newest version, because None would not be kept between sections."""
 
 
 def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
 
 
 def model() -> dict[str, Any]:
-    """Boxes for the model and its address; gives both, and the provider."""
+    """Draw the boxes for the model and its address. Returns both, and the provider."""
     known = [
         *open_project.ask(models_used, KIND),
         *open_project.ask(finetuned_models),
@@ -71,7 +71,7 @@ def model() -> dict[str, Any]:
         placeholder="Choose or type",
         accept_new_options=True,
         persist_state="session",
-        help="As the server calls it.",
+        help="The model's name on the server.",
     )
     address = right.text_input(
         "Address",
@@ -79,14 +79,14 @@ def model() -> dict[str, Any]:
         max_chars=500,
         persist_state="session",
         placeholder=without_login(open_project.settings().openai_base_url) or OWN_ADDRESS,
-        help="Of any server that speaks OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
-        "vLLM; docs/generation.md says how to start one. Empty for the one in the placeholder.",
+        help="The address of a server with OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
+        "vLLM. Leave it empty for the address in the placeholder. See docs/generation.md.",
     )
     return {"provider": OPENAI, "model": (name or "").strip(), "base_url": address.strip()}
 
 
 def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
-    """By role the prompt version that was chosen; the newest unless another was."""
+    """The chosen prompt version of each role; the newest by default."""
     chosen: dict[Role, int] = {}
     if not roles:
         return chosen
@@ -115,7 +115,7 @@ def _fine_points() -> dict[str, Any]:
         0.1,
         key="generate-temperature",
         persist_state="session",
-        help="0 gives the likeliest wording, 1 the model's own variety.",
+        help="At 0, answers are the most likely ones. At 1, they vary as the model was trained.",
     )
     concurrency = row.number_input(
         "Concurrent calls",
@@ -126,16 +126,16 @@ def _fine_points() -> dict[str, Any]:
         persist_state="session",
     )
     attempts = row.number_input(
-        "Attempts at a call",
+        "Attempts per call",
         1,
         20,
         5,
         key="generate-attempts",
         persist_state="session",
-        help="Failures of the server and unusable answers are asked again, at most so often.",
+        help="Maximum number of attempts after server errors and unusable answers.",
     )
     tokens = row.number_input(
-        "Longest answer (tokens)",
+        "Maximum answer length (tokens)",
         16,
         32_000,
         1000,
@@ -144,7 +144,7 @@ def _fine_points() -> dict[str, Any]:
         persist_state="session",
     )
     timeout = row.number_input(
-        "Wait for an answer (seconds)",
+        "Timeout (seconds)",
         1,
         3600,
         120,
@@ -158,21 +158,21 @@ def _fine_points() -> dict[str, Any]:
         0,
         key="generate-seed",
         persist_state="session",
-        help="Draws the cues and the sample: the same seed asks for the same cues.",
+        help="Determines the cues and the sample. The same seed gives the same cues.",
     )
     structured = st.checkbox(
         "Structured outputs",
         True,
         key="generate-structured",
         persist_state="session",
-        help="Answers as JSON of a fixed form; a server that refuses is asked for the paper's "
-        "numbered list.",
+        help="Requests JSON in a fixed schema. A server that refuses this is asked for a numbered "
+        "list, as in the paper.",
     )
     batch = st.checkbox(
-        "As a batch: half the price, answered within a day",
+        "Batch (half the price, answers within a day)",
         key="generate-batch",
         persist_state="session",
-        help="Goes through the provider's Batch API; a trial is answered at once all the same.",
+        help="Uses the provider's Batch API. A trial is still answered at once.",
     )
     return {
         "temperature": temperature,

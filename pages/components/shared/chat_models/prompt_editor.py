@@ -1,4 +1,4 @@
-"""A prompt in its versions: choose one, read it, and edit a copy of it."""
+"""The versions of a prompt: choose one, read it, and edit a copy of it."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 
 
 def ensure() -> None:
-    """Have the prompts that are installed stored, so that there is one to choose."""
+    """Store the installed prompts, so that there is a version to choose."""
     if open_project.ask(needs_prompts):
         open_project.tell_for_the_project(seed_prompts)
 
@@ -33,7 +33,7 @@ def choose(labels: Mapping[PromptName, str], *, place: str) -> tuple[PromptName,
     """Draw the boxes for a prompt and its version.
 
     Args:
-        labels: what the prompts to choose from are called.
+        labels: the labels of the prompts.
         place: begins the keys of the widgets.
     """
     first = next(iter(labels))
@@ -60,27 +60,27 @@ def choose(labels: Mapping[PromptName, str], *, place: str) -> tuple[PromptName,
 
 
 def _named(row: PromptVersion) -> str:
-    origin = "as installed" if row.parent_id is None else "edited"
+    origin = "installed" if row.parent_id is None else "edited"
     if row.examples:
         origin += f", {counted(len(row.examples), 'example')}"
     return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
 
 
 def author_of(chosen: PromptVersion) -> str:
-    """Who edited this version, in a sentence; '' where nobody did."""
+    """One sentence about the editor of this version; '' if it was not edited."""
     if chosen.author_id is None:
         return ""
     return f"Edited by {open_project.ask(reviewer_name, chosen.author_id)}."
 
 
-def told(*, place: str) -> None:
-    """Draw what came of the last click on *Save the copy*."""
-    if said := st.session_state.pop(_told(place), ""):
-        st.text(said)
+def show_message(*, place: str) -> None:
+    """Draw the result of the last click on *Save the copy*."""
+    if message := st.session_state.pop(_message_key(place), ""):
+        st.text(message)
 
 
 def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
-    """The template in a box, whose edited copy becomes a version of its own; what it holds."""
+    """A box with the template. An edited copy becomes a new version. Returns the text."""
     key = f"{place}-template-{chosen.id}"
     template = st.text_area(
         "Template",
@@ -89,8 +89,8 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         key=key,
         max_chars=MAX_TEMPLATE,
         persist_state="session",
-        help="Edit it and save the copy as the next version; this one stays. "
-        + " ".join(f"{where} is where {what} goes." for where, what in PLACES[name].items()),
+        help="Edit the template and save a copy as the next version. This version stays. "
+        + " ".join(f"{where} is replaced by {what}." for where, what in PLACES[name].items()),
     )
     edited = template.strip() != chosen.template
     if not rights.only_leads("save prompts"):
@@ -105,7 +105,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
             args=(chosen, key, place),
         )
         st.button(
-            "Undo the changes",
+            "Discard changes",
             key=f"{place}-undo-prompt",
             disabled=not edited,
             on_click=_undo,
@@ -115,7 +115,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
 
 
 def usable(template: str, name: PromptName, *, place: str) -> str | None:
-    """The template as it can be stored; None, with the reason drawn, where it can't."""
+    """The template as it can be stored; None, after drawing the reason, if it can't."""
     try:
         return checked_template(template, name)
     except HedgerowError as error:
@@ -124,20 +124,20 @@ def usable(template: str, name: PromptName, *, place: str) -> str | None:
 
 
 def as_sent(filled: str) -> None:
-    """Draw a prompt with texts in its places."""
-    st.text("As it is sent")
+    """Draw a prompt with texts filled in."""
+    st.text("Example, as sent to the model")
     st.code(filled, language=None, wrap_lines=True)
 
 
 def _save(chosen: PromptVersion, key: str, place: str) -> None:
-    """Store the draft; one that cannot be used yet stays, and the preview says why."""
+    """Store the draft. An unusable draft stays in the box, and the preview shows why."""
     author = signin.reviewer_id()
     with suppress(HedgerowError):
         saved = open_project.tell(save_draft, chosen, st.session_state[key], author_id=author)
-        st.session_state[_told(place)] = (
+        st.session_state[_message_key(place)] = (
             f"Saved as version {saved.version}. Later runs use it unless you choose another."
             if saved.is_newest
-            else f"That is version {saved.version} word for word, which can be chosen for a run."
+            else f"This is identical to version {saved.version}. Choose that version for a run."
         )
         st.session_state[key] = chosen.template
 
@@ -146,5 +146,5 @@ def _undo(chosen: PromptVersion, key: str) -> None:
     st.session_state[key] = chosen.template
 
 
-def _told(place: str) -> str:
+def _message_key(place: str) -> str:
     return f"{place}_prompt_told"

@@ -1,8 +1,8 @@
 """The provider's key: from the environment, or typed in for this session and one address.
 
-A typed key is kept in the session alone and reaches a run's process through its environment. It is
-stored nowhere, never sent back to the browser, and goes to no other address than the one it was
-typed in for. The environment's key goes to the environment's address and to OpenAI.
+A typed key is only kept in the session, and a run's process gets it through its environment. It is
+stored nowhere, never sent back to the browser, and only sent to the address that it was typed in
+for. The environment's key is sent to the environment's address and to OpenAI.
 """
 
 import streamlit as st
@@ -40,18 +40,18 @@ def lacks(base_url: str) -> bool:
 
 
 def draw(base_url: str, place: str = "") -> None:
-    """Say whether a key is set for an address; let one be typed in, or forgotten.
+    """Show whether there is a key for an address, with a box to enter one or a button to remove it.
 
     Args:
-        place: tells these boxes from others on the same page.
+        place: distinguishes these boxes from others on the same page.
     """
     if environment(base_url):
         with st.container(
             horizontal=True, vertical_alignment="center", key=f"generate-key-typed{place}"
         ):
-            st.text("Key: typed in for this session and this address.", width="content")
+            st.text("Key: entered for this session and this address.", width="content")
             st.button(
-                "Forget it",
+                "Remove",
                 key=f"generate-key-forget{place}",
                 type="tertiary",
                 on_click=_forget,
@@ -68,9 +68,9 @@ def draw(base_url: str, place: str = "") -> None:
         autocomplete="off",
         on_change=_keep,
         args=(_BOX + place, base_url),
-        placeholder="" if lacks(base_url) else "Servers of your own mostly need none",
-        help=f"To have it for all sessions, set {KEY_VARIABLE} in the environment or in .env. It "
-        "is stored in no database and no log, and goes to this address only.",
+        placeholder="" if lacks(base_url) else "Your own servers usually need none",
+        help=f"To set it for all sessions, use {KEY_VARIABLE} in the environment or in .env. It is "
+        "never stored in the database or a log, and only sent to this address.",
     )
     if open_project.settings().openai_api_key.get_secret_value():
         own = without_login(address_of("", open_project.settings()))

@@ -1,4 +1,4 @@
-"""What a run will take, said before it starts: calls, tokens, money, time; and its caps."""
+"""Estimates before a run starts: calls, tokens, cost, time; and the spending caps."""
 
 import streamlit as st
 
@@ -14,14 +14,14 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
 MONEY_CAP = 10.0
-"""US dollars, unless somebody sets another cap: a slip shall not cost a month's budget."""
+"""The default cap in US dollars, so that a mistake can't cost a month's budget."""
 
 LEAST_CAP = 0.0001
-"""US dollars; the cheapest answers cost less than a cent."""
+"""The smallest cap in US dollars. The cheapest answers cost less than a cent."""
 
 
 def price(model: str) -> Price:
-    """Boxes with the model's price, which can be changed and kept; gives what they hold."""
+    """Boxes with the model's price, which can be changed and saved. Returns their values."""
     known, is_own = open_project.ask(quote, model)
     shown = known or Price()
     # A model has boxes of its own, and new ones when its price was kept: a box keeps its value.
@@ -29,7 +29,7 @@ def price(model: str) -> Price:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     prompt, completion = (
         row.number_input(
-            f"US$ a million tokens {way}",
+            f"US$ per million tokens {way}",
             0.0,
             value=value,
             step=0.05,
@@ -41,7 +41,7 @@ def price(model: str) -> Price:
     )
     typed = Price(prompt=prompt, completion=completion)
     row.button(
-        "Keep this price",
+        "Save this price",
         key=f"{key}-keep",
         disabled=typed == known,
         on_click=_keep,
@@ -50,12 +50,12 @@ def price(model: str) -> Price:
     )
     if known is None:
         st.caption(
-            "No price is known for this model. A server of your own costs nothing here; for any "
-            "other, type in what its provider charges."
+            "The price of this model is unknown. Leave it at 0 for your own server. For any other "
+            "server, enter the provider's price."
         )
     else:
-        origin = "was set in this project" if is_own else f"is that of the table of {DATED}"
-        st.caption(f"The price {origin}; check it against your provider's.")
+        origin = "was set in this project" if is_own else f"is from the table of {DATED}"
+        st.caption(f"The price {origin}. Check it with your provider.")
     return typed
 
 
@@ -64,7 +64,7 @@ def _keep(model: str, typed: Price) -> None:
 
 
 def budget() -> Budget:
-    """Boxes with the caps at which a run pauses by itself."""
+    """Boxes with the caps at which a run pauses."""
     row = st.container(horizontal=True)
     money = row.number_input(
         "Pause at (US$)",
@@ -83,19 +83,19 @@ def budget() -> Budget:
         step=100,
         key="generate-calls",
         placeholder="No cap",
-        help="Repeated ones count.",
+        help="Includes repeated calls.",
         persist_state="session",
     )
     return Budget(money=money, calls=calls)
 
 
 def wanted_by(counts: CachedCounts, choice: Choice) -> WantedCalls | None:
-    """What a choice comes to; None while that is being counted."""
+    """The calls of a choice; None while they are being counted."""
     return counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
 
 
 def estimated(request: GenerationRequest, wanted: WantedCalls) -> RunEstimate:
-    """What the run will take, as far as that is known; measured anew when answers have come."""
+    """The estimate for the run. It is updated when there are new answers."""
     return _estimated(request, wanted, open_project.ask(newest_answer))
 
 
@@ -105,9 +105,9 @@ def _estimated(request: GenerationRequest, wanted: WantedCalls, newest: int | No
 
 
 def what_is_asked(wanted: WantedCalls) -> str:
-    """How many anchors and calls, for people."""
+    """The numbers of anchors and calls in words."""
     if not wanted.total:
-        return "Nothing to generate: every anchor of this choice has what these calls would bring."
+        return "Nothing to generate: the chosen anchors already have all variants of these calls."
     found = [(role, wanted.calls.get(role, 0)) for role in ROLES]
     calls = [f"{number:,} for {ROLES[role].name.lower()}" for role, number in found if number]
     anchors, number = counted(wanted.anchors, "anchor"), counted(wanted.total, "call")
@@ -115,41 +115,41 @@ def what_is_asked(wanted: WantedCalls) -> str:
 
 
 def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
-    """What a run takes beyond its calls, for people, a line a thought."""
+    """The tokens, cost and time of a run, one line each."""
     lines: list[str] = []
     if not found.total_calls:
         return lines
     if request.provider != OPENAI:
         free = found.cost is not None
-        told = "No model is asked: it costs nothing." if free else "What it costs is not known."
-        return [*lines, told]
+        text = "This calls no model and costs nothing." if free else "The cost is unknown."
+        return [*lines, text]
     if found.cost is None or found.prompt_tokens is None or found.completion_tokens is None:
-        return [*lines, "Tokens, cost and time are not known yet: try it on three anchors."]
+        return [*lines, "Tokens, cost and time are not known yet. Try it on three anchors."]
     if not found.prompt_tokens:
         return [
             *lines,
-            "The server reports no tokens, so that the cost stays unknown: cap the calls.",
+            "The server reports no tokens, so the cost is unknown. Set a cap on the calls.",
             _time(found, request),
         ]
     tokens = f"About {found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
-    lines.append(f"{tokens}, going by {counted(found.based_on, 'answered call')}.")
+    lines.append(f"{tokens}, estimated from {counted(found.based_on, 'answered call')}.")
     lines.append(" ".join([_money(found.cost, request), _time(found, request)]))
     return lines + _beyond(found, request)
 
 
 def _beyond(found: RunEstimate, request: GenerationRequest) -> list[str]:
-    """Where the run will pause before its end."""
+    """The cap at which the run will pause, if any."""
     caps = request.budget
     if caps.money is not None and found.cost is not None and found.cost > caps.money:
-        return [f"That is beyond the cap: the run will pause at {dollars(caps.money)}."]
+        return [f"This exceeds the cap. The run will pause at {dollars(caps.money)}."]
     if caps.calls is not None and found.total_calls > caps.calls:
-        return [f"That is beyond the cap: the run will pause at {caps.calls:,} calls."]
+        return [f"This exceeds the cap. The run will pause at {caps.calls:,} calls."]
     return []
 
 
 def _money(cost: float, request: GenerationRequest) -> str:
     if request.price == Price():
-        return "At a price of 0, it costs nothing."
+        return "At a price of 0, the run costs nothing."
     share = f", a batch's {BATCH_SHARE:.0%} of the price" if request.batch else ""
     return f"Expected cost: {dollars(cost)}{share}."
 
@@ -158,5 +158,7 @@ def _time(found: RunEstimate, request: GenerationRequest) -> str:
     if request.batch:
         return "A batch is answered within a day."
     if found.seconds is None:
-        return "How long it takes is not known yet."
-    return f"Takes {progress_view.duration(found.seconds)} at {request.concurrency} calls at once."
+        return "The time is not known yet."
+    return (
+        f"Takes {progress_view.duration(found.seconds)} at {request.concurrency} concurrent calls."
+    )

@@ -12,7 +12,7 @@ from training.hub.publishing import token_source
 _TYPED = "hub_typed_token"
 _SOURCES = {
     "environment": f"Access token: set in the environment ({HUB_TOKEN}).",
-    "login": "Access token: that of the login of this machine (hf auth login).",
+    "login": "Access token: from the login on this machine (hf auth login).",
 }
 
 
@@ -28,15 +28,15 @@ def is_set() -> bool:
 
 
 def draw(place: str) -> None:
-    """Say where the token comes from; let one be typed in, or forgotten.
+    """Show the source of the token, with a box to enter one or a button to remove it.
 
     Args:
-        place: tells this box from others.
+        place: distinguishes this box from others.
     """
     if environment():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text("Access token: typed in for this session.", width="content")
-            st.button("Forget it", key=f"hub-forget-{place}", type="tertiary", on_click=_forget)
+            st.text("Access token: entered for this session.", width="content")
+            st.button("Remove", key=f"hub-forget-{place}", type="tertiary", on_click=_forget)
         return
     if source := token_source():
         st.text(_SOURCES[source])
@@ -52,8 +52,8 @@ def draw(place: str) -> None:
         args=(box,),
         placeholder="hf_…",
         width=480,
-        help=f"One with write access, from your settings on the Hub. To have it for all sessions, "
-        f"set {HUB_TOKEN} in the environment. It is stored in no database and no log.",
+        help="A token with write access from your settings on the Hub. To set it for all sessions, "
+        f"use {HUB_TOKEN} in the environment. It is never stored in the database or a log.",
     )
 
 

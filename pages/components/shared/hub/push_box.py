@@ -1,4 +1,4 @@
-"""Publishing on the Hub: where to, for whom and with whose token; what came of earlier pushes."""
+"""Publishing on the Hub: the repository, its visibility, the token, and the last push."""
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from training.hub.push_run import Subject, pushes, request_one_push
 
 @error_messages.fragment  # naming a repository does not redraw what is above
 def show(subject: Subject, *, what: str) -> None:
-    """The push that is under way, or else the last one's result and the way to a next one.
+    """The push in progress, or else the result of the last one and the form for the next one.
 
     Args:
         what: is pushed, in words of ours, such as ``the model``.
@@ -33,7 +33,7 @@ def show(subject: Subject, *, what: str) -> None:
 
 
 def _made(run: Run) -> None:
-    """Where the last push has put it."""
+    """The result of the last push."""
     seen = "private" if run.result["private"] else "public"
     ended = f"{clock.local(run.finished_at):%Y-%m-%d %H:%M}" if run.finished_at else ""
     with st.container(horizontal=True, vertical_alignment="center", key=f"pushed-{run.id}"):
@@ -55,14 +55,14 @@ def _form(subject: Subject, what: str, runs: list[Run]) -> None:
         placeholder="owner/name",
         max_chars=LONGEST_REPO,
         width=480,
-        help="On the Hugging Face Hub, or the hub that HF_ENDPOINT names. It is made if it is not "
-        "there; in one that is, other files stay, and a new commit is added.",
+        help="A repository on the Hugging Face Hub, or on the hub in HF_ENDPOINT. It is created if "
+        "it does not exist. Otherwise a commit is added, and other files stay.",
     )
     st.toggle(
         "Private",
         value=bool(last.get("private", True)),
         key=_key(subject, "private"),
-        help="Only you, or your organisation, see a private repository.",
+        help="Only you or your organisation can see a private repository.",
     )
     access_token.draw(subject.group)
     st.button(

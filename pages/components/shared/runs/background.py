@@ -1,4 +1,4 @@
-"""Long work that pages start: stored as a run, carried out by its own process."""
+"""Runs that pages start, each in its own process."""
 
 import time
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a release shares with benchmarks, found out beside the page, and how it is shown."""
+"""The overlap of a release with benchmarks, computed outside the page, as tables."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -72,13 +72,13 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
                 format="localized",
-                help="Items of which a text shares so many words in a row with "
-                "a text of the release.",
+                help="Items with a text that shares this many words in a row with a text of the "
+                "release.",
             ),
             "Share": st.column_config.NumberColumn(format="percent"),
             "Whole text": st.column_config.NumberColumn(
                 format="localized",
-                help="Items of which a whole text, however short, is a text of the release.",
+                help="Items with a text that is identical to a text of the release.",
             ),
         },
     )
@@ -87,7 +87,7 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
 
 
 def by_field(found: Sequence[OverlapWithTest]) -> None:
-    """Which fields of the release share words with which texts of each benchmark."""
+    """The overlap by field of the release and side of the benchmark."""
     rows = field_rows([entry for entry in found if entry.shares])
     if not rows:
         return

@@ -167,7 +167,7 @@ def log_lines(run: Run) -> None:
 def stopped(
     run: Run, *, again: Callable[[], None] | None = None, label: str = "Start it again"
 ) -> None:
-    """Show a run that failed, was cancelled or was cut off: why, its log, and a way on.
+    """Show a run that failed, was cancelled or interrupted: the reason, the log, and a button.
 
     Args:
         again: starts the run again; None where that is not possible now.

@@ -1,6 +1,6 @@
-"""The table of scores, like the papers': a line a model, a column a benchmark.
+"""The table of scores, as in the papers: one line per model, one column per benchmark.
 
-As HTML of our own: a data frame's cells hold one number each, and no bold or underlined ones.
+It is our own HTML, because cells of a data frame have one number, and no bold or underlined text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,18 +27,18 @@ _MARKS = {
 
 
 class Head(NamedTuple):
-    """A column's title, and what stands below it in small letters, a line each."""
+    """A column's title, and the lines below it in small letters."""
 
     title: str
     below: tuple[str, ...] = ()
 
 
 def show(lines: Sequence[Line], heads: Mapping[str, Head], more: Sequence[str] = ()) -> None:
-    """Draw the table; published lines come last, below a line that says so.
+    """Draw the table. Published lines come last, below a heading.
 
     Args:
-        heads: of the columns, by what the lines' scores are of.
-        more: titles of columns before these, out of ``spending.DETAILS``.
+        heads: the columns' heads, by key.
+        more: titles of columns from ``spending.DETAILS`` before these.
     """
     table = cells(lines, list(heads))
     rows = list(zip(lines, table, strict=True))
@@ -74,10 +74,11 @@ def _row(
     line: Line, found: Mapping[str, ScoreCell], heads: Mapping[str, Head], more: Sequence[str]
 ) -> Markup:
     note = f"trained from {line.base}" if line.base else line.source
-    told = [Markup("<td>{}</td>").format(text) for text in details(line, more, list(heads))]
+    cells = [Markup("<td>{}</td>").format(text) for text in details(line, more, list(heads))]
     scores = [_cell(found.get(column)) for column in heads]
-    return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
-        line.model, _small(note), join([*told, *scores])
+    name = Markup('<span class="hg-text" title="{}">{}</span>').format(line.name, line.model)
+    return Markup('<tr><th scope="row">{}{}</th>{}</tr>').format(
+        name, _small(note), join([*cells, *scores])
     )
 
 
@@ -90,12 +91,12 @@ def _cell(cell: ScoreCell | None) -> Markup:
 
 
 def points(score: float) -> str:
-    """A score as the table writes it."""
+    """A score as text."""
     return f"{score:.{DECIMALS}f}".replace("-", "−")
 
 
 def _delta(delta: float | None) -> Markup:
-    """Points more or less than the base model; a sign says what the colour says."""
+    """The difference to the base model in points. The sign repeats the meaning of the colour."""
     if delta is None:
         return _NOTHING
     shown = f"{delta:+.{DECIMALS}f}".replace("-", "−")

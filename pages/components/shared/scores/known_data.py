@@ -1,4 +1,4 @@
-"""The benchmarks with the data that a project has for them, by names for people."""
+"""The benchmarks and the data that a project has for them, with labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def known_data() -> dict[str, DataChoice]:
 
 
 def data_names(kind: type[Benchmark[Any]], kept: Sequence[KeptData]) -> dict[str, DataChoice]:
-    """What can be chosen; of files that are called alike, each with a part of its hash."""
+    """The choices by label. Files with equal names get a part of their hash."""
     found: dict[str, DataChoice] = {}
     for entry in kept:
         name = entry.name

@@ -27,12 +27,12 @@ def draw(
     """
     heads = {column.key: grid.Head(column.title, _below(column)) for column in found}
     grid.show(made, heads, more)
-    said = grid.LEGEND
+    legend = grid.LEGEND
     if any(line.intervals for line in made):
-        said += " Below a score: its 95% bootstrap interval."
+        legend += " Below a score: its 95% bootstrap interval."
     if any(line.base for line in made):
-        said += " Beside it: the difference to the model that it was trained from."
-    st.caption(said)
+        legend += " Next to it: the difference to the model that it was trained from."
+    st.caption(legend)
     _files(made, found, name=name, more=more)
 
 
@@ -73,24 +73,24 @@ def _files(
 def _details(
     made: Sequence[Line], found: Sequence[ScoreColumn], more: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The columns before the scores: title → a text a line."""
+    """The columns before the scores: title → one text per line."""
     keys = [column.key for column in found]
     return {title: [details(line, [title], keys)[0] for line in made] for title in more}
 
 
 def _note(made: Sequence[Line], found: Sequence[ScoreColumn]) -> str:
-    """A word where published numbers stand in the columns of other data."""
+    """A note if published numbers are in columns with other data."""
     others = unlike_published(made, found)
     if not others:
         return ""
     return (
-        "Published numbers are of the papers' own full data; the data measured here for "
-        f"{' and '.join(others)} may be others: compare with care."
+        "Published numbers are for the papers' full data. Your data for "
+        f"{' and '.join(others)} may differ, so compare with care."
     )
 
 
 def _below(column: ScoreColumn) -> tuple[str, ...]:
-    """What a column is of, in small letters: metric, items, data; a line each."""
+    """The lines below a column's title: metric, items, data."""
     data = column.data
     if len(data) > LONGEST_DATA:
         data = f"{data[: LONGEST_DATA - 1]}…"

@@ -1,7 +1,5 @@
 """Comparison of the arms: all, only negation, only hedging (the paper's Table 3)."""
 
-from typing import Any
-
 import streamlit as st
 
 from db.models import Run, RunState
@@ -12,6 +10,7 @@ from pages.components.shared.shell import error_messages, open_project
 from training.llm.card import shown
 from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT
 from training.llm.study import ArmRow, arm_rows, list_language_studies
+from training.models.display_names import short_name
 from training.studies.members import trials
 
 _PROBLEM = "llm_arms_problem"
@@ -49,7 +48,8 @@ def show() -> None:
 
 
 def _title(run: Run) -> str:
-    return f"the arms of {run.parameters['base']} on release {run.parameters['release']}"
+    base = short_name(run.parameters["base"])
+    return f"the arms of {base} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:
@@ -69,8 +69,13 @@ def _states(run: Run) -> None:
 
 def _table(run: Run) -> None:
     rows = arm_rows(open_project.ask(trials, run))
+    columns = {row.label: _column(row) for row in rows}
+    names = list(dict.fromkeys(name for column in columns.values() for name in column))
+    table: list[dict[str, str | None]] = [
+        {"": name, **{label: column[name] for label, column in columns.items()}} for name in names
+    ]
     st.dataframe(
-        [_line(row) for row in rows],
+        table,
         hide_index=True,
         key="llm-arms",
         placeholder="–",
@@ -84,22 +89,23 @@ def _table(run: Run) -> None:
         st.text(sentence)
 
 
-def _line(row: ArmRow) -> dict[str, Any]:
+def _column(row: ArmRow) -> dict[str, str | None]:
+    """The results of an arm. Arms are columns, so that the table fits a narrow window."""
     return {
-        "Arm": row.label,
         **{SHORT[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
-        "Pairs": row.pairs,
-        "Steps": row.steps,
-        "Run": row.run.id,
+        "Pairs": None if row.pairs is None else f"{row.pairs:,}",
+        "Steps": None if row.steps is None else f"{row.steps:,}",
+        "Run": str(row.run.id),
         "State": progress_view.STATES[row.run.state],
     }
 
 
 def _change(row: ArmRow, name: str) -> str | None:
-    """A metric before and after; in one cell, so that the table fits a narrow window."""
+    """A metric before and after training."""
     if name not in row.after:
         return None
-    return f"{shown(name, row.before[name])} → {shown(name, row.after[name])}"
+    before, after = shown(name, row.before[name]), shown(name, row.after[name])
+    return f"{before.removesuffix('%')} → {after}"
 
 
 def _again(run: Run) -> None:

@@ -84,9 +84,9 @@ def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
     colours = palette(dark=dark)
     series = {name: SHORT[name] for name in SHARES}
     points = [
-        CurvePoint(evaluation.epoch, evaluation.step, said, evaluation.figures[name])
+        CurvePoint(evaluation.epoch, evaluation.step, title, evaluation.figures[name])
         for evaluation in evaluations
-        for name, said in series.items()
+        for name, title in series.items()
         if name in evaluation.figures
     ]
     return curve_charts.lines(

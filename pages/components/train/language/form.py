@@ -11,7 +11,7 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 from pages.components.train.language import recipe_fields
 from pages.components.train.language.arms import MEANINGS
 from training.llm.base import PAPER_BASE, clean_base
-from training.llm.outlook import Outlook, outlook
+from training.llm.forecast import Forecast, forecast
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import (
     list_language_finetunings,
@@ -19,6 +19,7 @@ from training.llm.request import (
     request_of,
 )
 from training.llm.study import request_language_study
+from training.models.display_names import choice_names
 
 PLANNED_SECONDS = 60.0
 """Seconds for which an estimate is cached: counting the pairs of a large release takes a second."""
@@ -46,9 +47,12 @@ def box(numbers: list[int], *, busy: bool) -> None:
     """
     with st.container(border=True, key="llm-start-box"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
+            bases = _bases()
+            labels = choice_names(bases)
             st.selectbox(
                 "Model to start from",
-                _bases(),
+                bases,
+                format_func=lambda name: labels.get(name, name),
                 key=_BASE,
                 accept_new_options=True,
                 help=_BASE_HELP,
@@ -61,11 +65,11 @@ def box(numbers: list[int], *, busy: bool) -> None:
         with st.expander("Recipe and seed", icon=":material/tune:", key="llm-settings"):
             recipe_fields.draw()
         st.toggle("Save the merged model", key=_MERGE, persist_state="session", help=_MERGE_HELP)
-        said, able = _promise(busy=busy)
+        summary, able = _plan_text(busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
             _button("Finetune", "llm-start", _start, able=able, icon="model_training", primary=True)
             _button("Compare the arms", "llm-start-arms", _start_arms, able=able, icon="science")
-            st.text(said, width="stretch")
+            st.text(summary, width="stretch")
         error_messages.show_kept(_PROBLEM)
 
 
@@ -94,11 +98,11 @@ def _bases() -> list[str]:
     return list(dict.fromkeys([*earlier, PAPER_BASE]))
 
 
-def _promise(*, busy: bool) -> tuple[str, bool]:
+def _plan_text(*, busy: bool) -> tuple[str, bool]:
     """What the button will do, or why it can't; and whether it can."""
     try:
         recipe, base = recipe_fields.recipe(), clean_base(st.session_state[_BASE] or "")
-        found = _outlook(recipe.model_dump_json(), base, st.session_state[_RELEASE])
+        found = _forecast(recipe.model_dump_json(), base, st.session_state[_RELEASE])
     except HedgerowError as error:
         return str(error), False
     sampled = "" if found.sampled == found.pairs else f", sampled from {found.pairs:,}"
@@ -109,7 +113,7 @@ def _promise(*, busy: bool) -> tuple[str, bool]:
     ), True
 
 
-def _duration(found: Outlook) -> str:
+def _duration(found: Forecast) -> str:
     steps = counted(found.steps, "step")
     if found.seconds is None:
         return f"{steps}. There is no time estimate before the first run with this model."
@@ -118,9 +122,9 @@ def _duration(found: Outlook) -> str:
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
-def _outlook(recipe: str, base: str, release_number: int) -> Outlook:
+def _forecast(recipe: str, base: str, release_number: int) -> Forecast:
     return open_project.ask(
-        outlook,
+        forecast,
         LanguageRecipe.model_validate_json(recipe),
         base=base,
         release_number=release_number,

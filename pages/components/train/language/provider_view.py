@@ -137,18 +137,18 @@ def _models(done: Sequence[Run]) -> None:
 
 def _outcome(run: Run) -> str:
     result = run.result
-    told = [f"Trained on {counted(result['train'], 'question pair')}"]
+    facts = [f"Trained on {counted(result['train'], 'question pair')}"]
     if result["epochs"]:
-        told.append(f"for {counted(result['epochs'], 'epoch')}")
+        facts.append(f"for {counted(result['epochs'], 'epoch')}")
     if result["tokens"]:
-        told.append(f"({result['tokens']:,} tokens, as the provider counts them)")
+        facts.append(f"({result['tokens']:,} tokens, as the provider counts them)")
     held_out = open_project.ask(last_metrics, run.id).get(HELD_OUT_LOSS)
     measured = (
         ""
         if held_out is None
         else f" Loss on {counted(result['validation'], 'validation question')}: {held_out:.4f}."
     )
-    return f"{' '.join(told)}.{measured}"
+    return f"{' '.join(facts)}.{measured}"
 
 
 def _line(run: Run) -> dict[str, Any]:

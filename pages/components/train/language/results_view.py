@@ -57,11 +57,11 @@ def _outcome(run: Run) -> None:
         st.dataframe(
             [
                 {
-                    "Metric": said[0].upper() + said[1:],
+                    "Metric": title[0].upper() + title[1:],
                     "Before": shown(name, result["before"][name]),
                     "After": shown(name, result["after"][name]),
                 }
-                for name, said in NAMES.items()
+                for name, title in NAMES.items()
                 if name in result["after"]
             ],
             hide_index=True,
@@ -108,7 +108,7 @@ def _line(run: Run) -> dict[str, Any]:
         "Pairs": result["pairs"]["train"],
         "Epochs": request.recipe.epochs,
         "Steps": result["steps"],
-        "Right before": result["before"].get(RIGHT),
-        "Right after": result["after"].get(RIGHT),
+        "Correct before": result["before"].get(RIGHT),
+        "Correct after": result["after"].get(RIGHT),
         "Minutes": round(result["seconds"] / 60, 1),
     }

@@ -8,6 +8,7 @@ from pages.components.shared.runs import progress_view
 from pages.components.train.language.arms import LABELS
 from pages.components.train.section_choice import remember
 from training.llm.request import request_of
+from training.models.display_names import short_name
 
 SECTION = "part"
 """Key of the section choice, and its name in the URL."""
@@ -22,12 +23,12 @@ def show_run(run_id: int) -> None:
 
 
 def title(run: Run) -> str:
-    """What a run finetunes; contains the name of a model."""
+    """The base model, the release and the arm of a run."""
     request = request_of(run)
-    return f"{request.base} on release {request.release}, {LABELS[request.recipe.arm]}"
+    return f"{short_name(request.base)} on release {request.release}, {LABELS[request.recipe.arm]}"
 
 
 def named(run: Run) -> str:
-    """A run's number, what it finetunes, when, and its state."""
+    """The label of a run in a menu: its number, title, date and state."""
     when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"

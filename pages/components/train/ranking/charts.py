@@ -81,7 +81,7 @@ def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
     colours = palette(dark=dark)
     rows = [
         {"epoch": epoch.epoch, "mean": epoch.figures[DOCUMENTS], "sd": epoch.figures[SPREAD]}
-        | {said: epoch.figures[quantile(percent)] for percent, said in _BOX.items()}
+        | {title: epoch.figures[quantile(percent)] for percent, title in _BOX.items()}
         for epoch in epochs
         if DOCUMENTS in epoch.figures
     ]
@@ -92,8 +92,8 @@ def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("mean:Q", title="Mean", format=".3f"),
             alt.Tooltip("sd:Q", title="Standard deviation", format=".3f"),
             *(
-                alt.Tooltip(f"{said}:Q", title=said.capitalize(), format=".3f")
-                for said in _BOX.values()
+                alt.Tooltip(f"{title}:Q", title=title.capitalize(), format=".3f")
+                for title in _BOX.values()
             ),
         ],
     )

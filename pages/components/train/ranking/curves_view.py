@@ -83,14 +83,14 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
 
 def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel) -> None:
     with st.container(horizontal=True):
-        for name, title, said in (
+        for name, title, help_text in (
             (NEVIR, "NevIR pairwise accuracy", _NEVIR),
             (RERANKING, "Retrieval", WHAT_IT_IS),
         ):
             with st.container():
                 st.markdown(f"**{title}**")
                 panel(partial(charts.curves, runs, name), name, f"{title} by epoch")
-                st.caption(said)
+                st.caption(help_text)
     for number, (label, epochs) in enumerate(runs.items()):
         if charts.has_documents(epochs):
             st.markdown("**The two documents of a pair**")

@@ -65,17 +65,17 @@ def box(*, busy: bool) -> None:
                 on_click=_start,
                 args=(files,),
             )
-            said = "" if obstacle else _promise(files, busy=busy)
-            st.text(said, width="stretch")
+            summary = "" if obstacle else _plan_text(files, busy=busy)
+            st.text(summary, width="stretch")
         error_messages.show_kept(_PROBLEM)
 
 
-def _promise(files: dict[str, Any], *, busy: bool) -> str:
+def _plan_text(files: dict[str, Any], *, busy: bool) -> str:
     if not files:
         return "Add a file of pairs first."
     try:
         request = checked(RankingRequest, files | _chosen())
-        counts, guess = _outlook(
+        counts, guess = _forecast(
             str(open_project.settings().data_folder), request, request.model_dump_json()
         )
     except HedgerowError as error:
@@ -83,13 +83,14 @@ def _promise(files: dict[str, Any], *, busy: bool) -> str:
     pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     wait = " It starts when the current run has ended." if busy else ""
     return (
-        f"{counts.told}. Takes {progress_view.duration(guess.seconds)}, {pace}. Evaluates NevIR "
-        f"and retrieval before training and after each epoch. You can close the browser.{wait}"
+        f"{counts.description}. Takes {progress_view.duration(guess.seconds)}, {pace}. Evaluates "
+        "NevIR and retrieval before training and after each epoch. You can close the browser."
+        f"{wait}"
     )
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
-def _outlook(
+def _forecast(
     data_folder: str, _request: RankingRequest, key: str
 ) -> tuple[PairCounts, TimeEstimate]:
     parts = parts_asked(Path(data_folder), _request)
@@ -163,9 +164,11 @@ def _settings() -> None:
         )
 
 
-def _number(label: str, field: str, least: int, most: int, said: str) -> None:
+def _number(label: str, field: str, least: int, most: int, help_text: str) -> None:
     value = int(getattr(_DEFAULT, field))
-    st.number_input(label, least, most, value, key=_key(field), help=said, persist_state="session")
+    st.number_input(
+        label, least, most, value, key=_key(field), help=help_text, persist_state="session"
+    )
 
 
 def _key(field: str) -> str:

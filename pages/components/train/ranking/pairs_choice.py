@@ -61,8 +61,8 @@ def choose() -> tuple[dict[str, Any], str]:
             _show(RankingRequest(**chosen))
     with st.expander("Add a file of pairs", icon=":material/upload_file:", expanded=not names):
         _add()
-    if told := st.session_state.pop(_MESSAGE, ""):
-        st.text(told)
+    if message := st.session_state.pop(_MESSAGE, ""):
+        st.text(message)
     error_messages.show_kept(_PROBLEM)
     return chosen, obstacle
 
@@ -98,11 +98,11 @@ def _problems(data_folder: str, request: str, tests: tuple[str, ...]) -> tuple[s
         train, held_out = files_of(folder, asked)
     except HedgerowError as error:
         return "", str(error)
-    tested = _said(lambda: require_untested(folder, train))
-    return tested, _said(lambda: parts_of(train, held_out))
+    tested = _description(lambda: require_untested(folder, train))
+    return tested, _description(lambda: parts_of(train, held_out))
 
 
-def _said(check: Callable[[], object]) -> str:
+def _description(check: Callable[[], object]) -> str:
     """The problem that a check found; '' for none."""
     try:
         check()

@@ -11,6 +11,7 @@ from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train.ranking import charts, curves_view, form
 from training.finetune import checkpoints
+from training.models.display_names import short_name
 from training.ranking.epochs import with_epochs
 from training.ranking.request import list_finetunings, pair_counts, request_of
 
@@ -39,17 +40,17 @@ def show() -> None:
 
 
 def title(run: Run) -> str:
-    """What a run trains; contains the names of a model and a file."""
+    """The base model and the pairs of a run."""
     request = request_of(run)
     architecture = run.result.get("architecture") or request.architecture
     kind = f" ({architecture})" if architecture else ""
-    return f"{request.base}{kind} on {request.data_name}"
+    return f"{short_name(request.base)}{kind} on {request.data_name}"
 
 
 def _with_pairs(run: Run) -> str:
-    """What a run trains, and on how many pairs."""
+    """The base model and the pairs of a run, with the number of pairs."""
     counts = pair_counts(open_project.settings().data_folder, run)
-    return f"{title(run)}, {counts.told}" if counts else title(run)
+    return f"{title(run)}, {counts.description}" if counts else title(run)
 
 
 def _stopped(run: Run) -> None:

@@ -91,7 +91,7 @@ def _panel(
     draw: Callable[..., Any],
     name: str,
     alt_text: str,
-    said: str = "",
+    help_text: str = "",
     *,
     run_id: int,
     saved: bool,
@@ -104,5 +104,5 @@ def _panel(
         else:
             dark = st.context.theme.type == "dark"
             plot.chart(draw(dark=dark), alt=alt_text, key=f"live-{name}-{run_id}")
-        if said:
-            st.caption(said)
+        if help_text:
+            st.caption(help_text)

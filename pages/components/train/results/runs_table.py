@@ -23,7 +23,7 @@ from training.runs.comparison_table import (
     figures,
     finished,
     in_words,
-    told,
+    settings_of,
     writers,
 )
 
@@ -174,7 +174,7 @@ def _compare(rows: Sequence[TrainingRow]) -> None:
 def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
     preset = nearest([row.recipe for row in rows])
     to_preset = against == PRESET
-    reference = preset.recipe.model_dump(mode="json") if to_preset else told(rows[0])
+    reference = preset.recipe.model_dump(mode="json") if to_preset else settings_of(rows[0])
     found = differing(rows, reference)
     common = alike(rows, preset)
     if not found:
@@ -185,8 +185,8 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
             {"Key": line.key}
             | ({f"Preset {preset.id}": line.reference} if to_preset else {})
             | {
-                name: f"≠ {value}" if apart else value
-                for name, value, apart in zip(names, line.values, line.apart, strict=True)
+                name: f"≠ {value}" if differs else value
+                for name, value, differs in zip(names, line.values, line.differs, strict=True)
             }
             for line in found
         ]

@@ -278,8 +278,8 @@ def _numbers(curve: Curve) -> None:
     with st.expander(
         "Show the numbers", icon=":material/table:", key=f"tradeoff-numbers-{curve.run}"
     ):
-        told = f" STS file: {curve.sts}." if curve.sts else ""
-        st.text(f"Measured by run {curve.run}.{told}")
+        note = f" STS file: {curve.sts}." if curve.sts else ""
+        st.text(f"Measured by run {curve.run}.{note}")
         st.dataframe(
             [{"Share": share} | dict(zip(names, values, strict=True)) for share, *values in rows],
             hide_index=True,

@@ -31,8 +31,8 @@ def draw(number: int | None, *, held: bool) -> None:
     with st.container(key="train-overlap", gap="xxsmall"):
         for line in lines(found):
             st.text(line)
-        if said := bundled_texts_description([entry.facts for entry in bundled]):
-            st.text(said)
+        if sentence := bundled_texts_description([entry.facts for entry in bundled]):
+            st.text(sentence)
     if any(entry.overlap.examples for entry in found):
         with st.expander("Benchmark texts that the release shares", icon=":material/join:"):
             overlap_found.examples(found, key="train")
@@ -42,18 +42,18 @@ def lines(found: Sequence[OverlapWithTest]) -> list[str]:
     """One sentence for each, the largest overlap first; one more for the rest."""
     shared = [entry for entry in found if entry.problem or entry.shares]
     shared.sort(key=lambda entry: -entry.overlap.share)
-    said = [told(entry.facts) for entry in shared]
-    if len(said) > MOST_LINES:
-        rest = len(said) - MOST_LINES
-        said = [*said[:MOST_LINES], f"{rest} more overlap. See Benchmarks · Overlap."]
+    sentences = [told(entry.facts) for entry in shared]
+    if len(sentences) > MOST_LINES:
+        rest = len(sentences) - MOST_LINES
+        sentences = [*sentences[:MOST_LINES], f"{rest} more overlap. See Benchmarks · Overlap."]
     clean = [entry for entry in found if entry not in shared]
     if len(clean) == 1:
-        said.append(told(clean[0].facts))
+        sentences.append(told(clean[0].facts))
     elif clean:
         names = ", ".join(dict.fromkeys(entry.title for entry in clean))
         n = clean[0].overlap.n
-        said.append(
+        sentences.append(
             f"No item of {len(clean)} benchmark files ({names}) shares {n} words in a row with "
             "the release."
         )
-    return said
+    return sentences

@@ -41,7 +41,7 @@ def draw(wanted: TrainingPlan, text: str) -> None:
             width="content",
             label_visibility="collapsed",
         )
-        st.text(_said(current, wanted), width="stretch")
+        st.text(_description(current, wanted), width="stretch")
 
 
 def _preset_of(text: str, wanted: TrainingPlan) -> Preset | None:
@@ -52,7 +52,7 @@ def _preset_of(text: str, wanted: TrainingPlan) -> Preset | None:
         return None
 
 
-def _said(current: Preset | None, wanted: TrainingPlan) -> str:
+def _description(current: Preset | None, wanted: TrainingPlan) -> str:
     if current is None:
         return "Your own recipe. It differs from every preset."
     if current == fitting(wanted):

@@ -61,7 +61,7 @@ def _one(kind: FileField, recipe: Recipe, current: str, usable: bool) -> None:
             help=recipe_editor.meaning(kind.field),
         )
         return
-    st.text(f"{kind.label}: {_told(kind, path)}")
+    st.text(f"{kind.label}: {_description(kind, path)}")
     st.button(
         "Remove the file",
         key=f"train-file-drop-{kind.field}",
@@ -71,7 +71,7 @@ def _one(kind: FileField, recipe: Recipe, current: str, usable: bool) -> None:
     )
 
 
-def _told(kind: FileField, path: str) -> str:
+def _description(kind: FileField, path: str) -> str:
     try:
         modified = Path(path).stat().st_mtime
     except OSError:

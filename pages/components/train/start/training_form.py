@@ -18,6 +18,7 @@ from pages.components.train.start import (
 )
 from training.data.composition import Composition, composition_now
 from training.finetune.fitting import LARGEST_SEED
+from training.models.display_names import short_name
 from training.recipe.cautions import cautions
 from training.recipe.plan import TrainingPlan, plan
 from training.recipe.schema import Recipe
@@ -60,7 +61,7 @@ def box(*, busy: bool) -> None:
     default = preset_choice.default_text(wanted)
     text = recipe_editor.text(default)
     with st.container(border=True, key="train-start"):
-        promised, able = _promise(wanted, text, busy=busy)
+        planned, able = _plan_text(wanted, text, busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Finetune",
@@ -71,7 +72,7 @@ def box(*, busy: bool) -> None:
                 on_click=_start,
                 args=(wanted, _release_key(numbers)),
             )
-            st.text(promised, width="stretch")
+            st.text(planned, width="stretch")
         preset_choice.draw(wanted, text)
         _newer(wanted, numbers)
         overlap_lines.draw(wanted.release, held=_holds(text))
@@ -106,7 +107,7 @@ def _nothing_to_train_on(wanted: TrainingPlan) -> None:
         st.page_link("pages/review.py", label="Review variants")
 
 
-def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
+def _plan_text(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
     """What the button will do and how long that takes, or why it can't; and whether it can."""
     try:
         recipe = parse_recipe(text)
@@ -116,12 +117,12 @@ def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]
     guess = open_project.ask(estimate, left, recipe)
     judged = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     wait = " It starts when the current training has ended." if busy else ""
-    promised = (
-        f"Trains {recipe.base_encoder} on {_source(wanted)}: {_amount(wanted, left, recipe)}. "
-        f"Takes {progress_view.duration(guess.seconds)}, {judged}. You can close the "
-        f"browser.{wait}"
+    planned = (
+        f"Trains {short_name(recipe.base_encoder)} on {_source(wanted)}: "
+        f"{_amount(wanted, left, recipe)}. "
+        f"Takes {progress_view.duration(guess.seconds)}, {judged}. You can close the browser.{wait}"
     )
-    return " ".join([promised, *cautions(recipe)]), True
+    return " ".join([planned, *cautions(recipe)]), True
 
 
 def _source(wanted: TrainingPlan) -> str:
@@ -144,9 +145,9 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     steps = f"{recipe.steps(rows):,} steps"
     if recipe.trainings > 1:
         steps = f"{recipe.trainings} trainings of {steps}"
-    said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    text = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     if left.families(recipe) < left.anchors:
-        said += f", the part of {left.anchors:,} families that one epoch uses"
+        text += f", the part of {left.anchors:,} families that one epoch uses"
     triples = f"{left.triples:,} triples in the training split"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"
@@ -154,7 +155,7 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
         triples = f"{count:,} {what}, from {wanted.triples:,} triples in the training split"
     if recipe.max_triples is not None and recipe.max_triples < left.triples:
         triples = f"a sample of about {recipe.max_triples:,} of {triples}"
-    return f"{said} ({triples})"
+    return f"{text} ({triples})"
 
 
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:

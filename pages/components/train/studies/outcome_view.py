@@ -227,11 +227,11 @@ def _rests_on(rows: Sequence[FigureRow]) -> None:
     """The number of items behind the metrics; the validation split is the same for all runs."""
     counts = {NAMES[row.figure]: row.n for row in rows if row.n}
     if counts:
-        told = ", ".join(f"{name}: n = {count:,}" for name, count in counts.items())
+        counted_anchors = ", ".join(f"{name}: n = {count:,}" for name, count in counts.items())
         retrieval = f" {WHAT_IT_IS}" if NAMES[RETRIEVAL] in counts else ""
         st.caption(
             "Evaluated on the validation split of the release. "
-            f"{told[0].upper()}{told[1:]}.{retrieval}"
+            f"{counted_anchors[0].upper()}{counted_anchors[1:]}.{retrieval}"
         )
 
 

@@ -181,7 +181,7 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
             st.header(HEADINGS[study], anchor=False, width="stretch")
             if possible:
                 with st.popover("How it works", icon=":material/help:"):
-                    for sentence in planned.design.told:
+                    for sentence in planned.design.notes:
                         st.text(sentence)
             st.button(
                 "Run this study",
@@ -191,13 +191,13 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
                 on_click=_start,
                 args=(study, data, base),
             )
-        told = f"Not possible with this release. {planned.design.obstacle}"
+        text = f"Not possible with this release. {planned.design.obstacle}"
         if possible:
-            told = f"{_promise(planned)} Uses {called}, except for what the study varies."
-        st.text("\n".join(filter(None, [QUESTIONS[study], told, planned.design.caution])))
+            text = f"{_plan_text(planned)} Uses {called}, except for what the study varies."
+        st.text("\n".join(filter(None, [QUESTIONS[study], text, planned.design.caution])))
 
 
-def _promise(planned: Planned) -> str:
+def _plan_text(planned: Planned) -> str:
     """The runs of a study, and about how long they take together."""
     labels = ", ".join(arm.label for arm in planned.design.arms)
     return (

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import BenchmarkResult, Encoder
+from db.models import BenchmarkResult, Encoder, RunState
 from db.runs import create_run
 from db.settings import Settings
 from tests.support.databases import both_databases, one_database
@@ -95,7 +95,9 @@ def test_the_newest_of_a_model_an_architecture_and_data_counts(engine: Engine) -
         assert [row.id for row in of_run(session, run_id)] == [ids[1]]
 
 
-def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) -> None:
+def test_a_model_is_compared_with_the_one_it_was_trained_from(
+    engine: Engine, tmp_path: Path
+) -> None:
     with writing(engine) as session:
         base = Encoder(name="base", fingerprint="b" * 64)
         session.add(base)
@@ -108,7 +110,7 @@ def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) ->
         add(session, model="other", model_hash="f" * 64, score=40.0)
     with reading(engine) as session:
         rows = newest(session)
-        trained_from = bases(session, rows)
+        trained_from = bases(session, tmp_path, rows)
     assert trained_from == {("run 1: base", "bi-encoder", ""): ("/home/base", "bi-encoder", "")}
     shown = columns(rows)
     made = [line for line in lines(rows, trained_from=trained_from) if not line.published]
@@ -118,14 +120,40 @@ def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) ->
         for line, cell in zip(made, table, strict=True)
     }
     assert found == {
-        "run 1: base": (30.0, "best"),
-        "/home/base": (None, ""),
+        "run 1": (30.0, "best"),
+        "base": (None, ""),
         "other": (None, "second"),
     }
 
 
 @one_database
-def test_published_lines_stand_apart_beside_the_largest_data(engine: Engine) -> None:
+def test_a_language_model_is_compared_with_its_base(engine: Engine, tmp_path: Path) -> None:
+    folders = {name: f"runs/00001-finetune-llm/{name}" for name in ("model", "merged")}
+    names = {name: str(tmp_path / folder) for name, folder in folders.items()}
+    with writing(engine) as session:
+        run = create_run(session, kind="finetune-llm", parameters={})
+        run.state, run.result = RunState.DONE, folders | {"base_fingerprint": "b" * 64}
+        add(session, model="/models/small", model_hash="b" * 64, architecture="causal-lm")
+        for name in names.values():
+            add(session, model=name, architecture="causal-lm")
+        add(session, model="/elsewhere/runs/00001-finetune-llm/model", architecture="causal-lm")
+    with reading(engine) as session:
+        rows = newest(session)
+        trained_from = bases(session, tmp_path, rows)
+    base = ("/models/small", "causal-lm", "")
+    assert trained_from == {(name, "causal-lm", ""): base for name in names.values()}
+    assert {row.model: row.title for row in rows} == {
+        "/models/small": "small (causal-lm)",
+        names["merged"]: "run 1, merged (causal-lm)",
+        names["model"]: f"{names['model']} (causal-lm)",
+        "/elsewhere/runs/00001-finetune-llm/model": (
+            "/elsewhere/runs/00001-finetune-llm/model (causal-lm)"
+        ),
+    }
+
+
+@one_database
+def test_published_lines_are_separate_and_next_to_the_largest_data(engine: Engine) -> None:
     with writing(engine) as session:
         add(session, score=90.0)
         add(session, score=10.0, data_hash="e" * 64, n=1380)

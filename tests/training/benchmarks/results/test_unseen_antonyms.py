@@ -83,7 +83,7 @@ def test_only_what_a_model_and_its_bases_were_taught_is_left_out(
         rows["run 1"].id: UnseenScore((1,), 25.0, 4, 2),
         rows["run 2"].id: UnseenScore((1, 2), 0.0, 2, 4),
     }
-    assert found[rows["run 1"].id].told == (
+    assert found[rows["run 1"].id].description == (
         "25.0 over the 4 items whose antonym pair is not in release 1; 2 excluded."
     )
     facts = found[rows["run 2"].id].facts
@@ -116,12 +116,12 @@ def test_the_bundled_model_and_what_was_trained_from_it_were_taught_the_corpora(
         found = unseen_scores(session, settings.data_folder, rows.values())
     score = UnseenScore((), 100.0, 1, 1, bundled=True)
     assert found == {rows[TRAINED_ENCODER].id: score, rows["run 1"].id: score}
-    assert score.told == (
+    assert score.description == (
         "100.0 over the 1 item whose antonym pair is not in the corpora that come with "
         "Hedgerow; 1 excluded."
     )
 
 
 def test_where_no_item_is_left_there_is_no_score() -> None:
-    told = UnseenScore((3,), None, 0, 6).told
+    told = UnseenScore((3,), None, 0, 6).description
     assert told == "The antonym pairs of all items are in release 3."

@@ -57,8 +57,8 @@ def test_a_causal_model_is_measured_and_results_of_other_prompts_are_another_lin
     rows = lines(engine)
     assert (rows[0].benchmark, rows[0].scoring) == ("nevir", ""), "the version that was named"
     assert {row.title for row in rows} == {
-        f"{small_llama} (causal-lm)",
-        f"{small_llama} (causal-lm, relevance prompt 2)",
+        f"{small_llama.name} (causal-lm)",
+        f"{small_llama.name} (causal-lm, relevance prompt 2)",
     }
     (edited,) = [row for row in rows if row.scoring]
     assert edited.scoring.startswith("prompts ") and edited.asked["template"] == EDITED

@@ -207,7 +207,7 @@ def test_a_task_of_mteb(
 
     models = [ModelChoice(name=str(path)) for path in (tiny_encoder, tiny_cross)]
     result = ran(engine, settings, *models, tasks=("STSBenchmark",))
-    assert (result["measured"], result["left_out"]) == (1, [f"{tiny_cross} (cross-encoder)"])
+    assert (result["measured"], result["left_out"]) == (1, [f"{tiny_cross.name} (cross-encoder)"])
     ((_, row),) = results(engine).items()
     assert (row.kind, row.benchmark, row.file) == ("general", mock.metadata.name, "")
     assert row.summary["seconds"] > 0 and row.summary["cost"] is None

@@ -22,6 +22,7 @@ from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.architecture import load_scorer
 from training.benchmarks.scorers.dpr import Dpr, Halves, halves_of
 from training.benchmarks.scorers.interface import Prompts
+from training.models.display_names import short_name
 
 PAIRS = [
     ("Which bridge was shut?", "The old bridge was not open in winter, which was a very long one."),
@@ -116,7 +117,7 @@ def test_it_is_measured_under_both_names(
     assert ran(engine, settings, ModelChoice(name=shorter), benchmarks=(nevir(settings),))
     with reading(engine) as session:
         (row,) = newest(session)
-    assert (row.title, row.architecture) == (f"{name} (dpr)", "dpr")
+    assert (row.title, row.architecture) == (f"{short_name(name)} (dpr)", "dpr")
     both = "\n".join(map(fingerprint, halves))
     assert row.model_hash == hashlib.sha256(both.encode()).hexdigest()
     assert row.summary["took"]["weight"] > 0

@@ -110,7 +110,7 @@ def test_a_plug_in_gets_a_models_files_or_a_name(
     with reading(engine) as session:
         rows = {row.architecture: row for row in newest(session)}
     assert rows["lengths"].model_hash == fingerprint(tiny_encoder)
-    assert rows["lengths"].title == f"{tiny_encoder} (lengths)"
+    assert rows["lengths"].title == f"{tiny_encoder.name} (lengths)"
     assert (rows["named"].title, rows["named"].model_hash) == ("0.5 (named)", "")
     assert rows["named"].score == rows["lengths"].score, "any scale will do"
     folders = len(list(tiny_encoder.iterdir()))

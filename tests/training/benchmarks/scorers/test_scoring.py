@@ -91,13 +91,13 @@ def test_results_of_another_similarity_are_a_line_of_their_own(
         row = next(row for row in newest(session) if row.benchmark == "nevir")
         before = {"model": row.model, "model_hash": row.model_hash, "data_hash": row.data_hash}
         add(session, **before, score=88.0)  # as it was stored when all were ranked by the cosine
-        rows = newest_scores(session).rows
+        rows = newest_scores(session, settings.data_folder).rows
         assert len(rows) == 3
         made = lines(rows, trained_from={})
         (column,) = [one.key for one in columns(rows) if one.benchmark == "nevir"]
     scores = {line.model: line.scores for line in made if not line.published}
-    assert scores[str(folder)] == {column: 88.0}
-    assert len(scores[f"{folder} (dot product)"]) == 2, "SemAntoNeg has the same line"
+    assert scores[folder.name] == {column: 88.0}
+    assert len(scores[f"{folder.name} (dot product)"]) == 2, "SemAntoNeg has the same line"
 
 
 def by_hand(scorer: Any, before: tuple[str, str], asks: Asks = "relevance") -> np.ndarray:
@@ -163,11 +163,12 @@ def test_a_model_with_other_prompts_is_a_line_of_its_own(
     ran(engine, settings, *choices, *choices[:2], benchmarks=(nevir(settings),))
     with reading(engine) as session:
         rows = newest(session)
+    short = Path(name).name
     assert {row.title for row in rows} == {
-        name,
-        f'{name} (query prompt "query: ")',
-        f'{name} (query prompt "query:")',
-        f'{name} (query prompt "", document prompt "Line\\nbreak")',
+        short,
+        f'{short} (query prompt "query: ")',
+        f'{short} (query prompt "query:")',
+        f'{short} (query prompt "", document prompt "Line\\nbreak")',
     }
     assert {row.prompts for row in rows} == {choice.prompts for choice in choices}
     assert len({row.file for row in rows}) == 4

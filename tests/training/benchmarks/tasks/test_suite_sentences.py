@@ -93,7 +93,7 @@ def test_what_cannot_be_turned_is_told(sentence: str, reason: Reason, word: str)
     built = build([sentence])
     assert built.forms == [] and built.unturned == [(sentence, reason, word)]
     assert built.reasons == {str(reason): 1}
-    assert str(reason) in built.unturned[0].told and word in built.unturned[0].told
+    assert str(reason) in built.unturned[0].description and word in built.unturned[0].description
 
 
 def test_of_a_pair_the_sentence_that_alone_is_negated_is_turned() -> None:

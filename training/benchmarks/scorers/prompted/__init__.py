@@ -1,4 +1,4 @@
-"""Language models that are asked in words: prompts, the orders they are asked in, and answers.
+"""Language models that get prompts: the prompts, the orders of their texts, and the answers.
 
 A model behind a server (`chat`) writes its answer; of a local one (`causal`) the likelihood of each
 answer is computed.

@@ -1,4 +1,4 @@
-"""What a chat model's answer says: which of several texts it chose, or how alike two texts are."""
+"""Reading a chat model's answer: the text that it chose, or the similarity of two texts."""
 
 import math
 import re
@@ -62,5 +62,5 @@ def _number(text: str) -> float:
 
 
 def _plain(raw: str) -> str:
-    """An answer without the thoughts that some models put before it."""
+    """An answer without the reasoning that some models write before it."""
     return raw.rpartition("</think>")[2]

@@ -1,4 +1,4 @@
-"""Causal language models on this machine, by how likely they find each answer to a prompt."""
+"""Causal language models on this machine, scored by the likelihood of each answer."""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ ATTEMPTS = 5
 ASKED_TWICE = 2
 
 IN_A_ROW = 10
-"""Prompts that a server refuses, one after another, after which it is asked no more."""
+"""Number of consecutive refusals after which no more prompts are sent."""
 
 CHECK_SECONDS = 1.0
-"""How often a prompt that waits looks whether the run should stop."""
+"""Seconds between two checks for a cancel while a prompt waits."""
 
 Read = Callable[[str], float | None]
 Found = TypeVar("Found")
@@ -44,7 +44,7 @@ Found = TypeVar("Found")
 
 @dataclass
 class Chat(Prompted):
-    """Asks for the number of a text, or for a similarity, and reads what the model writes.
+    """Asks for the number of a text, or for a similarity, and reads the model's answer.
 
     Each choice is asked for in several orders, and a candidate's score is the share of the answers
     that name it. Of two documents, two answers that disagree are a tie, so that a model that always
@@ -72,7 +72,7 @@ class Chat(Prompted):
     _at_once: int = field(default=1, init=False, repr=False)
     _refusals: int = field(default=0, init=False, repr=False)
     _gate: Gate = field(default_factory=Gate, init=False, repr=False)
-    _look: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
+    _check_cancel: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
     _stopped: RunPaused | None = field(default=None, init=False, repr=False)
     _memory: Lines | None = field(default=None, init=False, repr=False)
 
@@ -107,7 +107,7 @@ class Chat(Prompted):
     def _asked(
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
     ) -> list[float]:
-        """What was read of the answer to each prompt; NaN where there is nothing to read."""
+        """The value of the answer to each prompt; NaN if the answer has none."""
         found = run_to_end(self._all(prompts, read, on_progress))
         self.prompts += len(prompts)
         self.unanswered += sum(map(math.isnan, found))
@@ -125,7 +125,7 @@ class Chat(Prompted):
         if self.account:
             self.account.begin()
 
-        def look() -> None:
+        def check_cancel() -> None:
             if on_progress:
                 on_progress(done, len(prompts))
 
@@ -137,10 +137,10 @@ class Chat(Prompted):
                 self.asked += 1
                 self._remember(prompt, value)
             done += 1
-            look()
+            check_cancel()
             return value
 
-        self._look, self._stopped = look, None
+        self._check_cancel, self._stopped = check_cancel, None
         try:
             found = await _together([one(prompt) for prompt in prompts])
         finally:
@@ -170,11 +170,11 @@ class Chat(Prompted):
         return [lines for lines in files if lines is not None]
 
     def _should_stop(self) -> bool:
-        """Whether no more is asked; what is in progress is still waited for, and kept."""
+        """Whether to send no more prompts. Answers in progress are still awaited and stored."""
         return self._stopped is not None or any(lines.problem for lines in self._files)
 
     def _rescue(self) -> None:
-        """Put aside what found no room on the disk.
+        """Save the answers that did not fit on the disk somewhere else.
 
         Raises:
             RunPaused: says what is kept where, or lost.
@@ -187,15 +187,15 @@ class Chat(Prompted):
         try:
             kept = [str(path) for lines in self._files if (path := lines.rescue())]
             where = f"is kept in {' and '.join(kept)} and will be stored when the run continues"
-            said = f" What could not be stored ({what}) {where}." if kept else ""
+            note = f" What could not be stored ({what}) {where}." if kept else ""
         except OSError:
-            said = f" What could not be stored ({what}) is lost: no folder has space for it."
+            note = f" What could not be stored ({what}) is lost: no folder has space for it."
         raise RunPaused(
-            f"Paused: {problem.strerror} ({problem.filename}).{said} Free some disk space."
+            f"Paused: {problem.strerror} ({problem.filename}).{note} Free some disk space."
         )
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
-        """One prompt, asked again where that may help."""
+        """Ask one prompt, and retry if that may help."""
         usable, tries, answers = 0, 0, self._gate.answers
         while not self._should_stop():
             await self._wait(self._gate.left())
@@ -227,15 +227,15 @@ class Chat(Prompted):
         return math.nan
 
     async def _wait(self, seconds: float) -> None:
-        """Sleep, looking now and then whether the run should stop."""
+        """Sleep, and check every now and then whether the run should stop."""
         while seconds > CHECK_SECONDS and not self._should_stop():
             await asyncio.sleep(CHECK_SECONDS)
             seconds -= CHECK_SECONDS
-            self._look()
+            self._check_cancel()
         await asyncio.sleep(min(max(seconds, 0.0), CHECK_SECONDS))
 
     async def _sent(self, model: ChatModel, prompt: str) -> Reply:
-        """One attempt, as soon as the budget allows it, and booked whatever comes of it."""
+        """Make one attempt as soon as the budget allows it, and record its cost in any case."""
         if self.account is None:
             return await model.ask(prompt, None)
         await self.account.may_ask()
@@ -264,7 +264,7 @@ def _digest(prompt: str) -> str:
 
 
 async def _together(work: Sequence[Awaitable[Found]]) -> list[Found]:
-    """The results of all; the first error ends the others."""
+    """The results of all tasks. The first error cancels the others."""
     tasks = [asyncio.ensure_future(part) for part in work]
     try:
         return list(await asyncio.gather(*tasks))

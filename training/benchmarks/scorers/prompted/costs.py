@@ -1,4 +1,4 @@
-"""What a run's chat models cost, answer by answer, and whether its budget allows one more."""
+"""The cost of a run's chat models, and the check of its budget before each request."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Account:
     """The account of a run, kept in a file, so that a budget holds over all of its attempts.
 
     Attributes:
-        file: one line pern attempt that ended: 1 or 0 for whether it was answered, US dollars, 1 or
-            0 for whether its tokens were counted here, and what was measured; the last two are
-            missing in older files. A line that begins with `TIME` has seconds in place of dollars.
+        file: one line per attempt: 1 or 0 for whether it was answered, US dollars, 1 or 0 for
+            whether its tokens were counted here, and what was measured. The last two are missing
+            in older files. A line that begins with `TIME` has seconds in place of dollars.
         price: of the model that is asked now.
         tokens_in, tokens_out: of the answers since this account was opened.
         measures: what the attempts are for from now on: a model in a benchmark.
@@ -58,7 +58,7 @@ class Account:
             self.ledger.book(number, answered=kind == "1", is_estimate=is_estimate)
 
     def begin(self) -> None:
-        """Nothing is in progress, and this event loop is the one that waits."""
+        """Reset the requests in progress, and wait in this event loop."""
         self.ledger.under_way = 0
         self._booked = asyncio.Event()
 
@@ -75,11 +75,11 @@ class Account:
         self.ledger.under_way += 1
 
     def took(self, seconds: float) -> None:
-        """Keep how long an attempt took that ended before everything was answered."""
+        """Record the duration of an attempt that ended before everything was answered."""
         self.lines.add(f"{TIME}\t{seconds!r}\t\t{self.measures}")
 
     def book(self, reply: Reply | None) -> None:
-        """Book an attempt that has ended, with its answer if there is one."""
+        """Record a finished attempt, with its answer if there is one."""
         spent, read = (reply.prompt_tokens, reply.completion_tokens) if reply else (0, 0)
         self.tokens_in += spent or 0
         self.tokens_out += read or 0

@@ -1,4 +1,4 @@
-"""A file that grows line by line, none of which is lost when its disk is full."""
+"""A file that grows line by line and loses no line when the disk is full."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from db.rescue_files import find_aside, put_aside
 
 @dataclass
 class Lines:
-    """Lines of a file; those that can't be added wait in memory.
+    """The lines of a file. Lines that can't be written are kept in memory.
 
     Attributes:
         problem: why the last line could not be added; None where it was.
@@ -47,7 +47,7 @@ class Lines:
             self.problem = OSError(error.errno, error.strerror, str(self.file))
 
     def _write(self, text: str) -> None:
-        """All of it or nothing; a line that a crash cut off is ended first."""
+        """Write all lines or none. A line that a crash cut off is terminated first."""
         with self.file.open("ab+", buffering=0) as file:
             size, content = file.seek(0, os.SEEK_END), text.encode()
             if size:
@@ -61,7 +61,7 @@ class Lines:
                 raise
 
     def rescue(self) -> Path | None:
-        """Put aside what still can't be added; gives where, None where nothing waits.
+        """Save lines that still can't be written to another file; returns its path, or None.
 
         Raises:
             OSError: nowhere is room; the lines are lost.

@@ -1,4 +1,4 @@
-"""What scorers that put prompts to a language model have in common."""
+"""The base class of scorers that send prompts to a language model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Prompted(Scorer):
     def chosen(
         self, prompts: Sequence[str], choices: int, *, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """What each place gets in each prompt, shape (len(prompts), choices); higher is better.
+        """The scores of the positions in each prompt, shape (len(prompts), choices).
 
         Args:
             prompts: all different.

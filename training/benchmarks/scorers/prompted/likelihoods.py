@@ -1,4 +1,4 @@
-"""How likely a causal language model finds possible answers to prompts.
+"""The likelihood of possible answers to prompts under a causal language model.
 
 Prompts of the same length and with the same answers are computed together, so that nothing is
 padded. Each is read once; the tokens of longer answers follow it in the model's memory of it.
@@ -96,7 +96,7 @@ class Likelihoods:
 
 
 def longest_beginnings(answers: Sequence[Ids]) -> list[Ids]:
-    """What a model must read after a prompt to foresee the last token of every answer."""
+    """The tokens that a model must read after a prompt to predict the last token of each answer."""
     starts = {ids[:-1] for ids in answers if len(ids) > 1}
     return sorted(
         start
@@ -106,7 +106,7 @@ def longest_beginnings(answers: Sequence[Ids]) -> list[Ids]:
 
 
 def _batches(asked: Sequence[AskedPrompt]) -> Iterator[list[int]]:
-    """Numbers of prompts that are computed together, the longest first."""
+    """Indices of prompts that are computed together, the longest first."""
     groups: dict[tuple[int, Answers], list[int]] = {}
     for number, one in enumerate(asked):
         if one.ids is not None:

@@ -1,7 +1,7 @@
-"""Choices asked for in several orders: a preference for a place shows, and gains nothing.
+"""Asking for a choice in several orders, so that position bias is visible and gains nothing.
 
-With two candidates both orders are asked, with three the rotations: each candidate stands in each
-place once.
+Two candidates are asked in both orders, three in their rotations, so that each candidate is in each
+position once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ is the same in all orders must be a tie."""
 
 
 def orders(candidates: int) -> list[tuple[int, ...]]:
-    """The orders in which so many candidates are shown: their rotations."""
+    """The orders of this many candidates: their rotations."""
     places = tuple(range(candidates))
     return [places[start:] + places[:start] for start in places]
 
@@ -38,7 +38,7 @@ def orders(candidates: int) -> list[tuple[int, ...]]:
 def choice_prompts(
     questions: Sequence[Question], name: MeasuringName, wording: Wording
 ) -> list[str]:
-    """The prompts of all questions; of each question one after another in all orders."""
+    """The prompts of all questions, with all orders of a question in a row."""
     template = wording.of(name).text
     return [
         filled(name, template, text, tuple(candidates[place] for place in order))
@@ -60,7 +60,7 @@ def distinct_prompts(
     paraphrases: bool = False,
     wording: Wording | None = None,
 ) -> list[str]:
-    """What a model is asked to answer these questions, each prompt once."""
+    """The distinct prompts for these questions."""
     wording = wording or installed()
     name = prompt_for(questions, asks=asks, paraphrases=paraphrases)
     if name == "similarity":
@@ -70,7 +70,7 @@ def distinct_prompts(
 
 
 class OrderBias(NamedTuple):
-    """How far a model's choices depend on the order; in points.
+    """The position bias of a model's choices, in points.
 
     Attributes:
         first: share of the answers that name the first place; 50 of two places, or 33 of three,
@@ -83,7 +83,7 @@ class OrderBias(NamedTuple):
 
 
 def combined(answers: np.ndarray, number: int) -> np.ndarray:
-    """By question the mean over its orders of what each candidate got.
+    """The mean score of each candidate over the orders of its question.
 
     Args:
         answers: what the model gives each place in each prompt, as `choice_prompts` has them: shape
@@ -97,7 +97,7 @@ def combined(answers: np.ndarray, number: int) -> np.ndarray:
 
 
 def _by_candidate(answers: np.ndarray, number: int) -> np.ndarray:
-    """Shape (questions, orders, candidates): places turned back into candidates."""
+    """The scores by candidate instead of position, shape (questions, orders, candidates)."""
     shown = answers.reshape(-1, number, number)
     found = np.empty_like(shown)
     for row, order in enumerate(orders(number)):

@@ -1,4 +1,4 @@
-"""The prompts that language models are measured with, in the versions that somebody chose."""
+"""The prompts for measuring language models, in the chosen versions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TEXT: dict[MeasuringName, str] = {"relevance": "{query}", "paraphrase_choice": 
 
 
 class PromptVersions(BaseModel):
-    """Which version of each prompt models are asked with; None for the newest."""
+    """The version of each prompt; None for the newest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -61,7 +61,7 @@ NEWEST_PROMPTS = PromptVersions()
 
 
 def chosen_versions(numbers: Mapping[str, int]) -> PromptVersions:
-    """The versions that somebody asks for, by the names of the prompts.
+    """The requested versions, by the names of the prompts.
 
     Raises:
         HedgerowError: there is no such prompt of benchmarks, or a number is no version's.
@@ -82,7 +82,7 @@ class Template(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """The templates that models are asked with."""
+    """The templates of the prompts."""
 
     relevance: Template
     similarity: Template
@@ -109,7 +109,7 @@ class Wording(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What results with edited prompts are known by; '' for the words that are installed."""
+        """The key of results with edited prompts; '' for the installed prompts."""
         if not self.edited:
             return ""
         texts = "\0".join(f"{n}\0{t.text}" for n, t in self.named.items() if n in self.edited)
@@ -123,7 +123,7 @@ def installed() -> Wording:
 
 
 def wording_of(session: Session, versions: PromptVersions) -> Wording:
-    """The templates that these versions mean; the installed ones where nothing is stored.
+    """The templates of these versions; the installed ones if nothing is stored.
 
     Raises:
         HedgerowError: there is no such version.
@@ -139,7 +139,7 @@ def wording_of(session: Session, versions: PromptVersions) -> Wording:
 
 
 def prompt_for(questions: Sequence[Question], *, asks: Asks, paraphrases: bool) -> MeasuringName:
-    """The prompt that these questions are put with.
+    """The prompt for these questions.
 
     Args:
         paraphrases: as `Benchmark.paraphrases`.
@@ -153,7 +153,7 @@ def prompt_for(questions: Sequence[Question], *, asks: Asks, paraphrases: bool) 
 
 
 def filled(name: MeasuringName, template: str, text: str, candidates: tuple[str, ...]) -> str:
-    """The prompt with these texts in their places.
+    """The prompt with these texts filled in.
 
     Args:
         text: what candidates are compared with: a query, or a sentence.

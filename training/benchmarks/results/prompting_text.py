@@ -1,4 +1,4 @@
-"""How language models were asked, and what their choices depend on, in sentences."""
+"""Sentences about the prompt, the position bias and the missing answers of language models."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from training.benchmarks.results.queries import Scored
 
 
 def unanswered_description(row: Scored) -> str:
-    """How many items have no usable answer; '' where all have one."""
+    """The number of items without a usable answer; '' if all have one."""
     if not row.unanswered:
         return ""
     items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
     return f"It gave no usable answer to {items}. These do not count as correct."
 
 
-def asked_told(asked: Mapping[str, Any]) -> str:
-    """The prompt and its version, and of choices how far they depend on the order; '' of others."""
+def prompting_description(asked: Mapping[str, Any]) -> str:
+    """The prompt and its version, and the position bias of choices; '' for other models."""
     if not asked:
         return ""
     name = str(asked["prompt"]).replace("_", " ")
     version = f", version {asked['version']}" if asked["version"] else ""
-    said = f"Prompt: {name}{version}"
+    text = f"Prompt: {name}{version}"
     first, changed = asked.get("first_share"), asked.get("changed_share")
     if first is None or changed is None:
-        return f"{said}."
+        return f"{text}."
     return (
-        f"{said}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 "
+        f"{text}, in {asked['orders']} orders: {first:.1f}% of the answers are 1 "
         f"({POINTS / asked['orders']:.0f}% means no position bias), and {changed:.1f}% of the "
         "choices change with the order."
     )

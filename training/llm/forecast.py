@@ -1,7 +1,7 @@
-"""What a finetuning would be: how many question pairs and steps, and about how long it takes.
+"""A forecast for a finetuning run: the number of question pairs and steps, and the time.
 
-How fast a language model trains depends on its size and on the device, so only a finetuning of the
-same model on this machine tells. Before the first one nothing is promised.
+The speed depends on the size of the model and on the device. The estimate therefore comes from an
+earlier run with the same model on this machine. Before the first run there is no estimate.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from training.llm.request import KIND, MEASURED, request_of
 from training.recipe.time_estimate import of_this_host
 
 _ALIKE = ("batch_size", "rank", "gradient_checkpointing", "four_bit", "chat_template")
-"""What a pace depends on besides the model; other values hardly change it."""
+"""The recipe keys that affect the pace; other keys hardly change it."""
 
 
-class Outlook(NamedTuple):
-    """What a finetuning would be.
+class Forecast(NamedTuple):
+    """A forecast for a finetuning run.
 
     Attributes:
-        pairs: question pairs of the train split.
-        drawn: of these, as many are trained on.
-        measured: validation questions that are measured.
-        steps: of the training.
-        seconds: about; None where no finetuning here tells.
-        by_run: the one that tells.
+        pairs: the number of question pairs in the train split.
+        sampled: the number of these that are used for training.
+        measured: the number of validation questions that are evaluated.
+        steps: the number of training steps.
+        seconds: the estimated time; None without an earlier run.
+        by_run: the number of that run.
     """
 
     pairs: int
@@ -43,8 +43,10 @@ class Outlook(NamedTuple):
     by_run: int | None = None
 
 
-def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_number: int) -> Outlook:
-    """What a finetuning of this model on this release would be.
+def forecast(
+    session: Session, recipe: LanguageRecipe, *, base: str, release_number: int
+) -> Forecast:
+    """The forecast for finetuning this model on this release.
 
     Args:
         base: as `training.llm.base.clean_base` gives it.
@@ -58,19 +60,19 @@ def outlook(session: Session, recipe: LanguageRecipe, *, base: str, release_numb
     pairs = counts.pairs.get(Split.TRAIN, 0)
     sampled = recipe.sampled(pairs)
     measured = count_questions(session, release.id).pairs.get(Split.VALIDATION, 0)
-    found = Outlook(pairs, sampled, min(MEASURED, measured), recipe.steps(sampled))
-    if teller := _teller(session, recipe, base):
-        paces = teller.result
+    found = Forecast(pairs, sampled, min(MEASURED, measured), recipe.steps(sampled))
+    if reference := _reference_run(session, recipe, base):
+        paces = reference.result
         seconds = recipe.epochs * sampled / paces["pace"]
         if found.measured and paces["measuring_pace"]:
             evaluations = math.ceil(recipe.epochs) + 1
             seconds += evaluations * found.measured / paces["measuring_pace"]
-        return found._replace(seconds=seconds, by_run=teller.id)
+        return found._replace(seconds=seconds, by_run=reference.id)
     return found
 
 
-def _teller(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
-    """The newest finetuning here that was like this one."""
+def _reference_run(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
+    """The newest comparable run on this machine."""
     for run in of_this_host(list_runs(session, kind=KIND)):
         if run.state != RunState.DONE or not run.result.get("pace"):  # it resumed from a checkpoint
             continue
