@@ -23,9 +23,7 @@ ORIGINAL_TYPES = {
     ENTAILMENT: OwnType(
         label="Original entailment",
         role="paraphrase",
-        definition=(
-            "A sentence that the anchor's data set labels as an entailment of the anchor."
-        ),
+        definition=("A sentence that the anchor's data set labels as an entailment of the anchor."),
         example_anchor=_ANCHOR,
         example="A plane is in the air.",
         guideline=guideline_of(ENTAILMENT),

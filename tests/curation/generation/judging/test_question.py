@@ -39,7 +39,7 @@ def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
     )
     assert "\nText: A {variant} for all.\nVariant: A {type}.\n" in asked
     assert entry.guideline in asked and entry.definition in asked
-    assert "asked for: perhaps." in asked
+    assert "requested hedge cue: perhaps." in asked
     framed = question(
         built_in(JUDGE),
         anchor="The door is open.",
