@@ -31,7 +31,7 @@ _HEADS = ("When", "Variant", "What", "Who", "Type", "Card")
 def draw() -> None:
     """Draw the section."""
     if not open_project.ask(page, Filters(), start=START, limit=1).entries:
-        st.text("Nobody has decided on anything yet.")
+        st.text("No actions have been recorded yet.")
         return
     types = open_project.type_names()
     wanted = _filters(types)
@@ -52,7 +52,7 @@ def _filters(types: Mapping[str, str]) -> Filters:
     with st.container(horizontal=True, vertical_alignment="bottom", key="audit-filters"):
         who = _choice("Who", {_ALL: "Everybody"} | people)
         kind = _choice("What", {_ALL: "Everything"} | {k.value: k.value.capitalize() for k in Kind})
-        type_id = _choice("Type", {_ALL: "All types"} | types)
+        type_id = _choice("Type", {_ALL: "All types", **types})
         source_id = source_choice.selectbox(open_project.ask(sources_in_use))
         period = st.date_input("Period", value=[], key="audit-period", width=280)
         text = st.text_input("Text or uid", key="audit-text", max_chars=200, width=220)

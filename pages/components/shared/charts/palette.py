@@ -43,7 +43,7 @@ class Palette(NamedTuple):
     """Ten steps, orange below and blue above the middle; ``ink`` is readable on each."""
     types: Mapping[str, str]
     """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eleven
-    colours are hard to distinguish, so free-form types share the colours of others of their role."""
+    colours are hard to distinguish, so free-form types share colours with others of their role."""
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
 
