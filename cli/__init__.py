@@ -147,7 +147,7 @@ COMMANDS: dict[str, str | Group] = {
             "quota": "cli.team.assign:quota",
             "agreement": "cli.team.agreement:show_agreement",
             "gold": Group(
-                "Variants whose right verdict is known, to measure reviewers and to train them.",
+                "Variants with a known verdict, to measure and train reviewers.",
                 {
                     "add": "cli.team.gold:add",
                     "list": "cli.team.gold:list_items",

@@ -1,4 +1,4 @@
-"""Who decides on which variants of a project."""
+"""The assignment of variants to reviewers, and reviewers' quotas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Assigning:
-    """The assignment of `hedgerow.Project`."""
+    """The methods of `hedgerow.Project` for the assignment and quotas."""
 
     _home: Home
 
@@ -21,14 +21,14 @@ class Assigning:
         """Have several people decide on a share of the variants, without seeing each other's
         verdicts.
 
-        No decision is touched; what people have decided already counts.
+        Earlier decisions are kept and count.
 
         Args:
-            reviewers: how many people decide on each of these variants.
-            share: of the variants, in [0, 1]; 0 ends the assignment.
+            reviewers: number of people who decide on each of these variants.
+            share: share of all variants, in [0, 1]; 0 ends the assignment.
 
         Raises:
-            HedgerowError: one of the two is out of range.
+            HedgerowError: an argument is out of range.
 
         >>> project = example_project()
         >>> project.assign(reviewers=2, share=1).verdicts["verbal"]
@@ -37,7 +37,7 @@ class Assigning:
         return assigning.assign(self._home, reviewers=reviewers, share=share)
 
     def assignment(self) -> Assignment:
-        """How many people decide on what share of the variants, and how far they are.
+        """The current assignment and its progress.
 
         >>> example_project().assignment().meaning
         ['One person decides on each variant.']
@@ -45,12 +45,12 @@ class Assigning:
         return assigning.assignment(self._home)
 
     def set_quota(self, reviewer: str, variants: int | None, *, type: str = "") -> None:
-        """Say how many variants a person is to decide on; no decision is ever lost.
+        """Set the number of variants that a person should decide on. Decisions are kept.
 
         Args:
             reviewer: a person's name.
-            variants: how many; None to remove the quota.
-            type: of this variant type; '' for all types together.
+            variants: the quota; None removes it.
+            type: the variant type that the quota is for; '' for all types combined.
 
         Raises:
             HedgerowError: there is no such person, type or quota, or the number is out of range.
@@ -69,7 +69,7 @@ class Assigning:
         """The quotas of all people.
 
         Returns:
-            One row per quota: reviewer, type ('' for all types together), quota, done.
+            One row per quota: reviewer, type ('' for all types combined), quota, done.
 
         >>> len(example_project().quotas())
         0

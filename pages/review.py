@@ -113,7 +113,8 @@ if isinstance(current, ReadingState):
 else:
     current.resume()
     desk(current)
-    with row:
-        tools(current)
+    if current.sources:
+        with row:
+            tools(current)
 markup.remember(_BLIND_COOKIE, "1" if current.blind else "0")
 markup.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

@@ -47,7 +47,7 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who did what and when, the newest first."""
+    """Show who did what and when, newest first."""
     with reading(open_home().engine) as session:
         wanted = Filters(
             reviewer_id=find_reviewer(session, reviewer).id if reviewer else None,

@@ -26,10 +26,10 @@ class RoleFacts(NamedTuple):
 ROLES: dict[Role, RoleFacts] = {
     "negation": RoleFacts("Negations", "contradicts the anchor", "negative"),
     "unsupported": RoleFacts("Unsupported claims", "leaves the anchor's claim open", "neutral"),
-    "hedge": RoleFacts("Hedges", "makes the anchor's claim less firmly", "positive"),
+    "hedge": RoleFacts("Hedges", "makes the anchor's claim with less certainty", "positive"),
     "paraphrase": RoleFacts("Paraphrases", "says the same as the anchor", "positive"),
 }
-"""All roles, from denying the claim to making it as firmly as the anchor."""
+"""All roles, from denying the claim to making it with the anchor's certainty."""
 
 
 def role_of(polarity: str, type_role: str | None) -> Role:

@@ -1,4 +1,4 @@
-"""Who decides on what, how far they are, and how much each person is to do."""
+"""The assignment of variants to reviewers, its progress, and reviewers' quotas."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _QUOTA = ("reviewer", "type", "quota", "done")
 
 
 class Assignment(NamedTuple):
-    """How many people decide on what share of the variants, and how far they are.
+    """An assignment of variants to several reviewers, and its progress.
 
     Attributes:
-        reviewers: people per variant of the share; 1 without an assignment.
-        share: of the variants, in [0, 1].
-        verdicts: by type, how many of these variants have 0, 1, … verdicts, up to `reviewers`.
-        verdicts_left: verdicts still to come.
-        accepted_unfinished: of the accepted variants, those that want more verdicts.
-        meaning: all of that in sentences.
+        reviewers: people per assigned variant; 1 without an assignment.
+        share: share of all variants that are assigned, in [0, 1].
+        verdicts: by type, the number of assigned variants with 0, 1, … `reviewers` verdicts.
+        verdicts_left: number of missing verdicts.
+        accepted_unfinished: number of accepted variants with missing verdicts.
+        meaning: sentences that say all of this.
     """
 
     reviewers: int
@@ -48,7 +48,7 @@ def assignment(home: Home) -> Assignment:
 
 
 def read_assignment(session: Session) -> Assignment:
-    """The same in a session."""
+    """Read the assignment in the caller's session."""
     plan = current_plan(session)
     found = progress(session, plan)
     return Assignment(
@@ -69,7 +69,7 @@ def assign(home: Home, *, reviewers: int, share: float) -> Assignment:
 
 
 def change_plan(home: Home, *, reviewers: int | None, share: float | None) -> None:
-    """Change one of the two, and keep the other; without an assignment, two people are meant."""
+    """Change the values that are given. Without an assignment, ``reviewers`` defaults to two."""
     with writing(home.engine) as session:
         plan: Plan = current_plan(session)
         assign_plan(
@@ -80,7 +80,7 @@ def change_plan(home: Home, *, reviewers: int | None, share: float | None) -> No
 
 
 def quota_rows(home: Home) -> list[dict[str, Any]]:
-    """The quotas of all people; 'type' is '' where it is for all types together."""
+    """The quotas of all people. 'type' is '' in a quota for all types combined."""
     with reading(home.engine) as session:
         found = shares_of(all_quotas(session), work_done(session))
     return [

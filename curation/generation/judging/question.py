@@ -84,9 +84,9 @@ def question(
 
 
 def _described(entry: VariantType, cue: str | None) -> str:
-    asked = f" The hedge cue that was asked for: {cue}." if cue and entry.needs_cue else ""
+    asked = f" The requested hedge cue: {cue}." if cue and entry.needs_cue else ""
     return (
-        f"{entry.label}. It is right if it {_does(entry)}. {entry.definition} For example: "
+        f"{entry.label}. It is correct if it {_does(entry)}. {entry.definition} For example: "
         f"{entry.example_anchor} → {entry.example}{asked}"
     )
 

@@ -1,7 +1,7 @@
 """Read the audit trail: decisions, notes, marks, anchor corrections and releases, newest first.
 
 Nothing is counted. A page of decisions is read backwards by id, which grows with time, so it takes
-no longer in a large project. Changes of settings are not recorded.
+no longer in a large project. Changes to settings are not recorded.
 """
 
 import heapq

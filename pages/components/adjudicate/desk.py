@@ -82,7 +82,8 @@ def desk(state: AdjudicationState) -> None:
     view = review_desk.current_view(state)
     focus = view.focus
     if focus is None:
-        markup.show(card.message(state.message, warn=state.warn))
+        if state.message:
+            markup.show(card.message(state.message, warn=state.warn))
         empty_queue.show(state, none_left=nothing_left.draw)
         keys.listen(state)
         return

@@ -42,7 +42,7 @@ def to_discuss(state: AdjudicationState) -> None:
             horizontal=True, vertical_alignment="center", gap="small", key=f"one-line-{mark.uid}"
         ):
             hidden = mark.variant_id in veiled
-            markup.show(card.line(_summary(mark, labels[mark.type_id], hidden=hidden)))
+            markup.show(card.line(mark.text, _about(mark, labels[mark.type_id], hidden=hidden)))
             st.page_link("pages/review.py", label="Open", query_params={"variant": mark.uid})
             if can_remove:
                 st.button(
@@ -62,8 +62,8 @@ def _lift(variant_id: int, reviewer_id: int) -> None:
         open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
 
 
-def _summary(mark: OpenMark, label: str, *, hidden: bool) -> str:
-    """Describe a marked card in one line: when, who, the remark, type, status and text.
+def _about(mark: OpenMark, label: str, *, hidden: bool) -> str:
+    """Describe a mark and its card in one line: when, who, the remark, type and status.
 
     Args:
         hidden: leave out the remark and the status, which could influence a blind reviewer.
@@ -71,7 +71,7 @@ def _summary(mark: OpenMark, label: str, *, hidden: bool) -> str:
     when = f"{local(mark.marked_at):%d %b %H:%M}"
     about = f"“{mark.remark}”" if mark.remark and not hidden else ""
     status = "" if hidden else status_label(mark.status)
-    parts = [when, mark.reviewer, about, label, status, mark.text]
+    parts = [when, mark.reviewer, about, label, status]
     return " · ".join(part for part in parts if part)
 
 

@@ -47,7 +47,8 @@ def desk(state: ReviewState) -> None:
     queue_choice.selection_left(state)
     focus = view.focus
     if focus is None:
-        markup.show(card.message(state.message, warn=state.warn))
+        if state.message:
+            markup.show(card.message(state.message, warn=state.warn))
         empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
         keys.listen(state)

@@ -36,8 +36,8 @@ def show(state: State, *, none_left: Callable[[State], None]) -> None:
     else:
         with st.container(border=True, key="empty"):
             _done(state, none_left)
-    state.keyboard.bind("z", state.undo)
-    st.button("Undo", key="z-empty", on_click=state.undo)
+        state.keyboard.bind("z", state.undo)
+        st.button("Undo", key="z-empty", on_click=state.undo)
 
 
 def _done(state: State, none_left: Callable[[State], None]) -> None:

@@ -96,7 +96,7 @@ def _queue(state: ReviewState) -> str:
 
 def type_choice(state: ReviewState, *, key: str = "type") -> str:
     """The id of the chosen type, or ``ALL``."""
-    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: ALL_TYPES}
+    labels = {entry.id: entry.label for entry in state.types} | {ALL: ALL_TYPES}
     value = state.type_id or ALL
     if st.session_state.get(key, value) not in labels:  # retired since then
         st.session_state[key] = value
@@ -107,7 +107,7 @@ def chosen_source(state: ReviewState, *, key: str = QUEUE_SOURCE) -> int | None:
     """The id of the chosen source, None for all. With one source there is no menu."""
     if len(state.sources) < 2:
         return None
-    labels = {ALL: ALL_SOURCES} | {str(key): plain(name) for key, name in state.sources.items()}
+    labels = {ALL: ALL_SOURCES} | {str(key): name for key, name in state.sources.items()}
     value = ALL if state.source_id is None else str(state.source_id)
     if st.session_state.get(key, value) not in labels:  # all its variants were retired
         st.session_state[key] = value
@@ -169,7 +169,7 @@ def choice(
                 label,
                 list(options),
                 key=key,
-                format_func=lambda option: options[option],
+                format_func=lambda option: plain(options[option]),
                 help=help,
                 required=True,
                 bind="query-params",

@@ -110,7 +110,7 @@ def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overl
     labels = {_EVERYBODY: "Everybody"} | {key: names.pair(pair) for key, pair in pairs.items()}
     if st.session_state.get(_PEOPLE, _EVERYBODY) not in labels:
         st.session_state[_PEOPLE] = _EVERYBODY
-    with st.container(horizontal=True, vertical_alignment="bottom", key="team-scope"):
+    with st.container(horizontal=True, key="team-scope"):
         basis = st.segmented_control(
             "Verdicts",
             ["Independent", "All"],
@@ -145,7 +145,7 @@ def _headline(found: Figures) -> None:
         "Kappa": (found.kappa, False),
     }
     with st.container(horizontal=True, key="team-figures"):
-        st.metric("Variants", f"{found.variants:,}", width=130)
+        st.metric("Variants", f"{found.variants:,}", width=150)
         for label, (estimate, as_percent) in shown.items():
             if label != "Kappa" or estimate.value is not None:
                 _metric(label, estimate, as_percent=as_percent)
@@ -153,7 +153,7 @@ def _headline(found: Figures) -> None:
             "Accepted",
             number(found.accepted or 0.0, as_percent=True),
             help=_HELP["Accepted"],
-            width=130,
+            width=150,
         )
     st.text(" ".join(sentences(found)))
 
@@ -167,7 +167,7 @@ def _metric(label: str, estimate: Estimate, *, as_percent: bool) -> None:
         delta_color="off",
         delta_arrow="off",
         help=f"{_HELP[label]} The 95% bootstrap interval is below.",
-        width=170,
+        width=150,
     )
 
 

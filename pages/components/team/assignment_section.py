@@ -16,7 +16,6 @@ from curation.review.assignment.quotas import (
     work_done,
 )
 from curation.review.people.reviewers import Person, people
-from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import error_messages, open_project, rights
 from pages.components.shared.shell.count_cache import CachedCounts, forget
 from pages.components.shared.variants import empty_state
@@ -43,7 +42,7 @@ def draw() -> None:
 
 def _plan(plan: Plan) -> None:
     """Show the assignment, and the fields to change it."""
-    st.header("Several people on one variant", anchor=False)
+    st.header("Multiple reviewers per variant", anchor=False)
     st.text(plan.in_words())
     if not plan:
         st.caption(
@@ -159,7 +158,7 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
         width="content",
         height="content",
         column_config={
-            "Reviewer": st.column_config.TextColumn(width=120),
+            "Reviewer": st.column_config.TextColumn(width=180),
             "Type": st.column_config.TextColumn(width=135),
         }
         | {
@@ -170,8 +169,8 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
 
 
 def _fields(everybody: list[Person]) -> None:
-    names = {one.id: plain(one.name) for one in everybody}
-    types = {ALL_TYPES: "All types"} | {one.id: plain(one.label) for one in open_project.types()}
+    names = {one.id: one.name for one in everybody}
+    types = {ALL_TYPES: "All types"} | {one.id: one.label for one in open_project.types()}
     with st.container(horizontal=True, vertical_alignment="bottom", key="quota-fields"):
         st.selectbox("Reviewer", list(names), format_func=names.__getitem__, key=_PERSON, width=200)
         st.selectbox("Type", list(types), format_func=types.__getitem__, key=_TYPE, width=220)

@@ -1,4 +1,4 @@
-"""Audit: who did what and when, the newest first."""
+"""Audit: who did what and when, newest first."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,7 +14,6 @@ from curation.review.people.reviewers import reviewer_names
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
 from pages.components.shared.formatting.diff import join
-from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import source_choice
 from pages.components.shared.variants.card import permalink
@@ -31,6 +30,9 @@ _HEADS = ("When", "Variant", "What", "Who", "Type", "Card")
 
 def draw() -> None:
     """Draw the section."""
+    if not open_project.ask(page, Filters(), start=START, limit=1).entries:
+        st.text("No actions have been recorded yet.")
+        return
     types = open_project.type_names()
     wanted = _filters(types)
     if st.session_state.get(_WANTED) != wanted:
@@ -46,11 +48,11 @@ def draw() -> None:
 
 def _filters(types: Mapping[str, str]) -> Filters:
     names = open_project.ask(reviewer_names)
-    people = {str(key): plain(name) for key, name in names.items()}
+    people = {str(key): name for key, name in names.items()}
     with st.container(horizontal=True, vertical_alignment="bottom", key="audit-filters"):
         who = _choice("Who", {_ALL: "Everybody"} | people)
         kind = _choice("What", {_ALL: "Everything"} | {k.value: k.value.capitalize() for k in Kind})
-        type_id = _choice("Type", {_ALL: "All types"} | {k: plain(n) for k, n in types.items()})
+        type_id = _choice("Type", {_ALL: "All types", **types})
         source_id = source_choice.selectbox(open_project.ask(sources_in_use))
         period = st.date_input("Period", value=[], key="audit-period", width=280)
         text = st.text_input("Text or uid", key="audit-text", max_chars=200, width=220)
@@ -105,7 +107,7 @@ def _buttons(wanted: Filters, places: list[Place], older: Place | None, *, empty
             disabled=empty,
             help="All actions that match the filters, not only this page.",
         )
-        st.caption(f"Page {len(places):,}, the newest first. Changes to settings are not recorded.")
+        st.caption(f"Page {len(places):,}, newest first. Changes to settings are not recorded.")
 
 
 def _newer() -> None:

@@ -221,7 +221,7 @@ def _items(found: Sequence[Gold]) -> None:
         disabled=not chosen,
         on_click=_remove,
         args=(chosen,),
-        help="Select rows first. The variants stay settled as they are.",
+        help="Select rows first. The variants keep their verdicts.",
     )
 
 

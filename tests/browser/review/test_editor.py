@@ -140,7 +140,7 @@ def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_disc
     expect(box).to_have_value(wording)
     expect(note_box).to_have_value(note)
     expect(cue_box).to_have_value(cue)
-    desk.get_by_role("button", name="Discard the draft").click()
+    desk.get_by_role("button", name="Discard draft").click()
     expect(box).to_have_count(0)
     settle(desk)
     editor(desk, "e", "New wording")

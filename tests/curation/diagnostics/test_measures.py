@@ -53,7 +53,7 @@ def test_the_threshold_itself_is_still_allowed(threshold: int, over: bool) -> No
         for check in (SurfaceCheck(max_lost_content=5), ANY)
     ]
     assert (Flag.OVER_THRESHOLD in flags[0]) is over
-    assert Flag.OVER_THRESHOLD not in flags[1]  # in free words, nothing is too far
+    assert Flag.OVER_THRESHOLD not in flags[1]  # a free-form type has no threshold
 
 
 def test_case_and_punctuation_do_not_make_a_change() -> None:

@@ -26,7 +26,7 @@ from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.cues import find_cue
 
 TYPES = [*(entry.id for entry in TAXONOMY[:7]), "unsupported"]
-FREE = "unsupported"  # in free words, so that a check of words finds less in it
+FREE = "unsupported"  # a free-form type, where the surface check finds less
 NEAR_TWINS = {"affixal", "lexical"}  # 'dishonest' is a fair answer to either, so never swapped
 ERROR_FLAGS = Flag.WRONG_SURFACE | Flag.CONTENT_DROPPED | Flag.UNCHANGED | Flag.SAME_AS_SIBLING
 

@@ -191,6 +191,14 @@ def test_an_empty_queue_says_so_and_leads_to_one_that_is_not(
     assert first_card(app)
 
 
+def test_a_project_without_variants_offers_no_keys_to_press(
+    signed_in: None, with_source: Engine
+) -> None:
+    app = opened()
+    assert any("There are no variants yet." in text.value for text in app.markdown)
+    assert not {"z-empty", "n-key", "g-key"} & {button.key for button in app.button}
+
+
 def test_blind_offers_only_orders_that_tell_nothing(ids: list[int]) -> None:
     assert labels(opened(blind="1"), "order") == ["Oldest", "Random"]
 

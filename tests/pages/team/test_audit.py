@@ -48,6 +48,14 @@ def test_it_lists_what_was_done_with_a_link_to_each_card(done: str, open_page: O
     assert "&lt;img src=x" in table and "<img" not in table
 
 
+def test_without_actions_there_is_nothing_to_filter(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    app = opened(open_page)
+    assert "No actions have been recorded yet." in [text.value for text in app.text]
+    assert not app.selectbox and not app.get("download_button")
+
+
 def test_filters_narrow_it(done: str, open_page: OpenPage) -> None:
     app = opened(open_page)
     app.selectbox(key="audit-what").set_value("reject").run()

@@ -34,7 +34,7 @@ KEYS = (
     ("0", "reject for another reason, which you write in a note"),
     ("F", "reject the whole family, because its anchor is unsuitable"),
     ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
-    ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
+    ("T, then a digit", "change the type and keep the text; press 0 for more types"),
     ("W", "write a variant of your own for this anchor"),
     ("N", "add a note without deciding; in an empty queue, follow the first suggestion"),
     ("D", "mark the card “discuss”, with an optional remark; on a marked card, remove the mark"),

@@ -20,7 +20,7 @@ from curation.variants.edits import MAX_TEXT
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import draft_warnings
 
-KEEP, DISCARD = "Close, keep the draft (Esc)", "Discard the draft"
+KEEP, DISCARD = "Keep draft (Esc)", "Discard draft"
 """The two ways to close a panel without saving."""
 
 

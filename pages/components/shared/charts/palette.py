@@ -42,8 +42,8 @@ class Palette(NamedTuple):
     diverging: tuple[str, ...]
     """Ten steps, orange below and blue above the middle; ``ink`` is readable on each."""
     types: Mapping[str, str]
-    """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eyes
-    tell no eleven colours apart; a type in free words has the colour of another one of its role."""
+    """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eleven
+    colours are hard to distinguish, so free-form types share colours with others of their role."""
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
 

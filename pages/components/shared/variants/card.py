@@ -72,7 +72,11 @@ def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
         if shown.genre
         else ""
     )
-    parts: list[str | Markup] = [f"right if it {ROLES[entry.role].does}", genre, link, copy]
+    parts: list[str | Markup] = [
+        f"correct if it {ROLES[entry.role].does}",
+        genre,
+        link + " · " + copy,
+    ]
     if shown.variant.status != Status.PENDING and not hidden:
         parts.insert(1, f"status: {status_label(shown.variant.status)}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
@@ -196,7 +200,7 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
     title = "Cosine similarity to the anchor, by the active encoder."
     parts.append(_chip("cosine ", cosine, title=title))
-    if keeps_words:  # these two mean nothing for types in free words
+    if keeps_words:  # these two mean nothing for free-form types
         parts += _kept(shown)
     parts += _flag_chips(shown, entry)
     return _chip_row(parts)
@@ -204,7 +208,7 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
 
 def _distance(shown: Card, threshold: int | None) -> Markup:
     if threshold is None:
-        title = "Characters that differ from the anchor. Types in free words have no threshold."
+        title = "Characters that differ from the anchor. Free-form types have no threshold."
         return _chip("Levenshtein ", str(shown.levenshtein), title=title)
     return _chip(
         "Levenshtein ",
@@ -284,6 +288,7 @@ def message(text: str, *, warn: bool = False, pace: str = "", early: str = "") -
     ).format(" hg-warn" if warn else "", early, text, pace)
 
 
-def line(text: str) -> Markup:
-    """A line of plain text that leaves space for buttons next to it."""
-    return Markup('<div class="hg-told">{}</div>').format(text)
+def line(text: str, about: str = "") -> Markup:
+    """Plain text, and below it a small line about it, with space for buttons on the right."""
+    small = Markup("<small>{}</small>").format(about) if about else _NOTHING
+    return Markup('<div class="hg-told">{}{}</div>').format(text, small)

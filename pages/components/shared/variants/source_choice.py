@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import ALL_SOURCES
 
 KEY = "source"
@@ -22,7 +21,7 @@ def selectbox(sources: Mapping[int, str]) -> int | None:
     """
     if len(sources) < 2:
         return None
-    labels = {_ALL: ALL_SOURCES} | {key: plain(name) for key, name in sources.items()}
+    labels = {_ALL: ALL_SOURCES} | dict(sources)
     if st.session_state.get(KEY, _ALL) not in labels:  # all its variants were retired
         st.session_state[KEY] = _ALL
     chosen: int = st.selectbox(

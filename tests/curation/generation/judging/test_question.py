@@ -39,7 +39,7 @@ def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
     )
     assert "\nText: A {variant} for all.\nVariant: A {type}.\n" in asked
     assert entry.guideline in asked and entry.definition in asked
-    assert "asked for: perhaps." in asked
+    assert "requested hedge cue: perhaps." in asked
     framed = question(
         built_in(JUDGE),
         anchor="The door is open.",
@@ -47,7 +47,7 @@ def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
         entry=variant_type("affirmation"),
         cue="There is no doubt that",
     )
-    assert "hedge cue that was asked for" not in framed
+    assert "requested hedge cue" not in framed
     for reason in REJECT_REASONS:
         assert (f"\n{reason.id}: " in asked) == reason.applies_to(entry)
 
