@@ -22,10 +22,10 @@ from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
 from curation.taxonomy.surface_check import TokenClass as TokenClass
 from db.errors import HedgerowError
 
-TAXONOMY_VERSION = 7
+TAXONOMY_VERSION = 8
 """Increased with every change to a definition, prompt line, surface check or guideline."""
 
-GUIDELINE_VERSION = 7
+GUIDELINE_VERSION = 8
 """Increased with every change to a guideline or a reject reason; stored with each decision."""
 
 _GUIDELINES = Path(__file__).with_name("guidelines")
