@@ -136,7 +136,6 @@ def _selection(usual: Selection) -> Selection:
         sources = st.multiselect(
             "Sources",
             names,
-            format_func=plain,
             key="release-sources",
             placeholder=ALL_SOURCES,
             help="The release records which sources it includes. Its hash depends only on its "

@@ -131,7 +131,7 @@ def undecided(staged: Staged, types: Mapping[str, VariantType], *, key: str) -> 
         type_id = st.selectbox(
             f"{_UNDECIDED[Role(role)]} of unknown type: {count:,}",
             [None, *fitting_types(types, Role(role))],
-            format_func=lambda one: "Leave out" if one is None else plain(types[one].label),
+            format_func=lambda one: "Leave out" if one is None else types[one].label,
             key=f"variants-undecided-{role}-{key}",
         )
         if type_id is not None:

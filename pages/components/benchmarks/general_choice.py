@@ -7,7 +7,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from db.errors import HedgerowError
-from pages.components.shared.formatting.label import plain
 from training.benchmarks.harness.names import KNOWN, require_harness
 from training.benchmarks.harness.own_tasks import own_names
 from training.benchmarks.tasks.general import SUITES
@@ -115,7 +114,7 @@ def _of_language_models() -> tuple[tuple[str, ...], str]:
         chosen: list[str] = st.multiselect(
             "Language tasks",
             list(KNOWN),
-            format_func=lambda name: plain(KNOWN[name].title),
+            format_func=lambda name: KNOWN[name].title,
             key="bench-language-tasks",
             placeholder="None",
             persist_state="session",
@@ -146,7 +145,6 @@ def _own(folder: Path) -> list[str]:
         "Your tasks",
         names,
         default=names,
-        format_func=plain,
         key=f"bench-own-tasks-{folder}",
         placeholder="None",
     )

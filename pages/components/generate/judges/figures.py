@@ -19,7 +19,6 @@ from curation.review.undo import retract_action
 from db.models import Verdict
 from pages.components.generate.judges import reliability_chart
 from pages.components.shared.charts import save
-from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import count_cache, error_messages, open_project, rights, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
@@ -36,7 +35,7 @@ def draw(found: Calibration, counts: CachedCounts) -> None:
     again = counts.get(consistencies, found.sample) or {}
     _ranking(found, again)
     by_name = {one.name: one for one in found.judges}
-    name = st.selectbox("Judge", list(by_name), format_func=plain, key="judges-judge")
+    name = st.selectbox("Judge", list(by_name), key="judges-judge")
     one = by_name[name]
     if not one.together.items:
         st.text("No person has decided blind on a variant that this model has judged.")
@@ -129,7 +128,7 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     type_id = st.selectbox(
         "Of",
         list(rows),
-        format_func=lambda key: plain(labels.get(key, key)),
+        format_func=lambda key: labels.get(key, key),
         key="judges-verdicts-of",
     )
     cells = rows[type_id].cells

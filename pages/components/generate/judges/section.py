@@ -64,9 +64,9 @@ def draw(counts: CachedCounts) -> None:
 
 def _title(sample: Sample) -> str:
     request = sample.request
-    labels = {entry.id: plain(entry.label) for entry in open_project.every_type().values()}
+    labels = {entry.id: entry.label for entry in open_project.every_type().values()}
     types = ", ".join(labels.get(name, name) for name in request.types) or "all types"
-    judged = f", judged by {plain(', '.join(request.judges))}" if request.judges else ""
+    judged = f", judged by {', '.join(request.judges)}" if request.judges else ""
     return f"Sample {sample.id}: {counted(len(sample.uids), 'variant')}, {types}{judged}"
 
 
@@ -101,7 +101,6 @@ def _form() -> None:
         st.multiselect(
             "Already judged by",
             names,
-            format_func=plain,
             key="judges-judged",
             placeholder="Any variant without a human decision",
             help="Restricts the sample to variants that all of these models have judged. You can "

@@ -164,7 +164,7 @@ def examples(found: Sequence[OverlapWithTest], *, key: str) -> None:
             "Card": st.column_config.LinkColumn(
                 display_text="Open",
                 help="The release's text, or a variant of that anchor, on its "
-                "card in Review, in another tab.",
+                "card in Review, in a new tab.",
                 width=60,
             ),
             "Its text": st.column_config.TextColumn(width=330),
