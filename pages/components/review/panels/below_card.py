@@ -37,7 +37,10 @@ KEYS = (
     ("T, then a digit", "change the type and keep the text; press 0 for more types"),
     ("W", "write a variant of your own for this anchor"),
     ("N", "add a note without deciding; in an empty queue, follow the first suggestion"),
-    ("D", "mark the card “discuss”, with an optional remark; on a marked card, remove the mark"),
+    (
+        "D",
+        "mark the card for discussion, with an optional remark; on a marked card, remove the mark",
+    ),
     ("S", "skip"),
     ("Z", "undo, as many steps as you like"),
     ("L", "your latest decisions; undo any of them"),
@@ -135,13 +138,13 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
 
 def _discuss(state: ReviewState, shown: ShownCard) -> None:
     caption = (
-        "A mark decides nothing. The Adjudicate page lists the card until somebody removes the "
-        "mark."
+        "Marking a variant does not decide it. The Adjudicate page lists it until somebody "
+        "removes the mark."
     )
     panel = _Remark(
         "What do you want to discuss? (optional)",
         caption,
-        save_label="Mark “discuss”",
+        save_label="Mark for discussion",
         save=lambda text: state.mark(shown, text),
     )
     _remark(state, shown, panel)

@@ -33,6 +33,7 @@ def removed_note(note: WrittenNote) -> str:
 def mark(event: MarkEvent) -> str:
     """A line for a mark “discuss”, or for its removal."""
     when = f"{local(event.at):%Y-%m-%d %H:%M}"
-    what = "marked “discuss”" if event.kind is MarkKind.MARK else "removed the mark “discuss”"
+    is_mark = event.kind is MarkKind.MARK
+    what = "marked it for discussion" if is_mark else "removed the mark for discussion"
     parts = [when, event.reviewer, what, event.remark, "(undone)" if event.undone else ""]
     return " · ".join(part for part in parts if part)
