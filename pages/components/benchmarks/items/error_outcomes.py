@@ -179,6 +179,7 @@ def _pairs(side: BenchmarkSide) -> None:
             shares.heat_map,
             cells,
             columns={bad: labels.get(bad, bad) for bad in across},
+            heading="Negative",
             of="Pairs",
             counted="Right",
         ),
