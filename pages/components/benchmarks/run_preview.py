@@ -86,8 +86,8 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
 
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """The prompts and the cost of a chat model."""
-    tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
+    tokens = f"about {_round(chats.tokens_in):,} input and {_round(chats.tokens_out):,} output"
+    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens} tokens)"
     if model.seconds:
         text += f", takes {duration(model.seconds)}"
     if chats.cost is None:

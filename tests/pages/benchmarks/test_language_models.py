@@ -55,9 +55,8 @@ def asked(result: Result, **more: Any) -> Result:
 def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
-    assert "gpt-4o-mini gets 18 prompts (about 940 tokens in and 90 out), and costs" in page_text(
-        chat
-    )
+    tokens = "about 940 input and 90 output tokens"
+    assert f"gpt-4o-mini gets 18 prompts ({tokens}), and costs" in page_text(chat)
     assert "with one-word answers" in page_text(chat) and "pauses" not in page_text(chat)
     chat.number_input("generate-money").set_value(0.001).run()
     assert "The run pauses if it reaches $0.0010." in page_text(chat)

@@ -128,8 +128,8 @@ def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
 ) -> None:
     app = named(open_page("generate"), "http://127.0.0.1:9/v1")
     boxes = {box.label: box for box in app.number_input}
-    assert boxes["US$ per million tokens in"].value == 0.15
-    boxes["US$ per million tokens out"].set_value(9.0).run()
+    assert boxes["US$ per million input tokens"].value == 0.15
+    boxes["US$ per million output tokens"].set_value(9.0).run()
     next(button for button in app.button if button.label == "Save this price").click().run()
     assert not app.exception
     with reading(ten) as session:
