@@ -53,8 +53,8 @@ def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
         number = written.get(chosen.id, 0)
         was = "was" if number == 1 else "were"
-        written = f"{counted(number, 'variant')} {was} written with this version."
-        facts.append(written if number else "This version has not been used yet.")
+        used = f"{counted(number, 'variant')} {was} written with this version."
+        facts.append(used if number else "This version has not been used yet.")
     if any(facts):
         st.text(" ".join(filter(None, facts)))
 
