@@ -45,7 +45,11 @@ class Progress(TrainerCallback):
     _stopped: RunCancelled | None = None
 
     def update(self, step: int, total: int, message: str) -> None:
-        """Report the number of steps done; 0 while the training is being prepared."""
+        """Report the number of steps done; 0 while the training is being prepared.
+
+        Args:
+            message: what happens in each step, such as "training", or else a whole sentence.
+        """
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Report a point of a curve in `curve_names`, or of an evaluation metric."""
@@ -153,6 +157,8 @@ class RunProgress(Progress):
         """Write it to the run's row."""
         self._steps = total
         at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
+        if message.endswith("."):
+            at_work = message
         self._context.progress(step, total + self._measuring, at_work)
 
     def metric(self, step: int, name: str, value: float) -> None:
