@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALL = 2**31 - 1
-"""More anchors than any project has."""
+"""A limit that no project reaches."""
 
 
 class Anchors:
@@ -121,8 +121,8 @@ class Anchors:
             The result of the import, or its preview.
 
         Raises:
-            HedgerowError: there is no table of texts, a column is missing, or the source already
-                has another licence.
+            HedgerowError: the texts are not a table or list of sentences, a column is missing, or
+                the source already has another licence.
 
         >>> project = example_project()
         >>> project.anchors.add(["The lamp is bright.", "The bridge is safe."]).count

@@ -27,7 +27,8 @@ class Asked(NamedTuple):
     """A stored training run.
 
     Attributes:
-        why: the preset and the reason for it; "" for the user's own recipe.
+        recipe: the recipe of the run, with all changes.
+        why: a sentence about the preset and the reason for it; "" for the user's own recipe.
     """
 
     run: Run
@@ -44,15 +45,16 @@ def store_training(
     changes: Sequence[str] | Mapping[str, Any],
     seed: int,
 ) -> Asked:
-    """Store a training as a run.
+    """Store a training run.
 
     Args:
-        number: of the release; None for the newest, made of all sources if there is none.
-        preset, recipe: one of both at most; else the preset that fits the release.
-        changes: of the recipe: 'key=value' texts, applied in order, or keys with values.
+        number: the number of the release; None for the newest release, which is created from all
+            sources if there is none.
+        preset, recipe: a preset or a file, not both; by default the preset that fits the release.
+        changes: changes to the recipe: 'key=value' texts, applied in order, or keys with values.
 
     Raises:
-        HedgerowError: as in `request_training`, or the recipe can't be read.
+        HedgerowError: as in `request_training`, or the recipe cannot be read.
     """
     if preset and recipe:
         raise HedgerowError("Expected a preset or a recipe, found both; remove one of them.")
@@ -76,10 +78,10 @@ def store_training(
 
 
 def changed_recipe(base: Recipe, changes: Sequence[str] | Mapping[str, Any]) -> Recipe:
-    """The recipe with these changes, see `store_training`, and with full paths.
+    """Apply changes to a recipe (see `store_training`), and make its paths absolute.
 
     Raises:
-        HedgerowError: an unknown key or a wrong value.
+        HedgerowError: a key is unknown or a value is invalid.
     """
     if not isinstance(changes, Mapping):
         return with_full_paths(base.with_overrides(changes))
@@ -110,7 +112,7 @@ def train(
 
 
 def loaded(result: Mapping[str, Any]) -> TrainedEncoder:
-    """The model of a finished run; see `hedgerow.models.trained.load_trained`."""
+    """Load the model of a finished run, without printing library warnings."""
     with quietly():
         from hedgerow.models.trained import load_trained
 
