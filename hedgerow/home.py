@@ -37,7 +37,7 @@ def home_of(settings: Settings, *, create: bool) -> Home:
     if file and not create and not Path(file).exists():
         raise HedgerowError(
             f"There is no project in {settings.home}; create one with 'hedgerow init', or set "
-            "HEDGEROW_HOME to the folder of your project."
+            "HEDGEROW_HOME to the project's folder."
         )
     return Home(settings, open_project(settings, create=create))
 
