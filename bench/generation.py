@@ -146,7 +146,9 @@ def main() -> None:
     ideal = options.at_once / options.delay
     rate = many.calls / many.seconds
     print(f"throughput   {rate:6.1f} calls/s of {ideal:.0f}: {rate / ideal:.0%} (at least 90%)")
-    print(f"CPU time     {1000 * many.cpu / many.calls:6.2f} ms per call of {1000 / ideal:.2f} ms")
+    print(
+        f"CPU time     {1000 * many.cpu / many.calls:6.2f} ms per call, ideal {1000 / ideal:.2f} ms"
+    )
     print(
         f"peak memory  {many.peak:6.1f} MiB, {few.peak:.1f} MiB with {options.few} anchors, ratio "
         f"{many.peak / few.peak:.2f} (at most 1.3); {many.idle:.1f} MiB before the first call"

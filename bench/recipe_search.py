@@ -2,11 +2,14 @@
 
     python -m bench.recipe_search TRIAL … --release 2 --data bench/development --data FOLDER
 
-A trial is a name and the keys of the recipe that differ from the default, such as "small:
-batch_size=4 learning_rate=1e-4". It trains on the train split of a release of the project in the
-working directory. Then it interpolates with the base encoder, and prints one JSON object with the
-figures of `bench.judging` per share of the finetuned weights. `--data` names folders with
-development data. Never name `bench/judged`, which is only for `bench.judged`.
+A trial is a name and the settings of the recipe that differ from the default, for example:
+
+    python -m bench.recipe_search "small: batch_size=4 learning_rate=1e-4" --release 2 --data FOLDER
+
+It trains on the train split of a release of the project in the working directory. Then it
+interpolates with the base encoder, and prints one JSON object with the figures of `bench.judging`
+per share of the finetuned weights. `--data` names folders with development data. Never name
+`bench/judged`, which is only for `bench.judged`.
 """
 
 import argparse

@@ -52,11 +52,11 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
+from hedgerow.losses import contrastive
 from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.data.sampling import as_triples, count_triples
 from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
-from training.finetune import losses
 from training.finetune.compute import devices
 from training.finetune.compute.devices import share_the_processor, uses_bf16
 from training.finetune.fitting import Data, finetune
@@ -230,7 +230,7 @@ def _as_theirs(precision: str) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(devices, "uses_bf16", lambda _: precision == "bf16"))
-        stack.enter_context(patch.object(losses, "HEDGE_WEIGHT", 1.0))
+        stack.enter_context(patch.object(contrastive, "HEDGE_WEIGHT", 1.0))
         stack.enter_context(patch.object(trainer, "lazy_words", lambda _: None))
         stack.enter_context(patch.object(trainer, "CHECKPOINT_EVERY", 10**9))
         yield
