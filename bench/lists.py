@@ -290,7 +290,7 @@ def main() -> None:
         for name, medians in found:
             large, small = medians["large"], medians["small"]
             missed = large > LIMIT_MS and large / small > LIMIT_RATIO
-            verdict = "  misses" if missed else ""
+            verdict = "  over the limit" if missed else ""
             print(f"{name:40}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}", flush=True)
 
 

@@ -123,7 +123,7 @@ def main() -> None:
                 for project in ("large", "small")
             )
             missed = large > LIMIT_MS and large / small > LIMIT_RATIO
-            verdict = "  misses" if missed else ""
+            verdict = "  over the limit" if missed else ""
             print(f"{name:24}{which:6}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
 
 

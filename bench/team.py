@@ -261,7 +261,7 @@ def _report(crew: Crew, alone: Done, together: Done) -> str:
     pace = f"thinking {crew.think:g} s" if crew.think else "without thinking"
     limit = ""
     if crew.think:
-        limit = f" (at most {LIMIT_RATIO})" + ("  misses" if ratio > LIMIT_RATIO else "")
+        limit = f" (at most {LIMIT_RATIO})" + ("  over the limit" if ratio > LIMIT_RATIO else "")
     return (
         f"{crew.reviewers} reviewers in {servers}, {pace}: {len(together.stored):,} decisions, none"
         f" lost, stored twice or refused, {len(together.stored) / together.seconds:.0f} per second;"

@@ -128,9 +128,12 @@ class Anchors:
         >>> project.anchors.add(["The lamp is bright.", "The bridge is safe."]).count
         1
         """
-        data, name, own = bytes_of(texts)
+        data, name, default_source = bytes_of(texts)
         about = About(
-            source=source or own[:MAX_SOURCE], licence=licence, genre=genre, language=language
+            source=source or default_source[:MAX_SOURCE],
+            licence=licence,
+            genre=genre,
+            language=language,
         )
         return add_file(
             self._home,

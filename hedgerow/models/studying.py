@@ -162,7 +162,7 @@ def study_result(home: Home, number: int) -> StudyResult:
 
 
 def facts_of(settings: Settings, trial: Trial) -> dict[str, Any]:
-    """A training run of a study for JSON, with absolute paths."""
+    """A training run of a study, ready for JSON, with absolute paths."""
     result = located(settings, trial.run.result)
     return {
         "run": trial.run.id,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.models.trained import TrainedEncoder
 
 
-class Asked(NamedTuple):
+class StoredTraining(NamedTuple):
     """A stored training run.
 
     Attributes:
@@ -44,7 +44,7 @@ def store_training(
     recipe: Path | None,
     changes: Sequence[str] | Mapping[str, Any],
     seed: int,
-) -> Asked:
+) -> StoredTraining:
     """Store a training run.
 
     Args:
@@ -74,7 +74,7 @@ def store_training(
             recipe=whole,
             requested_by=asked_by(session, home.settings),
         )
-    return Asked(run, whole, why)
+    return StoredTraining(run, whole, why)
 
 
 def changed_recipe(base: Recipe, changes: Sequence[str] | Mapping[str, Any]) -> Recipe:
@@ -99,7 +99,7 @@ def train(
     seed: int | None,
 ) -> TrainedEncoder:
     """See `hedgerow.Project.train`."""
-    asked = store_training(
+    stored = store_training(
         home,
         number,
         preset=preset,
@@ -107,7 +107,7 @@ def train(
         changes=settings,
         seed=DEFAULT_SEED if seed is None else seed,
     )
-    result = carry_out(home.settings, home.engine, asked.run.id)
+    result = carry_out(home.settings, home.engine, stored.run.id)
     return loaded(result)
 
 
