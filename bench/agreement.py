@@ -16,9 +16,9 @@ conflicts. The bench alternates between the projects and measures:
                and for Generate > Judges
 
 It prints medians in milliseconds. The limits are those of bench.pages: at most 300 ms in the large
-project, or at most 1.5 times the small project's time. The pass takes at most 2.5 times the
-baseline. --folder keeps the projects, and --cpu measures this program's CPU time instead, as in
-bench.pages.
+project, or at most 1.5 times the small project's time. The pass should take at most 2.5 times as
+long as the baseline. --folder keeps the projects, and --cpu measures this program's CPU time
+instead, as in bench.pages.
 """
 
 import argparse

@@ -5,8 +5,8 @@
 
 The small project is a tenth of the large one. In both, people have disagreed on about one variant
 in fifty, settled some of these conflicts, written notes, and measured a model on a calibration
-sample. The bench alternates between the projects and runs the queries of pages and commands. A
-background thread runs those in parentheses, while the page shows the previous result.
+sample. The bench alternates between the projects and runs the queries of pages and commands. For
+measurements in parentheses, a page shows the previous result until a background thread is done.
 
 It prints medians in milliseconds. The limits are those of bench.pages: at most 300 ms in the large
 project, or at most 1.5 times the small project's time. --only selects measurements whose names

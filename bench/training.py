@@ -15,10 +15,10 @@ decay and schedule (over the steps of each training), gradient clipping, full fi
 the maximum sequence length, precision, device, threads, and dense gradients of word embeddings.
 Hedgerow takes fewer steps, because its batches contain more triples, and its peak learning rate is
 higher in proportion; `--same-rate` uses the same rate for both. `--room` sets a negation margin for
-Hedgerow, which the library's loss does not have (the default recipe has 0.12). `_as_theirs` sets
-for the time of a training what a recipe cannot set.
+Hedgerow, which the library's loss does not have (the default recipe has 0.12). During a training,
+`_matching_the_library` sets what a recipe cannot set.
 
-The families come from the train split of a release of the starter corpus, `--triples` limits their
+The families come from the train split of a release of the starter corpus. `--triples` limits their
 triples (0 for all), and `--repeat` repeats each family. Each round trains both from the base
 encoder with a new seed, and the two alternate in going first. The time covers the steps only,
 without loading, saving and evaluation. The bench prints seconds, triples per second, the figures on
@@ -220,7 +220,7 @@ def work_on(
 
 
 @contextmanager
-def _as_theirs(precision: str) -> Iterator[None]:
+def _matching_the_library(precision: str) -> Iterator[None]:
     """Match the library's training where a recipe has no setting.
 
     This sets the precision and the same weight for hedges and paraphrases, and turns off sparse
@@ -240,7 +240,7 @@ def ours(work: Work, precision: str, *, seed: int, max_steps: int | None = None)
     """Train with Hedgerow's loss over families."""
     times = Times()
     with (
-        _as_theirs(precision),
+        _matching_the_library(precision),
         tempfile.TemporaryDirectory() as folder,
         watched_gpu() as gpu,
     ):

@@ -28,6 +28,6 @@ def test_every_bench_says_how_it_is_run(name: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 def test_the_bench_of_trainings_finds_every_constant_that_it_replaces() -> None:
     training = importlib.import_module("bench.training")
-    with training._as_theirs("bf16"):
+    with training._matching_the_library("bf16"):
         assert contrastive.HEDGE_WEIGHT == 1.0
     assert contrastive.HEDGE_WEIGHT > 1.0
