@@ -65,7 +65,7 @@ def _own() -> list[DataChoice]:
     numbers = _releases()
     if not numbers:
         st.text("There is no release yet.")
-        st.page_link("pages/release.py", label="Create a release")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
         return []
     row = st.container(horizontal=True)
     number = row.selectbox("Release", numbers, key="bench-release", persist_state="session")
