@@ -58,5 +58,5 @@ def _compare(numbers: list[int]) -> None:
         "are not compared. Select a row to see only its texts."
     )
     overlap_found.by_field(chosen)
-    overlap_found.examples(chosen, key="all")
+    overlap_found.examples(chosen)
     overlap_found.download(release, found, n=int(n))
