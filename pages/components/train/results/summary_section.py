@@ -185,7 +185,11 @@ def _distributions(run: Run) -> None:
         f"{_measured(run, part or parts[0])}"
     )
     with st.expander("Show the numbers", icon=":material/table:"):
-        st.dataframe(_numbers(rows, known), hide_index=True)
+        st.dataframe(
+            _numbers(rows, known),
+            hide_index=True,
+            column_config={"Part": st.column_config.TextColumn(width=200)},
+        )
 
 
 def _measured(run: Run, part: Part) -> str:
