@@ -44,8 +44,6 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 LINE = 15
 """Pixels per line of a label."""
 
-_LINES = "split(datum.label, '\\n')"
-
 
 def figure_1(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
     """Figure 1: one group of bars per sentence. The paper's bars are hollow.
@@ -136,14 +134,21 @@ def _wrapped(sentence: str) -> list[str]:
 
 
 def groups(field: str, order: list[str]) -> alt.Y:
-    """Groups of bars below each other, each next to its label of one or more lines."""
+    """Groups of bars below each other, each next to its label of one or more lines.
+
+    Vega puts the first line of a label next to the middle of its group. So all labels are moved up
+    by half of the longest, and shorter ones get empty lines above.
+    """
+    most = max((label.count("\n") + 1 for label in order), default=1)
+    empty = f"floor(({most} - length(split(datum.label, '\\n'))) / 2)"
     return alt.Y(
         f"{field}:N",
         sort=order,
         title=None,
         scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
         axis=alt.Axis(
-            labelExpr=_LINES,
+            labelExpr=f"split(pad('', {empty}, '\\n') + datum.label, '\\n')",
+            labelOffset=-(most - 1) * LINE / 2,
             labelLimit=215,
             labelLineHeight=LINE,
             labelOverlap=False,
@@ -223,6 +228,7 @@ def distribution(
         "least:Q",
         title="cosine similarity",
         scale=alt.Scale(domain=[low, 1.0]),
+        axis=alt.Axis(tickMinStep=0.05),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q")
     boxes = base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q")

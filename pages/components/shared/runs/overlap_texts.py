@@ -46,7 +46,7 @@ def _row(row: Mapping[str, Any], names: Sequence[str]) -> Markup:
         "In the release": _text(row["In the release"]),
         "Shared": _text(row["Shared"]),
         "Item": f"{row['Item']:,}",
-        "Benchmark": _text(row["Benchmark"]),
+        "Benchmark": row["Benchmark"],
     }
     return Markup("<tr>{}</tr>").format(
         join(Markup("<td>{}</td>").format(cells[name]) for name in names)
@@ -60,4 +60,4 @@ def _card(address: str | None) -> str | Markup:
 
 
 def _text(text: str) -> Markup:
-    return Markup('<span class="hg-text" dir="auto">{}</span>').format(text)
+    return Markup('<span dir="auto">{}</span>').format(text)

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from pages.components.shared.charts.palette import palette
-from pages.components.shared.charts.similarity_bars import columns_for
+from pages.components.shared.charts.similarity_bars import LEGEND_WIDTH, columns_for
 from training.runs.curves import ROLES, SHARES, Band, CurvePoint, PairShare
 from training.runs.figures import LossPoint
 
@@ -115,7 +115,7 @@ def _distinct(names: list[str], colours: list[str]) -> dict[str, Any]:
     legend = alt.Legend(
         title=None,
         orient="top",
-        columns=columns_for(names),
+        columns=len(names) if sum(map(len, names)) <= LEGEND_WIDTH else columns_for(names),
         symbolType="stroke",
         symbolOpacity=1,
         symbolSize=400,
@@ -146,7 +146,7 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
         **_distinct(list(series), list(series.values())),
     )
     # Bands of several roles overlap to grey; their edges keep the colours.
-    spread = base.mark_area(fillOpacity=0.06, strokeOpacity=0.6, strokeWidth=0.8).encode(
+    spread = base.mark_area(fillOpacity=0.05, strokeOpacity=0.75, strokeWidth=1).encode(
         y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)),
         y2="upper:Q",
         stroke=alt.Stroke(

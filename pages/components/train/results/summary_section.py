@@ -188,7 +188,7 @@ def _distributions(run: Run) -> None:
         st.dataframe(
             _numbers(rows, known),
             hide_index=True,
-            column_config={"Part": st.column_config.TextColumn(width=200)},
+            column_config={"Part": st.column_config.TextColumn(width=230)},
         )
 
 
