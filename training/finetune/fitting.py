@@ -110,7 +110,7 @@ def finetune(
         _prepare_folder(folder)
     progress.check()
     steps = recipe.total_steps(rows_in_an_epoch(rows, recipe.sources))
-    progress.update(0, steps, "Loading the encoder.")
+    progress.update(0, steps, "loading the encoder")
     try:
         model = _seeded_encoder(recipe, seed=seed)
         progress.check()

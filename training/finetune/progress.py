@@ -30,6 +30,9 @@ EVALUATION = "eval_"
 NOT_FIGURES = ("_runtime", "_per_second", "epoch")
 """Suffixes of further metrics that they add."""
 
+TRAINING = "training"
+"""The message of a step. Others before the first step, such as loading an encoder, have none."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -45,11 +48,7 @@ class Progress(TrainerCallback):
     _stopped: RunCancelled | None = None
 
     def update(self, step: int, total: int, message: str) -> None:
-        """Report the number of steps done; 0 while the training is being prepared.
-
-        Args:
-            message: what happens in each step, such as "training", or else a whole sentence.
-        """
+        """Report the number of steps done; 0 while the training is being prepared."""
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Report a point of a curve in `curve_names`, or of an evaluation metric."""
@@ -67,13 +66,13 @@ class Progress(TrainerCallback):
         """Start, possibly after the step of a checkpoint."""
         self._stopped = None
         self.goes_on(state.global_step)
-        self.update(state.global_step, state.max_steps, "training")
+        self.update(state.global_step, state.max_steps, TRAINING)
 
     def on_step_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         """Report the step, and stop the trainer after it on request."""
-        self.update(state.global_step, state.max_steps, "training")
+        self.update(state.global_step, state.max_steps, TRAINING)
         self._before_a_checkpoint(control)
         try:
             self.check()
@@ -156,10 +155,10 @@ class RunProgress(Progress):
     def update(self, step: int, total: int, message: str) -> None:
         """Write it to the run's row."""
         self._steps = total
-        at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
-        if message.endswith("."):
-            at_work = message
-        self._context.progress(step, total + self._measuring, at_work)
+        at_work = message.capitalize()
+        if step or message == TRAINING:
+            at_work += f": step {min(step + 1, total)} of {total}"
+        self._context.progress(step, total + self._measuring, f"{at_work}.")
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Store it for the charts, and in the file next to the run's log."""

@@ -11,7 +11,6 @@ from pages.components.shared.charts import save
 from training.benchmarks.results.objectives import (
     GROUP_HEAD,
     MODEL_HEAD,
-    OTHER,
     group_rows,
     groups,
     measured_accuracies,
@@ -38,10 +37,10 @@ def draw(rows: Sequence[Scored]) -> None:
     st.caption(
         "The paper's Figure 1, from its Table 8. Thin line: a published model. Bar: the middle "
         "half of the group. Thick line: its mean. Dashed line: chance. Diamonds: models that "
-        "you measured. As in the paper, the objective is taken from the model's name; names "
-        f"without one are under “{OTHER}”, and a model that is published under two names counts "
-        f"twice. Published accuracies are over {SemAntoNeg.published_items:,} items, yours over "
-        f"{own[0].n:,}."
+        "you measured, each below the group of its objective. As in the paper, the objective is "
+        "taken from the model's name. Models without one in their name come last. A model that "
+        "is published under two names counts twice. Published accuracies are over "
+        f"{SemAntoNeg.published_items:,} items, yours over {own[0].n:,}."
     )
     head = [name.capitalize() for name in GROUP_HEAD]
     lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]

@@ -4,7 +4,8 @@ import streamlit as st
 
 from curation.release.freezing import get_release, release_numbers
 from curation.release.overlap import SHORTEST
-from pages.components.shared.runs import overlap_found
+from pages.components.benchmarks import names
+from pages.components.shared.runs import no_results, overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
 from training.benchmarks.contamination import known
@@ -21,9 +22,11 @@ def show() -> None:
         st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
         return
     if not known(open_project.settings().data_folder):
-        st.text(
+        no_results.box(
             "There is no benchmark data yet. Add a file under Run. You don't have to run the "
-            "benchmark."
+            "benchmark.",
+            section=names.RUN,
+            key=names.SECTION,
         )
         return
     _compare(numbers)
@@ -55,5 +58,5 @@ def _compare(numbers: list[int]) -> None:
         "are not compared. Select a row to see only its texts."
     )
     overlap_found.by_field(chosen)
-    overlap_found.examples(chosen, key="all")
+    overlap_found.examples(chosen)
     overlap_found.download(release, found, n=int(n))

@@ -39,7 +39,10 @@ def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Eng
     assert "Choose at least one benchmark, suite or task." in page_text(test)
     assert test.button("bench-start").disabled
     for section in (SCORES, ITEMS):
-        assert "Choose models and benchmarks under Run" in page_text(page(section))
+        test = page(section)
+        assert "Choose models and benchmarks under Run" in page_text(test)
+        test.button("empty-results-go").click().run()
+        assert test.button("bench-start").disabled
     assert "no release to compare" in page_text(page(OVERLAP))
 
 

@@ -93,6 +93,10 @@ def test_semantoneg_is_drawn_by_training_objective_with_ones_own_models(measured
     specs = [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
     (spec,) = [spec for spec in specs if "variance" in json.dumps(spec)]
     assert spec["height"] > 200
+    rows = spec["layer"][1]["encoding"]["y"]["sort"]
+    objectives = ["general purpose", "paraphrase", "NLI", "STSB"]
+    assert [row for row in rows if row in objectives] == objectives
+    assert len(rows) == len(set(rows)) == len(objectives) + (models["Source"] == "measured").sum()
 
 
 def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured: Engine) -> None:

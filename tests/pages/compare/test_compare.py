@@ -95,7 +95,8 @@ def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
     assert compare.selectbox("b").value == TRAINED_ENCODER
     assert compare.selectbox("set").value == FIGURE_1_SET
     (link,) = compare.get("page_link")
-    assert "Train your own model" in link.proto.label
+    assert link.proto.label == "Train a model"
+    assert "You can compare your own model, too." in page_text(compare)
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
     assert started == [run.id]

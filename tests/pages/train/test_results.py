@@ -34,6 +34,15 @@ def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project
     assert link.proto.query_string == "a=all-MiniLM-L6-v2&b=hedgerow-minilm"
 
 
+@pytest.mark.parametrize("section", [RESULTS, RUNS])
+def test_without_a_training_the_results_lead_to_the_section_that_starts_one(
+    project: Engine, section: str
+) -> None:
+    test = page(section)
+    test.button("empty-results-go").click().run()
+    assert test.button("train-click").label == "Finetune"
+
+
 def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     run_id = finished_run(project)
     store_looks(project, run_id)

@@ -227,4 +227,6 @@ def _figure(name: str) -> str:
     """A readable name of a figure: for the documents of a pair, or the pairs of a score."""
     of, _, spread = name.partition(":")
     label = "The two documents" if of == "documents" else of.replace("score ", "People say ")
+    if label.endswith(" -0"):  # the data has -0.0
+        label = label.replace(" -0", " 0")
     return f"{label} (SD)" if spread else label

@@ -5,8 +5,9 @@ import streamlit as st
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
-from pages.components.shared.runs import background, progress_view
+from pages.components.shared.runs import background, no_results, progress_view
 from pages.components.shared.shell import error_messages, open_project
+from pages.components.train.language import section_choice
 from training.llm.card import shown
 from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT
 from training.llm.study import ArmRow, arm_rows, list_language_studies
@@ -31,7 +32,11 @@ def show() -> None:
             progress_view.follow(run, title=_title(run), more=_states)
     error_messages.show_kept(_PROBLEM)
     if not runs:
-        st.text("No study yet. Under Train, choose a model and press “Run the ablation”.")
+        no_results.box(
+            "No study yet. Under Train, choose a model and press “Run the ablation”.",
+            section=section_choice.TRAIN,
+            key=section_choice.SECTION,
+        )
         return
     by_id = {run.id: run for run in runs}
     chosen = by_id[

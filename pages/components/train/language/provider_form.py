@@ -63,7 +63,7 @@ def _values(numbers: list[int]) -> dict[str, Any]:
     """The boxes' values for a `ProviderRequest`."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         release = st.selectbox(
-            "Release", numbers, key="llm-provider-release", persist_state="session", width=120
+            "Release", numbers, key="llm-provider-release", persist_state="session", width=90
         )
         arm = st.selectbox(
             "Questions about",

@@ -77,7 +77,9 @@ def _stopped(run: Run) -> None:
     if not rights.may(Role.LEAD):
         return
     with st.container(key=f"llm-provider-stopped-{run.id}"):
-        provider_key.draw(address, place=f"-llm-{run.id}")
+        # The form below has the same field, for its own address.
+        with st.popover(f"Key for run {run.id}", icon=":material/key:"):
+            provider_key.draw(address, place=f"-llm-{run.id}")
         if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):
             st.text("The job at the provider keeps running until you cancel it.")
             st.button(

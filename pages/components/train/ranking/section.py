@@ -108,7 +108,7 @@ def _taught(runs: Sequence[Run]) -> None:
     st.dataframe([_facts(run) for run in runs], hide_index=True, key="nevir-taught")
     st.page_link(
         "pages/benchmarks.py",
-        label="Compare with other models on the Benchmarks page",
+        label="Compare with other models",
         icon=":material/leaderboard:",
     )
 

@@ -9,7 +9,9 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.formatting import clock
+from pages.components.shared.runs import no_results
 from pages.components.shared.shell import open_project
+from pages.components.train import section_choice
 from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.similarity import ROLES
@@ -39,7 +41,11 @@ def show() -> None:
     """The table, the choice, and the comparison."""
     rows = open_project.ask(finished)
     if not rows:
-        st.text("No training run has finished yet. Start one under Train.")
+        no_results.box(
+            "No training run has finished yet. Start one under Train.",
+            section=section_choice.TRAIN,
+            key=section_choice.SECTION,
+        )
         return
     _overview(rows)
     _compare(rows)

@@ -10,8 +10,9 @@ from training.retention.topics import topics
 
 _COLUMNS = ("Part of", "Kind", "Text")
 
-HEIGHT, ROW_HEIGHT = 420, 66
-"""Height in pixels of the table, which draws only visible rows, and of a row with two lines."""
+HEIGHT, ROW_HEIGHT = 478, 88
+"""Height in pixels of the table, which draws only visible rows, and of a row with four lines: the
+longest text has as many."""
 
 
 def draw() -> None:
@@ -53,10 +54,7 @@ def _texts() -> None:
             "Text": st.column_config.TextColumn(width=820),
         },
     )
-    st.caption(
-        "To search, use the magnifying glass above the table. To read a whole cell, "
-        "double-click it."
-    )
+    st.caption("To search, use the magnifying glass above the table.")
     st.download_button(
         "CSV",
         lambda: csv_bytes(BundledText._fields, bundled_texts()),

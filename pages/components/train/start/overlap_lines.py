@@ -35,7 +35,7 @@ def draw(number: int | None, *, held: bool) -> None:
             st.text(sentence)
     if any(entry.overlap.examples for entry in found):
         with st.expander("Overlap between the release and the benchmarks", icon=":material/join:"):
-            overlap_found.examples(found, key="train")
+            overlap_found.examples(found)
 
 
 def lines(found: Sequence[OverlapWithTest]) -> list[str]:

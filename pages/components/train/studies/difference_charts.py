@@ -75,7 +75,7 @@ def differences(
         yOffset=side_by_side(there),
         x=alt.X(
             "difference:Q",
-            title=f"difference from the {against} ({unit})",
+            title=[f"difference from the {against}", f"({unit})"],
             scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
         ),
         tooltip=[
