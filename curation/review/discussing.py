@@ -1,6 +1,6 @@
 """Mark a card for discussion: it is listed until somebody removes the mark or settles the variant.
 
-A mark does not decide a variant. Marks, their removals ("lifts") and undos of either are rows of
+A mark is not a decision. Marks, their removals ("lifts") and undos of either are rows of
 one append-only table.
 """
 
@@ -129,7 +129,7 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
         )
     if by := [found.reviewer for found in open_marks(session, variant_id)]:
         raise HedgerowError(
-            f"{by[0]} has already marked this variant for discussion; to add a remark, leave a "
+            f"{by[0]} has already marked this variant for discussion. To add a remark, leave a "
             "note."
         )
     row = DiscussMark(
@@ -140,7 +140,7 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
 
 
 def lift(session: Session, variant_id: int, *, reviewer_id: int) -> None:
-    """Remove the mark “discuss” from a variant, whoever made it.
+    """Remove the mark for discussion from a variant, whoever made it.
 
     Raises:
         HedgerowError: the variant is not marked.

@@ -41,7 +41,7 @@ _KEYS = (
     ("Z", "undo, as many steps as you like"),
     (
         "D",
-        "mark the card for discussion, with an optional remark; on a marked card, remove the mark",
+        "mark the card for discussion, with an optional remark; if it is marked, remove the mark",
     ),
     ("L", "your latest decisions; undo any of them"),
     ("P", "copy the card's permalink"),

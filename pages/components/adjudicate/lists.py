@@ -29,8 +29,8 @@ def to_discuss(state: AdjudicationState) -> None:
     if not marks:
         with st.container(border=True, key="empty"):
             st.write(
-                "No variants are marked for discussion. To mark one, press D on the Review page. "
-                "Marking a variant does not decide it."
+                "No card is marked for discussion. To mark a card, press D on the Review page. A "
+                "mark is not a decision."
             )
             st.page_link("pages/review.py", label="Review")
         return

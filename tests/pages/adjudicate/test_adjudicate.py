@@ -179,7 +179,7 @@ def test_a_mark_is_listed_until_it_is_lifted(
     assert not app.exception
     with reading(with_source) as session:
         assert not is_marked(session, conflicts[0])
-    assert "No variants are marked" in texts(app)
+    assert "No card is marked" in texts(app)
 
 
 def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(

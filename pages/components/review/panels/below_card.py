@@ -39,7 +39,7 @@ KEYS = (
     ("N", "add a note without deciding; in an empty queue, follow the first suggestion"),
     (
         "D",
-        "mark the card for discussion, with an optional remark; on a marked card, remove the mark",
+        "mark the card for discussion, with an optional remark; if it is marked, remove the mark",
     ),
     ("S", "skip"),
     ("Z", "undo, as many steps as you like"),
@@ -138,8 +138,8 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
 
 def _discuss(state: ReviewState, shown: ShownCard) -> None:
     caption = (
-        "Marking a variant does not decide it. The Adjudicate page lists it until somebody "
-        "removes the mark."
+        "A mark is not a decision. The Adjudicate page lists the card until somebody removes the "
+        "mark."
     )
     panel = _Remark(
         "What do you want to discuss? (optional)",
