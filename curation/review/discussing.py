@@ -1,7 +1,7 @@
 """Mark a card for discussion: it is listed until somebody removes the mark or settles the variant.
 
-A mark is not a decision. Marks, their removals ("lifts") and undos of either are rows of
-one append-only table.
+A mark is not a decision. Marks, their removals ("lifts") and undos of either are rows of one
+append-only table.
 """
 
 from datetime import datetime

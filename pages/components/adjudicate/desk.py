@@ -43,7 +43,7 @@ _KEYS = (
         "D",
         "mark the card for discussion, with an optional remark; if it is marked, remove the mark",
     ),
-    ("L", "your latest decisions; undo any of them"),
+    ("L", "show your latest decisions; you can undo any of them"),
     ("P", "copy the card's permalink"),
     ("Q, K, O", "the next type, source or order; with Shift, the previous one"),
     ("Esc", "close the open panel; what you typed is kept"),

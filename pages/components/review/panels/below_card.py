@@ -43,7 +43,7 @@ KEYS = (
     ),
     ("S", "skip"),
     ("Z", "undo, as many steps as you like"),
-    ("L", "your latest decisions; undo any of them"),
+    ("L", "show your latest decisions; you can undo any of them"),
     (_OPINION, "the second opinion of a model"),
     ("/", "search anchors, variants and notes"),
     ("G", "details: origin, notes, history, other variants"),

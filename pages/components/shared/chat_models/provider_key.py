@@ -62,7 +62,7 @@ def draw(base_url: str, place: str = "") -> None:
         st.text(f"API key: set in the environment ({KEY_VARIABLE}).")
         return
     st.text_input(
-        "API key (this session only)",
+        "API key, for this session only",
         key=_BOX + place,
         type="password",
         autocomplete="off",

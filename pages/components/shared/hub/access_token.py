@@ -42,9 +42,9 @@ def draw(place: str) -> None:
         st.text(_SOURCES[source])
     box = f"hub-token-{place}"
     st.text_input(
-        "Another access token (this session only)"
+        "Another access token, for this session only"
         if source
-        else "Access token (this session only)",
+        else "Access token, for this session only",
         key=box,
         type="password",
         autocomplete="off",
