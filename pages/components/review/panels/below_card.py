@@ -44,7 +44,7 @@ KEYS = (
     ("S", "skip"),
     ("Z", "undo, as many steps as you like"),
     ("L", "show your latest decisions; you can undo any of them"),
-    (_OPINION, "the second opinion of a model"),
+    (_OPINION, "show a model's second opinion"),
     ("/", "search anchors, variants and notes"),
     ("G", "details: origin, notes, history, other variants"),
     ("I", "the guideline next to the card"),
