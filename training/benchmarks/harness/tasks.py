@@ -143,8 +143,7 @@ def _task(name: str, title: str, known: KnownTask | None, loaded: dict[str, Any]
 
 
 def _hash(parts: dict[str, Any]) -> str:
-    """The SHA-256 of the items and their prompts; it does not depend on where the data is
-    stored."""
+    """The SHA-256 of the items and their prompts, without the location of the data."""
     digest = hashlib.sha256()
     for name, part in parts.items():
         asked = part.dump_config()

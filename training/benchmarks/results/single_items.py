@@ -29,7 +29,7 @@ ANY, ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER = AGREEMENTS = (
 """Which of two models answered an item correctly."""
 
 _NUMBER = re.compile(r" \d+$")
-"""Appended to the name of a further variant of a type."""
+"""The number at the end of the name of a type's second and later variants."""
 
 _QUERIES, _DOCUMENTS = ("q1", "q2"), ("doc1", "doc2")
 

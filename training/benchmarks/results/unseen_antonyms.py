@@ -123,7 +123,7 @@ def pairs_in_corpora(pairs: frozenset[str]) -> frozenset[str]:
 
 
 _known: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
-"""A cache by content hash and pairs: a release never changes, and pages ask repeatedly."""
+"""A cache by content hash and pairs. A release never changes, and pages ask repeatedly."""
 
 
 def _shown(rows: Iterable[Row[str, str] | tuple[str, str]], pairs: Iterable[str]) -> Iterator[str]:
