@@ -16,7 +16,7 @@ from db.named_files import read_bytes
 from training.evaluation.similarity import ROLES, ProbePair
 
 MAX_LABEL = 80
-"""Maximum number of characters of a sentence in the database."""
+"""Maximum number of characters of a label in the database."""
 
 LARGEST_FILE = 64 * 1024 * 1024
 """Maximum size of a file in bytes."""

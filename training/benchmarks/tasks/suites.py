@@ -26,7 +26,7 @@ from training.recipe.schema import Recipe
 EXPECTS = "a table or JSON Lines with original, negation, antonym and both"
 
 SENTENCE, PAIR = ("sentence", "text"), (("sentence1", "sent1"), ("sentence2", "sent2"))
-"""The columns for sentences, and for paraphrase pairs. The second column of a pair is optional."""
+"""Accepted names of the column of sentences, and of the two columns of paraphrase pairs."""
 
 EXPECTS_SENTENCES = (
     "one sentence per line, or a table or JSON Lines with the column sentence, or with "
