@@ -138,8 +138,8 @@ def write_adapter(
         figures: a file with the adapter's results for its card, as in `read_figures`.
 
     Raises:
-        HedgerowError: the folder already exists or cannot be written, the model does not differ
-            from its base only in weights, or the file of results has other content.
+        HedgerowError: the folder already exists or cannot be written, the model can't be expressed
+            as a change of its base's weights, or the file of results has other content.
     """
     target = resolved(folder)
     _require_free(target)

@@ -55,7 +55,7 @@ SAMPLE = (
     "Very open.",
     "I doubt that it is.",
 )
-"""Texts of several lengths. There are more than always fit into one group."""
+"""Sample texts of several lengths. They do not all fit into one group."""
 
 LARGEST_DIFFERENCE = 1e-4
 """Maximum difference between the packed and the separate embedding of a text, per value."""
