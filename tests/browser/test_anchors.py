@@ -1,4 +1,4 @@
-"""Adding anchors in Chromium: a file is looked at, then added once; a renamed image is refused."""
+"""Adding anchors in Chromium: a file is previewed and added once; a renamed image is refused."""
 
 import sqlite3
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_a_word_without_an_end_does_not_widen_a_page(
 
 
 def tick(page: Page, row: int) -> None:
-    """Click the box of a row; the table is drawn on a canvas."""
+    """Click the box of a row. The table is drawn on a canvas."""
     box = page.get_by_test_id("stDataFrame").locator("canvas").first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 18, box["y"] + 52 + 35 * row)

@@ -20,12 +20,12 @@ from tests.support.factories import person
 from tests.training.benchmarks.support.running import semantoneg
 
 RUN_MS = 120_000
-"""Loading the model and PyTorch takes seconds alone, and a minute on a busy machine."""
+"""Loading the model and PyTorch takes some seconds, or a minute on a busy machine."""
 
 
 @pytest.fixture
 def project(home: Path) -> None:
-    """A kept file of SemAntoNeg, and a release with three families in its test split."""
+    """A stored SemAntoNeg file, and a release with three families in its test split."""
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
     with writing(engine) as session:
@@ -38,7 +38,7 @@ def project(home: Path) -> None:
 
 
 def pick_first(page: Page) -> None:
-    """Tick the box before the first row of the list of items, which is drawn on a canvas."""
+    """Select the box before the first row of the list of items, which is drawn on a canvas."""
     table = page.get_by_test_id("stDataFrame").last
     table.scroll_into_view_if_needed()
     place = table.bounding_box()

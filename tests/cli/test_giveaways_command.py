@@ -1,4 +1,5 @@
-"""`hedgerow giveaways`: looks once, shows what is stored, and looks again when the data changes."""
+"""`hedgerow giveaways`: searches once, shows the stored result, and searches again after
+changes."""
 
 from curation.project.opening import open_project
 from db.engine import writing
@@ -10,7 +11,7 @@ from tests.support.factories import add_anchor, add_variant
 
 
 def add_planted() -> None:
-    """Twenty anchors; "admittedly" begins each lexical negation, and no paraphrase."""
+    """Twenty anchors. "admittedly" begins each lexical negation, and no paraphrase."""
     engine = open_project(load_settings())
     with writing(engine) as session:
         for number in range(20):
@@ -76,5 +77,5 @@ def test_one_source_is_looked_at_by_itself() -> None:
     part = ask("giveaways", "--source", "test")
     assert (part["run"], part["records"], part["source"]) == (2, 40, "test")
     assert "Run 2: 40 variants of 20 anchors (test)" in said("giveaways", "--source", "test")
-    assert ask("giveaways")["run"] == 1  # what is stored of all sources is still shown
+    assert ask("giveaways")["run"] == 1  # the stored result for all sources is still shown
     assert "(Other, test), found Nowhere" in complaint("giveaways", "--source", "Nowhere")

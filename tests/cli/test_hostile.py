@@ -1,4 +1,4 @@
-"""Hostile texts through the command line: in, decided on, out again, and on the terminal."""
+"""Hostile texts on the command line: import, decide, export, and show on the terminal."""
 
 import json
 import unicodedata
@@ -18,11 +18,11 @@ from tests.support.hostile import HUGE, REFUSED, TEXTS, stored
 from tests.support.hostile_project import fill
 
 STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Categories of characters that steer a terminal or turn what it shows around."""
+"""Categories of characters that control a terminal or change the reading direction."""
 
 
 def lines_file(path: Path, texts: dict[str, str]) -> Path:
-    """A file of JSON lines: the only text format that holds every one of them as it is."""
+    """A file of JSON Lines, the only text format that can contain all of them unchanged."""
     rows = ({"text": text, "genre": name} for name, text in texts.items())
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -51,7 +51,7 @@ def hostile(home: Path, copies: Copies) -> Path:
 
 
 def quiet(text: str) -> bool:
-    """Whether nothing in it steers a terminal."""
+    """Whether the text contains nothing that controls a terminal."""
     return not [c for c in text if c != "\n" and unicodedata.category(c) in STEERING]
 
 
@@ -104,5 +104,5 @@ def test_what_is_exported_comes_in_again_as_the_same_texts(hostile: Path) -> Non
     file = str(hostile / "out" / "variants.jsonl")
     for column in ("text", "anchor"):
         again = ask("anchors", "add", file, "--column", column, "--include-suspicious", "--dry-run")
-        # Every variant's text is an anchor of this project, too, so all of them must be known.
+        # Every variant's text is also an anchor of this project, so all of them must be known.
         assert (again["new"], again["suspicious"], again["duplicates"]) == (0, 0, len(TEXTS))

@@ -1,4 +1,4 @@
-"""``hedgerow app --http``: what other tools ask, through a server as people start it."""
+"""``hedgerow app --http``: requests of other tools to a real server."""
 
 import json
 import os
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.slow
 
 
 class Served(NamedTuple):
-    """An app with the HTTP interface; its process, and the folder for its temporary files."""
+    """An app with the HTTP interface: its process, and the folder for its temporary files."""
 
     url: str
     process: "subprocess.Popen[str]"
@@ -52,7 +52,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def serving(folder: Path, *arguments: str, **environment: str) -> Iterator[Served]:
-    """An app of the project in a folder."""
+    """An app for the project in a folder."""
     scratch = folder / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
@@ -98,7 +98,7 @@ def test_what_it_answers_is_what_the_commands_print_and_write(
     address = starter_engine.url.render_as_string(hide_password=False)
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
     with writing(starter_engine) as session:
-        create_run(session, kind="diagnose", parameters={})  # else one starts
+        create_run(session, kind="diagnose", parameters={})  # otherwise one starts
     with serving(home, "--http") as app:
         assert app.get("/api/releases").json() == {"releases": []}
         none = app.get("/api/releases/latest/export")
@@ -207,7 +207,7 @@ def test_a_client_that_takes_nothing_holds_no_transaction_and_may_hang_up(
 
 @contextmanager
 def asked(app: Served, path: str) -> Iterator[socket.socket]:
-    """A client that asks, has little room for the answer, and hangs up."""
+    """A client that sends a request, has a small buffer for the answer, and hangs up."""
     place = urlsplit(app.url)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -253,7 +253,7 @@ def test_an_export_whose_client_has_hung_up_is_not_finished(served: Served) -> N
         seen_soon(served.scratch, "hedgerow-*")
     deadline = time.monotonic() + PATIENCE
     while any(served.scratch.glob("hedgerow-*")) and time.monotonic() < deadline:
-        with suppress(FileNotFoundError):  # the folder has gone just now
+        with suppress(FileNotFoundError):  # the folder has just disappeared
             assert not any(served.scratch.glob("hedgerow-*/.*.zip.*"))
     assert not any(served.scratch.glob("hedgerow-*"))
     assert served.get("/api/health").status_code == 200
@@ -304,7 +304,7 @@ def test_without_a_good_token_it_does_not_start(
     monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", token)
     output = complaint("app", "--http")
     assert "in HEDGEROW_HTTP_TOKEN" in output and "sk-" not in output
-    assert "There is no project" in complaint("status")  # nothing has been made
+    assert "There is no project" in complaint("status")  # nothing has been created
 
 
 def test_the_calls_that_the_guide_shows_work(served: Served, tmp_path: Path) -> None:

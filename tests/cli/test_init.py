@@ -1,4 +1,4 @@
-"""Making a project and counting what it holds."""
+"""Creating a project and counting its content."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The package that docs/plug_ins.md shows, on the command line: offered, listed and at work."""
+"""The package from docs/plug_ins.md on the command line: offered, listed and used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ITEMS = [
 
 @pytest.fixture
 def example(opened_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with two anchors, and the package installed; gives a folder of the test's own."""
+    """A project with two anchors, and the installed package. Returns a folder for the test."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
@@ -84,7 +84,7 @@ def test_the_help_names_them_and_imports_none(
             [sys.executable, "-m", "cli", command, "--help"], capture_output=True, text=True
         )
         assert ended.returncode == 0
-        shown = " ".join(ended.stdout.split()).replace("- ", "-")  # lines end after hyphens
+        shown = " ".join(ended.stdout.split()).replace("- ", "-")  # lines are wrapped after hyphens
         assert all(name in shown for name in names), command
 
 

@@ -1,4 +1,4 @@
-"""Releases on the command line: made, listed, exported."""
+"""Releases on the command line: create, list, export."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""hedgerow settings: shown for people and for scripts, and changed."""
+"""hedgerow settings: show for people and for scripts, and change."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
 def test_a_model_is_switched_off_and_on(loaded_home: Path) -> None:
     before = pending()
     assert ask("settings", "set", STARTER, "off")["changed"]
-    assert pending() == before + 8742 - 299  # what the second model has edited stays replaced
+    assert pending() == before + 8742 - 299  # its edits still replace their originals
     assert not ask("settings", "set", STARTER, "off")["changed"]
     ask("settings", "set", STARTER, "on")
     assert pending() == before

@@ -1,4 +1,4 @@
-"""What is handed over wrongly is said in one sentence, never by Python's own error."""
+"""Wrong arguments give one sentence, never an error of Python itself."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every public function has an example, and it does what it shows."""
+"""Every public function has an example with correct output."""
 
 import doctest
 import importlib
@@ -37,7 +37,8 @@ IN_DOCS = {
     "push",
     "benchmark",
 }
-"""Take a while, or ask a server; docs/python.md has their example, and its test runs it."""
+"""These take a while or need a server. Their examples are in docs/python.md, which has its own
+test."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Second opinions from Python, by a chat server of our own."""
+"""Second opinions in Python, with a chat server of the tests."""
 
 import asyncio
 

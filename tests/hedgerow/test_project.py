@@ -1,4 +1,4 @@
-"""Opening a project, and what Python takes that the command line has no form for."""
+"""Opening a project, and Python arguments that have no equivalent on the command line."""
 
 from pathlib import Path
 
@@ -148,7 +148,7 @@ def test_a_release_is_a_data_set_with_the_exports_columns(example_project: Examp
 
 
 class _Display:
-    """What IPython shows in a cell."""
+    """The output of IPython for a cell."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []

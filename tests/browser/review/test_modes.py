@@ -1,4 +1,4 @@
-"""The review page in Chromium: permalinks, blind mode, families, queues without a mouse."""
+"""The review page in Chromium: permalinks, blind mode, families, and queues with the mouse."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,8 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
 def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant_is_now(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
-    """Decided, replaced, retired, unknown. That others have a name says nothing of this browser."""
+    """Decided, replaced, retired and unknown variants. Names in the project do not sign this
+    browser in."""
     with writing(project) as session:
         rejected, replaced, retired, *_ = session.execute(
             select(Variant).where(col(Variant.type_id) == "lexical")

@@ -1,4 +1,4 @@
-"""The second opinion in Chromium: a key asks for it; its suggestion becomes one's own edit."""
+"""The second opinion in Chromium: a key requests it, and its suggestion becomes the user's edit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""hedgerow anchors add: from a file or the standard input, all or nothing."""
+"""hedgerow anchors add: from a file or standard input, all or nothing."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""The corpora that come with Hedgerow, from the terminal."""
+"""The bundled corpora on the command line."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Anchors on the command line: found, corrected, retired, restored; variants and notes for them."""
+"""Anchors on the command line: find, correct, retire, restore, and write variants and notes."""
 
 import sqlite3
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow  # loading the starter corpus takes seconds
 
 @pytest.fixture
 def home_of_bo(loaded_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The starter corpus, worked on by Bo."""
+    """The starter corpus, on which Bo has worked."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Bo")
     return loaded_home
 
@@ -117,7 +117,7 @@ def test_direction_and_control_characters_are_refused_with_force_too(
 
 
 def with_a_better_wording(home: Path) -> tuple[str, str]:
-    """An anchor about a bridge all of whose variants are accepted, and another wording of it."""
+    """An anchor about a bridge whose variants are all accepted, and a corrected text for it."""
     uid = str(
         one(
             home,

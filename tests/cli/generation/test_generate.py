@@ -1,4 +1,4 @@
-"""Generating on the command line: the estimate, a trial, the run, its resumption, the prompts."""
+"""Generating on the command line: estimate, trial, run, resuming, and prompts."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ from tests.support.servers.chat_server import texts_for
 
 @pytest.fixture(autouse=True)
 def anchors(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nine anchors without variants; measuring is tested elsewhere and loads an encoder."""
+    """Nine anchors without variants. Measuring is tested elsewhere, because it loads an encoder."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
@@ -225,7 +225,7 @@ def test_examples_from_reviewed_variants_go_into_the_prompt(serve_chat: Serve) -
     with writing(open_project(load_settings())) as session:
         query = select(Variant).where(col(Variant.type_id) == "verbal")
         query = query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        # First one of a training anchor: the others are no examples.
+        # First one of a training anchor. Other anchors provide no examples.
         query = query.order_by(col(Anchor.split) != Split.TRAIN, col(Variant.id))
         uids = [variant.uid for variant in session.execute(query).scalars()]
     ask("review", "edit", uids[0], "--text", "{text} **is** not so.", "--reviewer", "Ada")

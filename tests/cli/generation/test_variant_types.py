@@ -1,4 +1,4 @@
-"""Variant types on the command line: listed, added, changed, retired, restored."""
+"""Variant types on the command line: list, add, change, retire, restore."""
 
 import json
 from pathlib import Path

@@ -16,7 +16,7 @@ from tests.curation.support.families import add_family, add_plain_family
 
 @pytest.fixture
 def released(opened_home: Path) -> None:
-    """Three families to train on, and one to validate with."""
+    """Three families for training, and one for validation."""
     with writing(open_project(load_settings())) as session:
         for number in range(3):
             add_plain_family(session, number, split=Split.TRAIN)

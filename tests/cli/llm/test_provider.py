@@ -1,4 +1,4 @@
-"""Finetuning at a provider on the command line: what it would take, the run, its end."""
+"""Finetuning at a provider on the command line: estimate, run, result."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.support.generating import serve_chat as serve_chat
 
 @pytest.fixture(autouse=True)
 def released(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three families to train on."""
+    """Three families for training."""
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     with writing(open_project(load_settings())) as session:
         for number in range(3):

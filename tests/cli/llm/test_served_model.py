@@ -1,4 +1,4 @@
-"""The loop closes: a model that was finetuned here writes variants and judges them, once served."""
+"""A model that was finetuned here writes and judges variants when it is served."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.support.harness_tasks import save_own_tasks
 
 @pytest.fixture(autouse=True)
 def project(opened_home: Path) -> None:
-    """An empty one."""
+    """An empty project."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Language models from the command line: finetuned, shown again, compared by arm."""
+"""Language models on the command line: finetune, show, compare by arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hedgerow adapter`: what it prints, and that what it writes can be measured at once."""
+"""`hedgerow adapter`: its output, and that the written adapter can be measured immediately."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.cli.support.commands import ask, complaint, said
 
 @pytest.fixture
 def trained(tmp_path: Path) -> Path:
-    """The built-in encoder, as if a training had changed two of its weights."""
+    """The built-in encoder with two changed weights, like after training."""
     model = load_encoder(DEFAULT_ENCODER, device="cpu")
     layer = model[0].model.encoder.layer[0].output
     with torch.no_grad():
@@ -45,7 +45,7 @@ def test_wrong_usage_is_explained_in_a_sentence(opened_home: Path) -> None:
 
 
 def test_the_bundled_encoder_is_measured_by_its_name(home: Path) -> None:
-    (home / TRAINED_ENCODER).mkdir()  # a folder of the name is not meant
+    (home / TRAINED_ENCODER).mkdir()  # it does not mean a folder with this name
     answer = ask("similarity", "--model", TRAINED_ENCODER, "--before", DEFAULT_ENCODER)
     assert (answer["model"], answer["before"]) == (TRAINED_ENCODER, DEFAULT_ENCODER)
     contradicted, weakened, affirmed = (

@@ -26,7 +26,7 @@ from tests.training.benchmarks.support.samples import (
 
 @pytest.fixture(autouse=True)
 def project(opened_home: Path) -> None:
-    """An empty one."""
+    """An empty project."""
 
 
 @pytest.fixture
@@ -305,7 +305,7 @@ def test_a_file_without_items_or_with_wrong_columns_is_one_sentence(
 def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The hub's client asked six times, for half a minute."""
+    """The hub's client would ask six times, for half a minute."""
     from huggingface_hub import constants
 
     ask("init", "--empty")

@@ -1,4 +1,4 @@
-"""What commands say of texts that a release shares with benchmarks."""
+"""Warnings of commands about texts that a release shares with benchmarks."""
 
 from __future__ import annotations
 

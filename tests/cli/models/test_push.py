@@ -1,4 +1,4 @@
-"""`hedgerow push`, and that its token is nowhere but in the process that needs it."""
+"""`hedgerow push`. Its token stays in the process that needs it."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One benchmark over several models, what they get wrong together, and by training objective."""
+"""One benchmark with several models, their shared errors, and results by training objective."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.training.benchmarks.support.samples import semantoneg_rows, write_lin
 
 @pytest.fixture(autouse=True)
 def project(opened_home: Path) -> None:
-    """An empty one."""
+    """An empty project."""
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def sample(tmp_path: Path) -> str:
 
 
 def broken(tmp_path: Path) -> str:
-    """A folder that says it holds a model, whose weights can't be read."""
+    """A folder with the configuration of a model, but unreadable weights."""
     folder = tmp_path / "broken"
     folder.mkdir()
     config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 8}

@@ -1,4 +1,4 @@
-"""Studies from the terminal; the trainings' own work is a stand-in that takes no time."""
+"""Studies on the command line. A stand-in replaces the training runs and takes no time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"triples": 12, "steps": 2, "held_out": figures}
 
     monkeypatch.setattr(trainings, "work", work)
-    # There is none to free, and looking for it in the tests' large process takes seconds.
+    # There is none to free, and the search takes seconds in the tests' large process.
     monkeypatch.setattr(members, "free_memory", lambda: None)
 
 

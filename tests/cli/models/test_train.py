@@ -1,4 +1,4 @@
-"""Trainings on the command line."""
+"""Training runs on the command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHORT = {"batch_size": 4, "max_steps": 3, "learning_rate": 1e-3}
 
 @pytest.fixture
 def small(tiny_encoder: Path, fill: Fill) -> list[str]:
-    """Options of a training that takes a second, in a project with families to train on."""
+    """Options for a training run of a second, in a project with training families."""
     engine = open_project(load_settings())
 
     def made(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""Finetunings on NevIR's pairs from the command line."""
+"""Finetuning on NevIR's pairs on the command line."""
 
 from __future__ import annotations
 

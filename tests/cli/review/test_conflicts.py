@@ -1,4 +1,4 @@
-"""Conflicts and marks “discuss” on the command line."""
+"""Conflicts and “discuss” marks on the command line."""
 
 from pathlib import Path
 

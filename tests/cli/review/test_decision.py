@@ -1,4 +1,4 @@
-"""Deciding on the command line: one by one, by rule, and taken back."""
+"""Deciding on the command line: single variants, by rule, and undo."""
 
 import re
 import sqlite3
@@ -21,7 +21,7 @@ RULE = ("review", "apply", "--rule", "levenshtein > 30 and no flags")
 
 
 def pending(home: Path, *, type_id: str = "verbal") -> list[str]:
-    """The uids of a type's pending variants."""
+    """The uids of the pending variants of a type."""
     with sqlite3.connect(home / "hedgerow.db") as connection:
         query = "SELECT uid FROM variant WHERE status = 'pending' AND type_id = ? ORDER BY id"
         return [uid for (uid,) in connection.execute(query, [type_id])]
@@ -184,7 +184,7 @@ def test_reject_and_apply_refuse_the_same(given: tuple[str, ...], loaded_home: P
 
 
 def test_a_reason_is_given_by_its_option_alone(loaded_home: Path) -> None:
-    """It was a bare word once, which the usage line showed and nothing explained."""
+    """It used to be a bare word, shown in the usage line without an explanation."""
     assert "review apply [OPTIONS]\n" in said("review", "apply", "--help")
     spelled = ("review", "apply", "--rule", "no flags", "--reviewer", "Ann", "--reject")
     assert CliRunner().invoke(cli.app, [*spelled, "ungrammatical"]).exit_code == 2

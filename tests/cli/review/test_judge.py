@@ -1,4 +1,4 @@
-"""Second opinions on the command line: what they take, the run, and the agreement with people."""
+"""Second opinions on the command line: estimate, run, and agreement with people."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ NAME = "judge: fake, prompt 1"
 
 @pytest.fixture(autouse=True)
 def variants(home: Path) -> dict[str, str]:
-    """One anchor with a variant of each type; gives their uids."""
+    """One anchor with a variant of each type. Returns their uids."""
     ask("init", "--empty")
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
@@ -68,7 +68,7 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
         (run,) = list_runs(session, kind=KIND)
         run.state = RunState.INTERRUPTED
         planned = set(session.execute(select(col(ModelCall.key))).scalars())
-        for variant in session.execute(select(Variant)).scalars():  # another sample would be drawn
+        for variant in session.execute(select(Variant)).scalars():  # changes the sample
             variant.random_key = 1 - variant.random_key
     assert ask(*asked)["done"] == 3
     with reading(engine) as session:

@@ -1,4 +1,4 @@
-"""Long work on the command line, and runs by their number."""
+"""Long work on the command line, and runs by number."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a request refuses is said in one sentence, with the names that people know."""
+"""Errors in a request are one sentence, with the names that people know."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Agreement among people on the command line, and what Python says of the same project."""
+"""Agreement between people on the command line, and the same numbers in Python."""
 
 import csv
 from pathlib import Path
@@ -24,7 +24,7 @@ def family() -> dict[str, str]:
 
 
 def decide(family: dict[str, str]) -> None:
-    """Two people agree on two of four; a third decides on one alone."""
+    """Two people agree on two of four variants. A third decides on one alone."""
     for type_id in ("verbal", "word", "lexical", "affixal"):
         ask("review", "accept", family[type_id], "--reviewer", "Ada")
     for type_id in ("verbal", "word"):

@@ -1,4 +1,4 @@
-"""Who decides on what, on the command line."""
+"""Assignment on the command line."""
 
 from pathlib import Path
 

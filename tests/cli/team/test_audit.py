@@ -1,4 +1,4 @@
-"""Who did what, on the command line."""
+"""The audit on the command line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Calibration on the command line: a sample, the models asked about it, the figures, the rule."""
+"""Calibration on the command line: a sample, the models' opinions, the figures, the rule."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def test_from_the_sample_to_the_rule_and_back(
     assert one["self_consistency"]["same"] == 1.0 and one["self_consistency"]["answers"] == 32
     output = said("review", "calibration", "show", "--precision", "0.6")
     assert f"{NAME}: accept without human review: word." in output
-    assert ask(*judge, "--types", "word")["done"] == 2  # those beyond the sample
+    assert ask(*judge, "--types", "word")["done"] == 2  # those outside the sample
     sure = [*asked, "--precision", "0.6"]
     planned = ask(*sure, "--dry-run")
     assert (planned["variants"], planned["types"], planned["action"]) == (2, ["word"], None)

@@ -1,4 +1,4 @@
-"""Gold items and the figures of people on the command line."""
+"""Gold items and statistics of people on the command line."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.cli.support.commands import add_small_project, ask, complaint, said
 
 @pytest.fixture
 def uids(opened_home: object) -> list[str]:
-    """The two variants of a small project; Ada has accepted the first, and Ben rejected it."""
+    """The two variants of a small project. Ada has accepted the first, and Ben has rejected it."""
     found = add_small_project()
     ask("review", "accept", found[0], "--reviewer", "Ada")
     ask("review", "reject", found[0], "--reviewer", "Ben", "--reason", "meaning_changed")
@@ -76,7 +76,7 @@ def test_figures_of_people_as_a_table_json_and_a_file(uids: list[str], tmp_path:
     assert found["Ben"]["adjudicated"]["number"] == 0
     assert ada["types"] == {"verbal": ada["accepted"]}
     assert ada["median_seconds"] is None and ada["gold"]["share"] is None
-    assert "Lena" not in found  # a settlement is no verdict on a variant of one's own choice
+    assert "Lena" not in found  # a settlement is not a verdict on a freely chosen variant
     rows = file.read_text(encoding="utf-8-sig").splitlines()
     assert rows[0].startswith("reviewer,type,decisions,accepted")
     assert len(rows) == 1 + 2 * 3 and any(row.startswith("'=1+1,all,1,1,1.0") for row in rows)

@@ -11,7 +11,7 @@ from tests.cli.support.commands import add_small_project, ask, complaint, said
 
 @pytest.fixture
 def uids(opened_home: object) -> list[str]:
-    """The two variants of a small project; Ada rejects the first, which 'ada l.' has accepted."""
+    """The two variants of a small project. Ada rejects the first, which 'ada l.' has accepted."""
     found = add_small_project()
     ask("review", "accept", found[0], "--reviewer", "ada l.")
     ask("review", "reject", found[0], "--reviewer", "Ada", "--reason", "meaning_changed")

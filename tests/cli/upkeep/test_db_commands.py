@@ -21,13 +21,13 @@ def project(home: Path) -> Path:
 
 
 def break_something() -> None:
-    """Have a kept status contradict the decisions."""
+    """Make a stored status contradict the decisions."""
     with opened(load_settings().url) as engine, writing(engine) as session:
         session.execute(text("UPDATE variant SET status = 'accepted' WHERE id = 1"))
 
 
 def counts() -> dict[str, Any]:
-    """What there is, wherever the database lies."""
+    """The content of the project, wherever the database is."""
     return {key: value for key, value in ask("status").items() if key != "database"}
 
 
@@ -61,7 +61,7 @@ def test_a_backup_makes_the_project_again_elsewhere(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = counts()
-    made = ask("db", "backup", "../b.zip")  # as the shell's directory has it
+    made = ask("db", "backup", "../b.zip")  # relative to the shell's directory
     assert made["path"] == str(tmp_path / "b.zip")
     assert "The file" in complaint("db", "backup", made["path"])
     monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path / "new"))

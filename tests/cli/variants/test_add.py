@@ -1,4 +1,4 @@
-"""hedgerow variants add: a mapping, a dry run, an import as a run."""
+"""hedgerow variants add: a mapping, a dry run, and an import as a run."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ MAPPED = ("--map", "sentence=anchor", "--map", "fine?=verdict", "--verdict", "od
 
 @pytest.fixture
 def file(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A CSV file in an empty project; no process that measures is started."""
+    """A CSV file in an empty project. No measuring process is started."""
     monkeypatch.setattr(measuring, "start_process", lambda *_: None)
     path = opened_home / "mine.csv"
     path.write_text(TABLE, "utf-8")

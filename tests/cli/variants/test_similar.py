@@ -1,4 +1,4 @@
-"""Similar variants on the command line: what is not there yet is computed first."""
+"""Similar variants on the command line. Missing embeddings are computed first."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.factories import add_anchor, add_variant
 
 @pytest.fixture
 def uid(opened_home: object) -> str:
-    """Of one of three variants, each of its own anchor."""
+    """The uid of one of three variants, each with its own anchor."""
     engine = open_project(load_settings())
     texts = ["The door is not open.", "The doors are not open.", "My uncle never baked bread."]
     with writing(engine) as session:

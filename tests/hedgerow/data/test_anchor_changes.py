@@ -1,4 +1,4 @@
-"""Anchors corrected, described and retired from Python."""
+"""Correcting, describing and retiring anchors in Python."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Corpora loaded from Python."""
+"""Loading corpora in Python."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from curation.diagnostics import measuring
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project:
-    """An empty one; every corpus has ten families, and no process is started."""
+    """An empty project. Every corpus has ten families, and no process is started."""
     read = Corpus.families
 
     def first(one: Corpus) -> list[dict[str, Any]]:

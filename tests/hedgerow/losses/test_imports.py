@@ -1,4 +1,4 @@
-"""The losses by themselves: what they load, and their examples."""
+"""The losses on their own: what they import, and their examples."""
 
 import doctest
 import json
@@ -17,7 +17,7 @@ NOT_LOADED = (
 
 
 def loaded(code: str) -> set[str]:
-    """The names of what a fresh Python has loaded after this code."""
+    """The names of the modules that a new Python process has loaded after this code."""
     told = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     found = subprocess.run(
         [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""What libraries warn of is in the log, and nowhere else."""
+"""Warnings of libraries are only in the log."""
 
 import logging
 import warnings

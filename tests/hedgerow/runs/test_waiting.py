@@ -1,4 +1,4 @@
-"""A run that waits for other work on the machine says so where no bar is seen, too."""
+"""A run that waits for other work on the machine says so, even without a progress bar."""
 
 import threading
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from hedgerow.runs.running import carry_out
 
 @pytest.fixture
 def waits(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """The number of a run that waits, then works, then waits again."""
+    """The number of a run that waits, works, and waits again."""
     monkeypatch.setattr(running, "FOLLOW_SECONDS", 0.01)
 
     def work(context: RunContext) -> dict[str, Any]:
         for message in (WAITING, "Training: step 1 of 2.", f"2 of 2, All types: {WAITING}"):
-            for _ in range(3):  # it says so again and again
+            for _ in range(3):  # it says so repeatedly
                 context.update(0, 0, message)
                 context.beat()
                 threading.Event().wait(0.1)
