@@ -1,4 +1,4 @@
-"""Genre and language of anchors, corrected one by one or together."""
+"""Changing the genre and language of one or several anchors."""
 
 import pytest
 from sqlalchemy import Engine

@@ -1,4 +1,4 @@
-"""A correction carried over to the variants: proposed, stored as edits, undone together."""
+"""Applying a correction to the variants: proposals, stored edits, and a single undo."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -21,7 +21,7 @@ NEW = "The footbridge is safe."
 
 @pytest.fixture
 def ada(engine: Engine) -> int:
-    """An anchor that Ada has corrected; she had accepted two variants and rejected one."""
+    """An anchor that Ada has corrected. She had accepted two variants and rejected one."""
     with writing(engine) as session:
         who, family = person(session), add_family(session)
         for type_id in ("verbal", "phrase"):

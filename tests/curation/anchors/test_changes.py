@@ -1,4 +1,4 @@
-"""Anchors corrected, retired, restored: what is open again, what counts, what stays."""
+"""Correcting, retiring and restoring anchors: what is pending again, what counts, what stays."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -53,7 +53,7 @@ NEW = "The old bridge is safe."
 
 @pytest.fixture
 def ada(engine: Engine, fill: Fill) -> int:
-    """A family, of which Ada has accepted the first three and rejected the fourth."""
+    """A family. Ada has accepted the first three variants and rejected the fourth."""
 
     def made(session: Session) -> int:
         who, family = person(session), add_family(session)
@@ -67,7 +67,7 @@ def ada(engine: Engine, fill: Fill) -> int:
 
 
 def correct(session: Session, who: int, text: str = NEW, *, seen: int = 1) -> int:
-    """The number of second looks that the correction asks for."""
+    """The number of second looks that the correction causes."""
     return correct_anchor(session, 1, text, reviewer_id=who, expected_revision=seen).second_looks
 
 
@@ -159,7 +159,7 @@ def test_what_is_looked_at_again_is_released_with_the_new_wording(engine: Engine
     with reading(engine) as session:
         (item,) = session.execute(select(ReleaseItem)).scalars()
         assert (item.anchor, item.text) == (NEW, TEXTS["verbal"])
-        # Ada's verdict was on the other wording.
+        # Ada's verdict was on the old text.
         assert item.provenance["persons"] == 1
         assert standings(session)["verbal"] == (Status.ACCEPTED, False)
 
@@ -253,7 +253,7 @@ def test_an_edited_original_stays_superseded_and_its_child_gets_the_look(
         child = session.get_one(Variant, child_id)
         assert (child.status, child.second_look) == (Status.PENDING, True)
         assert (variant(session).status, variant(session).second_look) == (Status.SUPERSEDED, False)
-        # Taken back, there is nothing left to look at twice: as if it had never been written.
+        # After an undo, nothing needs a second look, as if the text had never been written.
         actions.undo(session, reviewer_id=ada)
         assert child.status == Status.SUPERSEDED
         assert standings(session)["absolute"] == (Status.PENDING, True)
@@ -384,7 +384,7 @@ def test_a_card_from_before_two_corrections_does_not_count_either(engine: Engine
 def test_a_decision_that_waits_for_a_correction_is_on_the_old_wording(
     engine: Engine, ada: int
 ) -> None:
-    """Two writers at once: what is kept is what the decisions add up to, whoever comes first."""
+    """Two writers at once: the stored status follows from the decisions, whoever comes first."""
     with reading(engine) as session:
         seen = shown(variant(session, "word"))
 

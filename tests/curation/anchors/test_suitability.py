@@ -1,4 +1,4 @@
-"""Anchors that are no plain affirmative claim."""
+"""Anchors that are not plain affirmative claims."""
 
 from __future__ import annotations
 
@@ -159,7 +159,8 @@ def test_captions_headlines_and_foreign_names_pass(anchor: str) -> None:
 
 
 def test_false_alarms_are_rare() -> None:
-    """In the starter corpus it is five instructions; in the other sentences negation is wanted."""
+    """In the starter corpus, these are five instructions. The other corpora contain negation on
+    purpose."""
     anchors = [family["anchor"] for family in STARTER.families()]
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
     assert {problem.kind for problem in found} == {UnsuitableKind.COMMAND}

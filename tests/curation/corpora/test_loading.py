@@ -1,4 +1,4 @@
-"""Loading the corpora: what nobody reviewed is pending, and twice is the same as once."""
+"""Loading the corpora: variants without a review are pending, and loading twice changes nothing."""
 
 from collections import Counter
 
@@ -49,7 +49,7 @@ def statuses(engine: Engine) -> Counter[Status]:
 def test_what_nobody_reviewed_is_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
     loaded = add_some(engine, corpus)
     found = statuses(engine)
-    assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # by the edits of its review alone
+    assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # only by the edits of its review
     assert found.total() == loaded.variants
     assert found[Status.PENDING] > 0.8 * loaded.variants
     with reading(engine) as session:
@@ -130,7 +130,7 @@ def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_an
         assert anchor is not None
         ada, new = person(session), "The patient in bed five stayed awake."
         correct_anchor(session, anchor.id, new, reviewer_id=ada, expected_revision=1)
-    for again in (text, new):  # somebody has the sentence in a file, as it was or as it is
+    for again in (text, new):  # a user has the sentence in a file, unchanged or corrected
         with writing(engine) as session:
             shown = preview(session, read_pasted(again), column="text")
             add_anchors(session, shown, shown.chosen(), about=About(source="mine"))

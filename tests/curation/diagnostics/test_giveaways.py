@@ -1,4 +1,5 @@
-"""Giveaways: a planted one is found, a balanced set is at chance, and n-grams lead to variants."""
+"""Giveaways: a planted one is found, a balanced set is at chance, and n-grams find their
+variants."""
 
 import pytest
 from sqlalchemy import Engine
@@ -24,11 +25,11 @@ STATES = ("open", "busy", "quiet", "famous", "old")
 
 
 def add_pairs(session: Session, *, planted: str = "", source: str = "") -> list[Variant]:
-    """Forty anchors, each with a lexical negation and a paraphrase of the same words.
+    """Forty anchors, each with a lexical negation and a paraphrase made of the same words.
 
     Args:
-        planted: what each negation begins with, in addition.
-        source: of the anchors.
+        planted: words that are added at the beginning of each negation.
+        source: the source of the anchors.
     """
     found = []
     for number in range(40):

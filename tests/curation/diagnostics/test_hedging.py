@@ -1,4 +1,4 @@
-"""Hedges that hedge nothing: a claim that stands flat beside a concession, and others' belief."""
+"""Ineffective hedges: unhedged claims next to a concession, and reports of others' beliefs."""
 
 from __future__ import annotations
 

@@ -219,9 +219,9 @@ def test_only_hedges_are_measured_for_that() -> None:
 
 @pytest.mark.slow
 def test_the_flags_for_hedges_find_many_and_cry_wolf_seldom() -> None:
-    """Against the review of the starter corpus.
+    """Compared with the review of the starter corpus.
 
-    Of the hedges that report others the review took some: "Historians conjecture that …".
+    The review accepted some hedges that report others: "Historians conjecture that …".
     """
     reasons = {(r["anchor"], r["type"]): r["reason"] for r in _lines("reviews.jsonl")}
     flat, reports, all_ = Counter[str](), Counter[str](), Counter[str]()

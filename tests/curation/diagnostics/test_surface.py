@@ -1,4 +1,4 @@
-"""Surface checks on single sentences, and the marks for highlighting."""
+"""Surface checks on single sentences, and the highlighted ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants are found by their measures, all of them, the ones to look at first in front."""
+"""Finding variants by their measures: all of them, in order of priority."""
 
 import pytest
 from sqlalchemy import Engine

@@ -1,4 +1,4 @@
-"""Adapters: merged into their base encoder, known by their files, refused where they don't fit."""
+"""Adapters: merging into their base encoder, identity by files, and refusal if they don't fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Change = Callable[[Path], None]
 
 @pytest.fixture
 def adapter(tiny_encoder: Path, tmp_path: Path) -> Path:
-    """An adapter of rank 2 of one layer of the tiny encoder, scaled by a half."""
+    """An adapter of rank 2 for one layer of the tiny encoder, with a scale of one half."""
     folder = tmp_path / "adapter"
     folder.mkdir()
     torch.manual_seed(3)

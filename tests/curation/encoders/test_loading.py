@@ -1,4 +1,4 @@
-"""Encoders: what is loaded, what is refused, and what identifies one."""
+"""Encoders: what is loaded, what is refused, and what identifies an encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoders that other packages load: what they may be, and what is refused."""
+"""Encoders from other packages: what is accepted, and what is refused."""
 
 from __future__ import annotations
 

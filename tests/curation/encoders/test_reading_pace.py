@@ -1,4 +1,4 @@
-"""How much there is to read in texts."""
+"""The amount of text to read."""
 
 from curation.encoders.reading_pace import MARKS, PER_TOKEN, characters, length
 

@@ -1,4 +1,4 @@
-"""Acceptance by the version of the prompt: counts, shares and their intervals."""
+"""Acceptance by prompt version: counts, shares and their intervals."""
 
 import pytest
 from scipy.stats import binomtest

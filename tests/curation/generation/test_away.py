@@ -1,4 +1,4 @@
-"""A server that is at its limit, or down: runs pause, and ask again when they are resumed."""
+"""A server at its limit or down: runs pause, and continue when they are resumed."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ NEW_YEAR = "Thu, 01 Jan 2099 00:00:00 GMT"
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long."""
+    """Short waits."""
     monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.01)
@@ -135,7 +135,7 @@ def test_a_run_that_died_of_its_server_asks_again(
     address, server = serve_chat()
     with pytest.raises(HedgerowError, match="budget"):
         carry_out(anchors, home, base_url=address, budget={"calls": 30})
-    with writing(anchors) as session:  # as earlier versions left it
+    with writing(anchors) as session:  # as stored by earlier versions
         session.execute(
             update(ModelCall)
             .where(col(ModelCall.state) == CallState.OPEN)

@@ -1,4 +1,4 @@
-"""Asynchronous calls from plain code, also within an event loop, as a notebook's cells are."""
+"""Asynchronous calls from plain code, also inside an event loop, as in a notebook's cells."""
 
 import asyncio
 import threading

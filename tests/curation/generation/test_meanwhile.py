@@ -1,4 +1,4 @@
-"""What changes while a run is at work: anchors, types, the database, the budget."""
+"""Changes during a run: anchors, types, the database, the budget."""
 
 import json
 import random
@@ -37,14 +37,14 @@ OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
 
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls are read in small blocks, and nobody waits long."""
+    """Calls are read in small blocks, and waits are short."""
     monkeypatch.setattr("curation.generation.worker.HELD", 8)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
 
 
 def when_asked_about(server: ChatServer, text: str, change: Any) -> None:
-    """Make a change in the moment in which the server is asked about this anchor first."""
+    """Make a change at the moment when the server is first asked about this anchor."""
 
     def hear(prompt: str) -> None:
         if f"Text: {text}" in prompt:

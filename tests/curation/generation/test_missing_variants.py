@@ -1,4 +1,4 @@
-"""Which anchors a run asks about, and for which types; and that counting them tells the same."""
+"""The anchors and types that a run asks for, and that counting them gives the same numbers."""
 
 import itertools
 

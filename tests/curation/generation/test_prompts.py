@@ -1,4 +1,4 @@
-"""Prompts: the paper's wording, places filled in once, versions, the draw of cues."""
+"""Prompts: the paper's wording, placeholders filled once, versions, and the choice of cues."""
 
 from collections import Counter
 

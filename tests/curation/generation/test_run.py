@@ -1,4 +1,4 @@
-"""A generation run against a real server: what it stores, and what faults leave of it."""
+"""A generation run with a real server: what it stores, also after faults."""
 
 import threading
 import time
@@ -25,7 +25,7 @@ from tests.support.servers.chat_server import texts_for
 
 @pytest.fixture(autouse=True)
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measuring is tested elsewhere and loads an encoder."""
+    """Measuring is tested elsewhere, because it loads an encoder."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
@@ -42,7 +42,7 @@ def again(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
 
 
 def table(engine: Engine) -> list[tuple[Any, ...]]:
-    """All variants, but for keys and times."""
+    """All variants, without keys and times."""
     with reading(engine) as session:
         rows = session.execute(
             select(
@@ -232,4 +232,4 @@ def test_a_page_starts_no_second_run_while_one_waits(anchors: Engine) -> None:
         run = request_generation(session, first, alone=True)
         with pytest.raises(HedgerowError, match=f"Run {run.id} is already running"):
             request_generation(session, second, alone=True)
-        request_generation(session, second)  # as the command does, which works itself
+        request_generation(session, second)  # like the command, which does the work itself

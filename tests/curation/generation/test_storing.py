@@ -1,4 +1,4 @@
-"""What is stored of attempts, and what is left out because it is there already."""
+"""Storing attempts, without those that are already stored."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -58,7 +58,7 @@ def test_what_is_stored_already_or_comes_too_late_is_left_out(engine: Engine, ca
     assert store(engine, failed(call, 1)) == [1]
     assert store(engine, failed(call, 1)) == [], "the commit had succeeded the first time"
     assert store(engine, answered(call, 2, "Not safe.")) == [2]
-    late = answered(call, 3, "Unsafe.")  # of a process that had lost the run to another
+    late = answered(call, 3, "Unsafe.")  # from a process that had lost the run to another
     assert store(engine, late) == []
     with reading(engine) as session:
         assert session.execute(select(col(Variant.text))).scalars().all() == ["Not safe."]

@@ -1,4 +1,5 @@
-"""Answers that can't be stored: kept in memory, put aside, stored when there is room."""
+"""Answers that can't be stored are kept in memory, saved elsewhere, and stored when there is
+space."""
 
 import contextlib
 import re
@@ -35,7 +36,7 @@ KEPT = re.compile(r"(\d+) answers? that could not be stored (?:are|is) saved in 
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long for room."""
+    """Short waits for space."""
     monkeypatch.setattr(unstored_answers, "STORE_AGAIN_SECONDS", (0.01, 0.01))
 
 
@@ -45,7 +46,7 @@ def stored(engine: Engine) -> int:
 
 
 def put_aside(sentence: str) -> tuple[int, Path]:
-    """How many answers a sentence says are kept, and where."""
+    """The number of kept answers in a sentence, and their location."""
     found = KEPT.search(sentence)
     assert found, sentence
     return int(found[1]), Path(found[2])
@@ -106,7 +107,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
         assert path.parent == elsewhere and path.stat().st_mode & 0o077 == 0
         assert stored(engine) + number == sum(server.answered.values()) < 200
         film.unlink()
-        with writing(engine) as session:  # in life its process is gone by now
+        with writing(engine) as session:  # in reality, its process has ended by now
             session.execute(update(Run).values(state=RunState.INTERRUPTED))
         result = again(engine, folder, 1)
         assert result["done"] == 200 and set(server.asked.values()) == {1}

@@ -1,4 +1,4 @@
-"""What a run does when its budget ends or its database will not take what has arrived."""
+"""A run whose budget ends, or whose database cannot store its answers."""
 
 import sqlite3
 import threading
@@ -38,7 +38,7 @@ def test_calls_under_way_are_paid_for_before_the_next_begins(
 ) -> None:
     cap = sum(costs) * share
     ledger, begun, dearest_yet = Ledger(Budget(money=cap)), 0, 0.0
-    surprise = costs[0]  # what nobody could know: the first one, and whatever is dearer than all
+    surprise = costs[0]  # nobody could know these: the first one, and the most expensive one
     while begun < len(costs) and ledger.allows():
         while ledger.under_way < at_once and begun < len(costs) and ledger.allows():
             ledger.under_way += 1
@@ -75,7 +75,7 @@ def test_a_cap_in_money_holds_while_many_calls_are_under_way(
 
 @contextmanager
 def full_disk(engine: Engine, pages: int) -> Iterator[None]:
-    """SQLite refuses to let the file grow by more than so many pages."""
+    """SQLite refuses to let the file grow by more than this many pages."""
 
     def cap(connection: sqlite3.Connection, _: Any) -> None:
         connection.execute(f"PRAGMA max_page_count = {limit}")

@@ -1,4 +1,4 @@
-"""Negative affixes and their look-alikes."""
+"""Negative affixes and words that look alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of one sentence made in another that was made from it."""
+"""Applying the changes of one sentence to another sentence that was made from it."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The funnel counts what a reader of the tables would count, and names what comes next."""
+"""The funnel's counts equal counts over all rows, and it names the next step."""
 
 from collections import Counter
 
@@ -33,7 +33,7 @@ def row_of(session: Session, type_id: str) -> FunnelRow:
 
 
 def measure(session: Session, variants: list[Variant]) -> None:
-    """As a diagnose run does, with made-up cosines."""
+    """Like a diagnose run, with made-up cosines."""
     measure_variants(session, [v.id for v in variants])
     name = get_setting(session, ACTIVE_ENCODER)
     encoder = register_encoder(session, name=name, hash_="f" * 64)
@@ -140,7 +140,7 @@ def test_triples_by_type_are_those_that_the_release_gives(released: Released) ->
         expected += Counter(row.negative_type for row in rows)
         assert found == count_triples_by_type(session, release) == expected
         release.summary = {k: v for k, v in release.summary.items() if k != "triples_by_type"}
-        assert triples_by_type(session, release) == expected  # as one of the first Hedgerow
+        assert triples_by_type(session, release) == expected  # by an old version
         state = funnel(session)
         assert {row.type_id: row.triples for row in state.rows if row.triples} == expected
         assert state.total.triples == len(rows)
@@ -260,7 +260,7 @@ def test_the_steps_of_the_sources_add_up(engine: Engine) -> None:
                 accept(session, family[type_id], ada)
         release = create_release(session).release
         add_anchor(session, "Nothing is written for it.", source="Another source")
-        accept(session, family["phrase"], ada)  # of the second source
+        accept(session, family["phrase"], ada)  # from the second source
         reject(session, family["word"], ada)
         whole, first, second = (
             {

@@ -1,4 +1,4 @@
-"""One search over anchors, variants and notes, whatever somebody types."""
+"""One search over anchors, variants and notes, for any query."""
 
 import itertools
 
@@ -55,7 +55,7 @@ FOUND = [
     ("of   it  isn't", TEXTS[1:3]),
     (" SOLD. ", TEXTS[1:3]),
 ]
-"""What is typed, and what it finds."""
+"""Queries, and what each of them finds."""
 
 HOSTILE = [
     "",
@@ -95,7 +95,7 @@ HOSTILE = [
 
 @pytest.fixture
 def filled(engine: Engine, fill: Fill) -> Engine:
-    """An anchor with variants about nothing."""
+    """An unrelated anchor with variants."""
 
     def made(session: Session) -> None:
         anchor = add_anchor(session)

@@ -1,4 +1,4 @@
-"""Files of anchors: what is read, and the one sentence about what is not."""
+"""Anchor files: what is read, and the error sentences for unreadable files."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ def parquet(**columns: Any) -> bytes:
 
 
 def complaint(data: bytes, name: str = "anchors.csv", **more: Any) -> str:
-    """The one sentence with which a file is refused."""
+    """The sentence with which a file is refused."""
     with pytest.raises(HedgerowError) as caught:
         read_file(data, name=name, **more)
     sentence = str(caught.value)
@@ -136,7 +136,7 @@ class TestColumns:
     def test_a_json_field_that_is_no_string_is_told_with_its_line(self) -> None:
         data = b'{"text":"Hi","id":"a"}\n{"text":null,"id":"b"}\n{"text":["x"],"id":"c"}\n'
         table = read_file(data, name="a.jsonl")
-        assert table.sentence_column() == "text"  # no other is taken silently
+        assert table.sentence_column() == "text"  # no other column is taken silently
         with pytest.raises(HedgerowError, match="found a list on line 3 of a.jsonl"):
             table.texts("text")
         assert table.texts("id") == ["a", "b", "c"]

@@ -1,4 +1,4 @@
-"""Rows of a file become anchors: what is told of each, and all or nothing."""
+"""Rows of a file become anchors: the fate of each row, and all or nothing."""
 
 from collections import Counter
 from datetime import UTC
@@ -34,7 +34,7 @@ pytestmark = both_databases
 
 
 def looked(engine: Engine, text: str, **more: str) -> Preview:
-    """A preview of pasted sentences, one a line."""
+    """A preview of pasted sentences, one per line."""
     with reading(engine) as session:
         return preview(session, read_pasted(text), column="text", **more)
 
@@ -91,7 +91,7 @@ class TestPreview:
         ]
         assert [row.line for row in shown.chosen(include_suspicious=True)] == [6]
         for row in shown.rows:
-            row.text.encode()  # can be shown
+            row.text.encode()  # can be displayed
 
     def test_repeats_name_the_line_also_in_another_normal_form(self, engine: Engine) -> None:
         shown = looked(
@@ -230,7 +230,7 @@ class TestAdding:
             run = session.get_one(Run, added.run_id)
             assert (run.state, run.result["added"], run.requested_by) == (RunState.DONE, 2, ada)
             assert run.inputs == {"file": "a.csv", "sha256": shown.content_hash}
-        with writing(engine) as session:  # ids go on where they should
+        with writing(engine) as session:  # ids continue in the right place
             assert add_anchor_by_orm(session).id not in {a.id for a in anchors}
 
     def test_the_same_file_twice_adds_nothing_and_is_told(self, engine: Engine) -> None:
@@ -302,7 +302,7 @@ class TestAdding:
 
 
 def add_anchor_by_orm(session: Session) -> Anchor:
-    """An anchor whose id the database gives."""
+    """An anchor whose id is assigned by the database."""
     source = session.execute(select(Source)).scalars().first()
     assert source is not None
     anchor = Anchor(uid="f" * 16, source_id=source.id, split=split_of("f"))  # type: ignore[arg-type]
@@ -341,7 +341,7 @@ class TestSampling:
 
         sample = draw(texts, 1)
         assert len(sample) == len(set(sample)) == size
-        assert sample == [text for text in texts if text in set(sample)]  # in their order
+        assert sample == [text for text in texts if text in set(sample)]  # in this order
         assert set(draw(texts[::-1], 1)) == set(sample)
         bands, sampled = Counter(map(length_band, texts)), Counter(map(length_band, sample))
         assert all(abs(sampled[b] - n * size / len(texts)) < 1 for b, n in bands.items())

@@ -1,4 +1,4 @@
-"""Files of annotation tools and of labelled pairs: what their labels say is heeded, or said."""
+"""Files of annotation tools and labelled pairs: their labels are used, or reported."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
     "record",
     [
         {"text": "It rains.", "label": "spam"},
-        {"text": "It rains.", "label": "entailment"},  # of what?
+        {"text": "It rains.", "label": "entailment"},  # labels of what?
         {"text": "It rains.", "label": 2},
         {"text": "It rains.", "label": ["weather"]},
         {"premise": "It rains.", "hypothesis": "It pours.", "label": "maybe"},

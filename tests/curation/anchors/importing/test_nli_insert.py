@@ -1,4 +1,4 @@
-"""Entailments and contradictions that come with imported anchors."""
+"""Entailments and contradictions that are imported with their anchors."""
 
 from collections import Counter
 
@@ -65,7 +65,7 @@ def seeded(engine: Engine) -> Engine:
 
 
 def read(engine: Engine, text: str = NLI, *, source: str = "nli", **columns: str) -> Originals:
-    """What the file has beside its anchors."""
+    """The texts that a file pairs with its anchors."""
     table = read_file(text.encode(), name="nli.csv")
     with reading(engine) as session:
         shown = preview(session, table, column="premise")
@@ -87,7 +87,7 @@ def load(
     accept: bool = False,
     sample: int | None = None,
 ) -> Added:
-    """Import the file whole."""
+    """Import the whole file."""
     table = read_file(text.encode(), name="nli.csv")
     with writing(engine) as session:
         shown = preview(session, table, column="premise")
@@ -322,7 +322,7 @@ def test_their_guidelines_name_reasons_that_there_are() -> None:
 
 @pytest.mark.databases("postgresql")
 def test_many_originals_are_looked_up_by_index_in_a_new_table(seeded: Engine) -> None:
-    """PostgreSQL took the table for an empty one, and read all of it for every 500 rows."""
+    """PostgreSQL assumed that the table was empty, and read all of it for every 500 rows."""
     count = 3000
     lines = [
         f"Train {n} leaves from here.,Train {n} is somewhere.,Train {n} stays."
@@ -338,6 +338,6 @@ def test_many_originals_are_looked_up_by_index_in_a_new_table(seeded: Engine) ->
     event.listen(seeded, "commit", note)
     added = load(seeded, text, accept=True)
     assert added.originals.total == 2 * count
-    # Whole for each 500, that was 216,000. A table that an earlier test emptied is misjudged for a
-    # few of its batches.
+    # Reading the whole table for each 500 rows took 216,000. For a few batches, a table that an
+    # earlier test emptied is misjudged.
     assert read_rows["variant"] < 12 * added.originals.total

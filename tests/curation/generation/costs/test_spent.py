@@ -1,4 +1,4 @@
-"""Costs and estimates, against what a small run really took."""
+"""Costs and estimates, compared with the results of a small run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Examples in a prompt: stored with its version, put in verbatim, never of the anchor itself."""
+"""Examples in a prompt: stored with its version, inserted verbatim, never from the same anchor."""
 
 from pathlib import Path
 

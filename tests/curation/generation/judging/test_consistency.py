@@ -1,4 +1,4 @@
-"""Asking a judge again: kept as answers, no opinions, and how often it says the same."""
+"""Repeated questions to a judge: stored as answers, not opinions, with their consistency."""
 
 from collections import Counter
 from pathlib import Path
@@ -52,7 +52,8 @@ def test_a_judge_that_changes_its_mind_is_found_out(
     asked: Counter[str] = Counter()
 
     def says(prompt: str) -> str:
-        """Of bridge 0 always the same, of bridge 1 one in four otherwise, of bridge 2 nothing."""
+        """For bridge 0 always the same verdict, for bridge 1 another one in four, for bridge 2
+        none."""
         asked[prompt] += 1
         if "bridge 2" in prompt:
             return "I cannot say."

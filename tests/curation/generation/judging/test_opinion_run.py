@@ -1,4 +1,4 @@
-"""A run that asks a model for its opinion on variants, against a real server."""
+"""A run that asks a model for opinions on variants, with a real server."""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def carry_out(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
 
 
 def table(engine: Engine) -> list[tuple[Any, ...]]:
-    """All opinions, but for keys and times."""
+    """All opinions, without keys and times."""
     query = (
         select(
             col(Variant.text),
@@ -94,7 +94,7 @@ def test_every_pending_variant_is_judged_once_and_keeps_its_status(
         assert suggestion == (f"Rather: {text}" if said == "edit" else "")
     with reading(families) as session:
         variants = session.execute(select(Variant)).scalars().all()
-        assert len(variants) == 35  # a suggestion makes no variant
+        assert len(variants) == 35  # a suggestion creates no variant
         assert {(v.status, v.version) for v in variants} == {(Status.PENDING, 1)}
         (reviewer,) = judges(session)
         assert reviewer[1:] == ("judge: fake, prompt 1", False, 35)

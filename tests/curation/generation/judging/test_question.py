@@ -1,4 +1,4 @@
-"""What is asked of a model that judges a variant, and what its answer is read as."""
+"""The prompt for a judge, and parsing its answer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What other packages' providers may give, and what becomes of it."""
+"""The output of providers from other packages, and how it is handled."""
 
 from __future__ import annotations
 

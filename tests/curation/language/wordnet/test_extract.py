@@ -1,4 +1,4 @@
-"""The list of adjectives and their antonyms: how it is made, and what ships."""
+"""The list of adjectives and their antonyms: extracting it, and the bundled one."""
 
 from __future__ import annotations
 

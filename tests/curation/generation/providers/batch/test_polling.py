@@ -1,4 +1,4 @@
-"""A run through the Batch API: its whole life, and all that can come between."""
+"""A run through the Batch API: its whole life cycle and all possible failures."""
 
 import json
 import threading
@@ -33,7 +33,7 @@ VARIANTS = 40 * 6
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long for a provider that is a thread of this process."""
+    """Short waits, because the provider is a thread of this process."""
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
@@ -197,7 +197,7 @@ def test_answers_that_were_stored_before_a_process_died_are_not_stored_twice(
 def stop_in_progress(
     engine: Engine, home: Path, address: str, server: ChatServer, stop: Any
 ) -> int:
-    """Request a run, stop it while its batch is in progress; gives its number."""
+    """Request a run, and stop it while its batch is in progress. Returns its number."""
     server.batches.stuck = True
     request = checked_request({"model": "fake", "base_url": address, "batch": True})
     with writing(engine) as session:
@@ -277,7 +277,7 @@ def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
         if event == "made":
             with writing(anchors) as session:
                 request_cancel(session, session.execute(select(col(Run.id))).scalar_one() or 0)
-            time.sleep(0.5)  # the run has stopped before it hears that the batch was made
+            time.sleep(0.5)  # the run stopped before it received the batch's id
 
     server.batches.hear = cancel
     with pytest.raises(HedgerowError, match="cancelled"):

@@ -1,4 +1,4 @@
-"""The environment's key goes to the environment's address and to OpenAI, and nowhere else."""
+"""The environment's key is only sent to the environment's address and to OpenAI."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ PIECE = 1000
 
 
 class Stream(httpx2.AsyncByteStream):
-    """Bytes without end; counts the pieces that were read."""
+    """Endless bytes. Counts the pieces that were read."""
 
     def __init__(self) -> None:
         self.read = 0

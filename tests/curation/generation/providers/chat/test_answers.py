@@ -1,4 +1,4 @@
-"""Reading answers: JSON, numbered lists as models write them, and what is neither."""
+"""Parsing answers: JSON, numbered lists as models write them, and other text."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a server sends back, read whatever it is."""
+"""Reading a server's replies, whatever they contain."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -1,6 +1,6 @@
-"""A run against `transformers serve`, with a model of a few thousand random weights.
+"""A run with `transformers serve` and a model of a few thousand random weights.
 
-What such a model writes is nonsense: each answer goes the way of those that cannot be read.
+Such a model writes nonsense, so all of its answers are handled as unreadable.
 """
 
 import json
@@ -30,9 +30,10 @@ WIDTH = 16
 
 
 def make_model(folder: Path) -> None:
-    """Store a model that knows some fifty words, none of which means anything.
+    """Store a model that knows some fifty words without any meaning.
 
-    Written file by file: importing what would write them takes longer than the rest of the test.
+    The files are written one by one, because importing the library takes longer than the rest of
+    the test.
     """
     drawn = random.Random(1)
     words = sorted({"".join(drawn.choices(string.ascii_lowercase, k=5)) for _ in range(50)})
@@ -69,7 +70,7 @@ def make_model(folder: Path) -> None:
 
 
 def weights(words: int) -> dict[str, NDArray[np.float32]]:
-    """Random weights of a GPT-2 of one layer."""
+    """Random weights of a GPT-2 with one layer."""
     shapes: dict[str, tuple[int, ...]] = {
         "wte.weight": (words, WIDTH),
         "wpe.weight": (1024, WIDTH),

@@ -1,4 +1,4 @@
-"""Token counts that a budget can rest on, whatever a server reports."""
+"""Token counts that a budget can rely on, whatever a server reports."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Frames: which statement is put in which, and that no template takes over."""
+"""Frames: which statement fits which frame, and no template dominates."""
 
 from collections import Counter
 
@@ -159,7 +159,7 @@ def test_no_frame_is_in_two_places() -> None:
 
 
 def test_a_hedge_leans_towards_the_claim_and_what_is_left_open_is_no_hedge() -> None:
-    """'It is not clear whether …' is unsupported by the guidelines, not a hedge."""
+    """According to the guidelines, 'It is not clear whether …' is unsupported, not a hedge."""
     hedges = [*frames_of("free_hedge"), *WORDS["frames"]["phrase"].values()]
     hedges += WORDS["frames"]["word"].values()
     assert not [frame for frame in hedges if "whether" in frame.lower()]

@@ -1,4 +1,4 @@
-"""A run by rule: stored as any other, stopped and resumed, without a server or a key."""
+"""A run by rule: stored like any other, stopped and resumed, without a server or a key."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Variants by rule: what they write, what they leave alone, and what always holds."""
+"""Variants by rule: what the rules write, what they skip, and general properties."""
 
 import pytest
 from hypothesis import given, settings
@@ -167,7 +167,7 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReaso
 @pytest.mark.parametrize(
     ("type_id", "anchor"),
     [
-        ("verbal", "Some guests brought flowers."),  # some others may have brought none
+        ("verbal", "Some guests brought flowers."),  # some others may not have brought any
         ("verbal", "All the doors are locked."),  # 'none' or 'not all'
         ("verbal", "Two runners finished the race."),
         ("verbal", "He left early because he was tired."),  # the reason would be denied
@@ -185,7 +185,7 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReaso
         ("word", "The door was open, he said."),
         ("verbal", "Even on Sundays, the shop is open."),
         ("verbal", "Flights resumed on Monday after the ash cloud drifted north."),
-        ("affixal", "She is responsible for the archive."),  # nobody is irresponsible for it
+        ("affixal", "She is responsible for the archive."),  # it makes nobody irresponsible
         ("affixal", "The form is accurate and complete."),
         ("affixal", "The treaty was signed in 1512."),
         ("lexical", "Some of the bread is fresh."),

@@ -1,4 +1,4 @@
-"""WordNet's files: read where they lie, done without where they do not."""
+"""WordNet's files: read where they are installed, and optional."""
 
 from pathlib import Path
 
@@ -32,9 +32,9 @@ def test_affixed_opposites_of_the_usual_sense_are_taken(small_wordnet: Path) -> 
     assert affixed_quality("tapered", participle=True) == "untapered"
     assert affixed_adverb("thriftily") == "unthriftily"
     assert affixed_quality("rare", participle=False) is None  # a rare sense
-    assert affixed_quality("plump", participle=False) is None  # another word, which may miss
+    assert affixed_quality("plump", participle=False) is None  # another word, which may not fit
     assert other_quality("plump", participle=False) is None
-    assert affixed_quality("hopeful", participle=False) is None  # 'hopeless' is no opposite
+    assert affixed_quality("hopeful", participle=False) is None  # 'hopeless' is not an opposite
 
 
 def test_without_the_files_the_rules_go_by_their_own_lists(
