@@ -1,4 +1,4 @@
-"""Hostile text in LaTeX: it is printed, whatever it says."""
+"""Hostile text in LaTeX is printed literally."""
 
 from curation.latex import escaped
 

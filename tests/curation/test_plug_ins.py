@@ -1,4 +1,4 @@
-"""Classes of other packages: found by their group, and refused in one sentence."""
+"""Classes from other packages: found by their group, or refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON that is handed in: read as it is, or refused with a reason."""
+"""JSON from users: read unchanged, or refused with a reason."""
 
 import json
 

@@ -30,7 +30,7 @@ pytestmark = both_databases
 
 
 def _is_a_models(name: str | None, kind: str, parents: object) -> bool:
-    """Whether models know this: they know nothing of the indexes for searching."""
+    """Whether the models include this. They do not include the search indexes."""
     return "_search" not in (name or "")
 
 
@@ -201,7 +201,8 @@ def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> No
         "INSERT INTO reviewer (id, name, kind, counts, created_at)"
         " VALUES (2, 'llm', 'model', true, :now)"
     )
-    # A model alone; a person, too; a person who took it back; a person before a correction.
+    # A model alone; with a person; with a person's undone verdict; with one from before a
+    # correction.
     made = [(2, 1, 2, None)], [(3, 1, 2, None), (3, 1, 1, None)]
     made += [(4, 1, 2, None), (4, 1, 1, None), (4, 2, 1, 6)], [(5, 1, 1, None), (5, 3, 2, None)]
     with engine.execution_options(writes=True).begin() as connection:

@@ -30,7 +30,7 @@ def test_no_more_is_read_than_a_file_may_have(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"12345")
     assert read_bytes(file, kind="a list", largest=5) == b"12345"
-    for path in (file, Path("/dev/zero")):  # the latter says of itself that it is empty
+    for path in (file, Path("/dev/zero")):  # the latter reports that it is empty
         with pytest.raises(HedgerowError, match="is too large for a list"):
             read_bytes(path, kind="a list", largest=4)
 

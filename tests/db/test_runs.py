@@ -1,4 +1,4 @@
-"""A run's row from queued to its end, whoever works on it and however that ends."""
+"""A run's row from queued to its end, whoever works on it and however it ends."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Settings come from the environment; what is not usable is named."""
+"""Settings come from the environment, and unusable ones are named."""
 
 from pathlib import Path
 

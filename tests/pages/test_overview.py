@@ -1,4 +1,5 @@
-"""The overview says how far the data has come and leads on, from an empty project to a model."""
+"""The overview shows the progress of the data and the next step, from an empty project to a
+model."""
 
 from pathlib import Path
 

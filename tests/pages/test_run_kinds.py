@@ -1,4 +1,4 @@
-"""Every kind of run is known wherever runs are carried out or shown, and by the same name."""
+"""Every kind of run is known by the same name wherever runs are executed or shown."""
 
 import re
 
@@ -19,7 +19,7 @@ WITH_WORK = [kind for kind in KINDS if kind.work]
 
 
 def followed(app: AppTest) -> set[str]:
-    """What the page says of the runs under way."""
+    """What the page says about the runs in progress."""
     found = (re.fullmatch(r"Run \d+: (.*)", text.value) for text in app.text)
     return {match[1] for match in found if match}
 

@@ -1,4 +1,4 @@
-"""The content hash of a release: equal content has an equal hash, and is released only once."""
+"""The content hash of a release: equal content has an equal hash, and is only released once."""
 
 import hashlib
 import threading
@@ -123,7 +123,7 @@ def test_the_hash_does_not_depend_on_ids_order_or_names(
     with writing(engine) as session:
         expected = build(session, list(FAMILIES), who="Cem", reverse=False)
         session.rollback()
-        for number in range(noise):  # takes up ids and is not released
+        for number in range(noise):  # uses up ids and is not released
             add_variant(session, add_anchor(session, f"Noise {number}."), "word", "Maybe noise.")
         assert build(session, order, who=who, reverse=reverse) == expected
         session.rollback()

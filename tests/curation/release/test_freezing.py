@@ -1,4 +1,4 @@
-"""Releases: which variants are frozen, and that later work does not change them."""
+"""Releases: which variants are frozen. Later work does not change them."""
 
 import pytest
 from sqlalchemy import Engine, delete, func, select, update
@@ -185,7 +185,7 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine
         release = create_release(session).release
         found = items(session, release)
         assert {item.anchor for item in found.values()} == {"It rains."}
-        # Provenance tells which wording each was made for.
+        # The provenance says which text each was made for.
         assert found["It does not rain."].provenance["anchor_revision"] == 1
         assert found["Maybe it rains."].provenance["anchor_revision"] == 2
         assert release.summary["triples"] == 1
@@ -238,7 +238,7 @@ def test_nothing_accepted_is_one_sentence_and_leaves_no_trace(engine: Engine) ->
         add_variant(session, add_anchor(session, "It rains."), "word", "Maybe it rains.")
         with pytest.raises(HedgerowError, match="no variant is accepted"):
             create_release(session)
-        # The session goes on, and what it commits holds no half release.
+        # The session continues, and what it commits contains no incomplete release.
     with reading(engine) as session:
         assert list_releases(session) == []
         assert session.execute(select(func.count()).select_from(Variant)).scalar() == 1

@@ -1,4 +1,4 @@
-"""Comparisons of releases with tests: what is kept of them, and how they are told."""
+"""Comparisons of releases with tests: what is stored, and how the results are described."""
 
 import json
 from dataclasses import replace
@@ -54,7 +54,7 @@ def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
     mine = [compared(), compared(key="2" * 16, problem="It is gone.")]
     for one in mine + others:
         keep(tmp_path, one)
-    assert kept(tmp_path, HASH) == mine[1:]  # of the same key, a release with a like hash is last
+    assert kept(tmp_path, HASH) == mine[1:]  # a similar hash replaced the first
     keep(tmp_path, mine[0])
     keep(tmp_path, mine[0])
     assert kept(tmp_path, HASH) == mine
@@ -62,7 +62,7 @@ def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Path) -> None:
-    """It compared none, which is not the same as finding none."""
+    """The release was never compared, which is not the same as having no overlap."""
     fields = (FieldOverlap("anchor", "query", 1, 2), FieldOverlap("anchor", "document", 0, 0))
     now = replace(compared(), fields=fields)
     keep(tmp_path, now)

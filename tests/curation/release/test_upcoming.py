@@ -1,4 +1,4 @@
-"""What a release made now would hold is what it then holds, however it is counted."""
+"""The preview of the next release matches its contents, however they are counted."""
 
 import pytest
 from sqlalchemy import Engine
@@ -57,7 +57,7 @@ def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
         anew = contents_now(session)
         with monkeypatch.context() as patch:
             patch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
-            patch.setattr("curation.release.upcoming._accepted_families", None)  # is not called
+            patch.setattr("curation.release.upcoming._accepted_families", None)  # it is not called
             assert contents_now(session) == anew
 
     with writing(engine) as session:

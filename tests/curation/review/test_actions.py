@@ -1,4 +1,4 @@
-"""Accept, reject, edit, retype, undo: what is stored, and what status it gives."""
+"""Accept, reject, edit, retype, undo: what is stored, and the resulting status."""
 
 import random
 
@@ -233,7 +233,7 @@ def test_a_persons_verdict_outranks_the_models(engine: Engine, ada: int) -> None
 
 
 def random_action(session: Session, dice: random.Random, reviewers: list[int]) -> None:
-    """One action of a random reviewer, on a random variant, sometimes on a card drawn long ago."""
+    """An action of a random reviewer on a random variant, sometimes on an outdated card."""
     variants = session.execute(select(Variant)).scalars().all()
     variant = dice.choice(variants)
     card = shown(variant)
@@ -281,7 +281,7 @@ def test_the_kept_status_equals_the_recomputed_one_on_a_server(engine: Engine) -
 
 
 def check_a_random_history(engine: Engine, seed: int) -> None:
-    """Of three people and a model, with corrections of the anchor among them."""
+    """Actions of three people and a model, with corrections of the anchor."""
     dice = random.Random(seed)
     with writing(engine) as session:
         add_family(session)

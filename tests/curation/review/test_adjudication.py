@@ -1,4 +1,4 @@
-"""Conflicts with what each person said, their order, and the trail of the settled ones."""
+"""Conflicts with each person's verdict, their order, and the history of settled ones."""
 
 from datetime import timedelta
 
@@ -42,7 +42,8 @@ def decide(session: Session, variant_id: int, name: str, verdict: str, text: str
 
 @pytest.fixture
 def family(engine: Engine) -> list[int]:
-    """Two people disagree about the second variant, five about the fourth; the third is agreed."""
+    """Two people disagree about the second variant, five about the fourth. The third has
+    agreement."""
     with writing(engine) as session:
         ids = [variant.id for variant in add_family(session).values()]
         for name, verdict in (("Ada", "accept"), ("Bert", "reject")):

@@ -70,7 +70,7 @@ class TestParsing:
 
 
 def add_variants(session: Session, count: int) -> list[int]:
-    """Pending variants of one anchor, types taking turns."""
+    """Pending variants of one anchor, alternating between types."""
     anchor = add_anchor(session, "It holds.")
     rows = [
         {
@@ -268,7 +268,7 @@ class TestApplying:
 
     @pytest.mark.slow
     def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:
-        count = 12_000  # several times what one statement takes
+        count = 12_000  # several times the maximum of one statement
         with writing(engine) as session:
             measure(session, add_variants(session, count), levenshtein=70)
             reviewer_id = ensure_reviewer(session, "Ann").id

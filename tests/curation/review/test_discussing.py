@@ -1,4 +1,4 @@
-"""Marks “discuss”: listed until lifted or settled, taken back, and without any say."""
+"""“Discuss” marks: listed until removed or settled, undone, and without an effect on the status."""
 
 import pytest
 from sqlalchemy import Engine, text

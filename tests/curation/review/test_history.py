@@ -1,4 +1,4 @@
-"""What has been decided on a variant, and by a reviewer."""
+"""The decisions on a variant, and those of a reviewer."""
 
 from datetime import timedelta
 
@@ -66,7 +66,7 @@ def test_ones_latest_actions_come_first_and_whole(engine: Engine, ids: dict[str,
         actions.reject_family(session, card_of(session, ids["lexical"]), reviewer_id=ada)
         found = last_actions(session, ada, limit=9)
         assert [(a.verdict, a.type_id, a.decisions) for a in found] == [
-            (Verdict.REJECT, "lexical", 7),  # the card it was done on, not the family's first
+            (Verdict.REJECT, "lexical", 7),  # the card it was made on, not the family's first
             (Verdict.ACCEPT, "verbal", 1),
         ]
         assert last_actions(session, ada, limit=1) == found[:1]

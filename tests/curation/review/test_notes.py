@@ -1,4 +1,4 @@
-"""Notes: kept in order with who wrote them, and without any say in the status."""
+"""Notes: kept in order with their writers, and without an effect on the status."""
 
 import pytest
 from sqlalchemy import Engine, text

@@ -1,4 +1,4 @@
-"""Settling what reviewers disagree about."""
+"""Settling disagreements of reviewers."""
 
 import pytest
 from sqlalchemy import Engine

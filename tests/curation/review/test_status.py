@@ -1,4 +1,4 @@
-"""The status rule: adjudication over people over models over nothing."""
+"""The status rule: adjudication outranks people, who outrank models."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def model(
 
 
 def second(number: int, *, counts: bool = True) -> Vote:
-    """The edit of a second model that settles what it and the first one disagree about."""
+    """The edit of a second model, which settles a disagreement with the first one."""
     return model(number, E, counts=counts, reviewer=98, child_id=5, adjudicates=True)
 
 
@@ -137,7 +137,7 @@ SECOND_LOOK = Standing(Status.PENDING, True)
             [person(1, 1, A, adjudicates=True), person(2, 2, R, variant_version=3)],
             Standing(Status.REJECTED, False),
         ),
-        # A retract from before that takes back a verdict from since then stays one.
+        # An earlier retraction of a later verdict still is a retraction.
         (
             [person(1, 1, A, variant_version=3), person(2, 1, T, retracts_id=1)],
             PENDING,

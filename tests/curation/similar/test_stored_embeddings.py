@@ -1,4 +1,4 @@
-"""Embeddings in a file: what is added is found again, also after a write that broke off."""
+"""Embeddings in a file: added ones are found again, even after an interrupted write."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hedge cues: the paper's lists, and finding a cue as a writer would use it."""
+"""Hedge cues: the paper's lists, and finding a cue in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of one's own in the database: added, changed, retired, restored; and the built-in ones."""
+"""User-defined types in the database: added, changed, retired, restored; and the built-in types."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,7 +46,7 @@ def own_variants(session: Session) -> list[Variant]:
 
 @pytest.fixture
 def project(engine: Engine) -> Engine:
-    """A family, and another anchor; each with a variant of an own negation."""
+    """A family, and another anchor, each with a variant of a user-defined negation."""
     with writing(engine) as session:
         add_family(session)
         add_type(session, NEGATION)

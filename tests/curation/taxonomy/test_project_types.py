@@ -1,4 +1,4 @@
-"""The variant types as the database has them, and how a newer wording gets there."""
+"""The variant types in the database, and how new texts get there."""
 
 from pathlib import Path
 

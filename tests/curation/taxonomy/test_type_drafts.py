@@ -1,4 +1,4 @@
-"""A type of one's own before it is stored: what is refused, and what is made of the rest."""
+"""Drafts of user-defined types: what is refused, and how the rest is interpreted."""
 
 import contextlib
 from collections.abc import Mapping

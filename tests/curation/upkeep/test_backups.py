@@ -1,4 +1,5 @@
-"""A backup brings the whole project back; what is no backup, or in the way, changes nothing."""
+"""A backup restores the whole project. If something is not a backup or is in the way, nothing
+changes."""
 
 import itertools
 import json
@@ -35,7 +36,7 @@ pytestmark = both_databases
 
 
 def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
+    """Ignores the progress."""
 
 
 def hash_of(engine: Engine) -> str:

@@ -1,4 +1,4 @@
-"""A copy holds the same as its source, on either database, or there is none."""
+"""A copy has the same content as its source, on either database, or there is none."""
 
 import os
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ NUMBERS = {"a": [1e22, 0.1 + 0.2, 1e-7, -0.0, 2**62, 1.0, 3, True, None], "z": {
 
 
 def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
+    """Ignores the progress."""
 
 
 def hash_of(engine: Engine) -> str:
@@ -58,7 +58,7 @@ def hash_of(engine: Engine) -> str:
 
 @pytest.fixture
 def project(engine: Engine, fill: Fill) -> Engine:
-    """Rows in nearly every table, with all that two databases could store differently."""
+    """Rows in nearly every table, with all values that two databases could store differently."""
     fill(engine, fill_with_hostile_texts)
     with writing(engine) as session:
         put_setting(session, next(iter(DEFAULTS)), "all-MiniLM-L6-v2")
@@ -102,7 +102,7 @@ def test_a_copy_holds_the_same_and_goes_on(project: Engine, target: URL) -> None
             assert ada.merged_into_id is not None and ada.merged_into_id > ada.id
             assert find(session, "door", SearchKind.ANCHORS, limit=1).hits
         assert wrong(engine) == {"missing-files"}  # models that the project only names
-        with writing(engine) as session:  # new rows come after those that are there
+        with writing(engine) as session:  # new rows come after the existing ones
             last = session.execute(select(func.max(col(Variant.id)))).scalar_one()
             anchor = add_anchor(session, "The gate is open.")
             variant = add_variant(session, anchor)
@@ -115,7 +115,7 @@ def test_a_copy_holds_the_same_and_goes_on(project: Engine, target: URL) -> None
 
 
 def wrong(engine: Engine) -> set[str]:
-    """The checks that find something."""
+    """The checks that find a problem."""
     findings = check_project(engine, load_settings(), report=quiet).findings
     return {each.id for each in findings if each.is_open}
 
@@ -153,7 +153,7 @@ def test_a_copy_that_breaks_off_leaves_an_empty_database(
             copy_database(project, engine, report=killed)
         if engine.name == "sqlite":
             assert not list(tmp_path.glob("*copy.db*"))
-        copied = copy_database(project, engine, report=quiet)  # it is empty still
+        copied = copy_database(project, engine, report=quiet)  # it is still empty
         assert hash_of(engine) == copied.content_hash
 
 

@@ -1,4 +1,4 @@
-"""What the checks say of a text before it is stored."""
+"""The checks of a text before it is stored."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -54,7 +54,7 @@ def test_each_flag_is_a_sentence_for_edits_and_own_variants(
 def test_a_text_that_the_checks_pass_raises_no_concern(engine: Engine, ids: dict[str, int]) -> None:
     with reading(engine) as session:
         assert check_edit(session, ids["verbal"], text="The bridge isn't safe.").concerns == ()
-        # The edited variant itself is no sibling of its new wording.
+        # The edited variant itself is not a sibling of its new text.
         assert check_edit(session, ids["verbal"], text="The bridge is not safe!").concerns == ()
         assert (
             check_own(session, 1, type_id="word", text="Maybe the bridge is safe.").cue == "maybe"

@@ -1,4 +1,4 @@
-"""Variants of one's own: accepted at once, known as a person's, never a second copy."""
+"""A user's own variants: accepted immediately, marked as a person's, and never duplicated."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -47,7 +47,7 @@ def test_it_is_accepted_measured_and_released_as_a_persons(engine: Engine, ada: 
         origin = item.provenance
         assert (origin["provider"], origin["model"], origin["author"]) == ("person", "", "Ada")
         assert (origin["parent_uid"], origin["decided_by"]) == (None, "person")
-    # It says nothing about how good the models write, and nobody edited it.
+    # It says nothing about the quality of the models, and nobody edited it.
     assert summary["review"]["verbal"]["as_written"] == 0
     assert summary["edited_by"] == {}
 

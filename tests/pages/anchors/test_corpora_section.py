@@ -1,4 +1,4 @@
-"""Corpora on the Anchors page: what each holds, loading one, accepting what is unflagged."""
+"""Corpora on the Anchors page: their contents, loading one, and accepting unflagged variants."""
 
 import pytest
 from sqlalchemy import Engine, func, select

@@ -1,4 +1,4 @@
-"""Importing variants on the Anchors page: what is shown of a file, and one button that imports."""
+"""Importing variants on the Anchors page: the preview of a file, and one button that imports."""
 
 import json
 from typing import Any
@@ -43,7 +43,7 @@ def upload(app: AppTest, rows: list[dict[str, Any]], name: str = "mine.jsonl") -
 
 
 def widget(widgets: Any, key: str) -> Any:
-    """The widget whose key begins so; the end tells the file."""
+    """The widget whose key begins like this; the end identifies the file."""
     (found,) = [w for w in widgets if (w.key or "").startswith(key)]
     return found
 

@@ -36,7 +36,7 @@ from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 @pytest.fixture
 def chat(app_engine: Engine) -> AppTest:
-    """The page with six items and a chat model of a server of one's own, at a price."""
+    """The page with six items and a chat model on the user's server, with a price."""
     test = uploaded(page(), "semantoneg", content())
     test.multiselect("bench-models").set_value([]).run()
     test.toggle("bench-chat").set_value(True).run()
@@ -47,7 +47,7 @@ def chat(app_engine: Engine) -> AppTest:
 
 
 def asked(result: Result, **more: Any) -> Result:
-    """The result as of a language model."""
+    """The result, as if it were from a language model."""
     how = {"prompt": "paraphrase_choice", "version": 2, "orders": 3, "prompts": 18}
     return replace(result, asked=how | {"first_share": 61.1, "changed_share": 50.0} | more)
 

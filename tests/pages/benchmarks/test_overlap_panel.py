@@ -1,4 +1,4 @@
-"""What a release shares with benchmarks: on Train before it starts, and on Benchmarks."""
+"""The overlap of a release with benchmarks: on Train before it starts, and on Benchmarks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def released(app_engine: Engine) -> Engine:
 
 
 def opened(page: str) -> AppTest:
-    """A page, when what is made beside it has come."""
+    """A page after its background computation has finished."""
     test = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     test.session_state[SECTION] = OVERLAP if page == "benchmarks" else "Train"
     return finished(test.switch_page(f"pages/{page}.py").run())

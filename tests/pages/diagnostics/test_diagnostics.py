@@ -1,4 +1,4 @@
-"""The diagnostics page: figures that agree with the database, and what they lead to."""
+"""The diagnostics page: its figures match the database, and its links lead to the variants."""
 
 import re
 import uuid
@@ -38,7 +38,7 @@ def texts(app: AppTest) -> str:
 
 
 def fill(session: Session, *, cosines: bool = True) -> list[Variant]:
-    """Three families, measured; a verbal negation of each is accepted."""
+    """Three measured families. A verbal negation of each is accepted."""
     ada = person(session)
     families = [add_family(session, f"Bridge {n} is safe.") for n in range(3)]
     variants = [variant for family in families for variant in family.values()]

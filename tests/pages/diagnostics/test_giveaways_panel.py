@@ -20,7 +20,7 @@ HOSTILE = "<img src=x> **bold** :smile: $x$"
 
 @pytest.fixture
 def planted(with_source: Engine) -> Engine:
-    """Twenty anchors; "smile" begins each of their lexical negations, and no paraphrase."""
+    """Twenty anchors. "smile" begins each of their lexical negations, and no paraphrase."""
     with writing(with_source) as session:
         for number in range(20):
             anchor = add_anchor(session, f"Bridge {number} is safe.")

@@ -1,4 +1,4 @@
-"""Pairs are counted at their places, of every type, and what is marked holds whole places."""
+"""Pairs are counted at their places, for every type, and a selection contains whole places."""
 
 from typing import Any
 

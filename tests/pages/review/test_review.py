@@ -1,4 +1,4 @@
-"""The review page without a browser: what it goes through, and what it says."""
+"""The review page without a browser: its queue, and its messages."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings; a key counts at once."""
+    """Ada is signed in by the settings. A key counts immediately."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
@@ -46,7 +46,7 @@ def ids(signed_in: None, with_source: Engine) -> list[int]:
 
 
 def opened(**address: str) -> AppTest:
-    """The review page by its address."""
+    """The review page, opened by its address."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
     app.switch_page("pages/review.py")
     for key, value in address.items():
@@ -264,7 +264,7 @@ def test_the_bar_marks_the_type_of_a_card_from_a_selection(
 
 
 def offered(app: AppTest) -> list[str]:
-    """The reasons that have a button to be seen."""
+    """The reasons with a visible button."""
     return [b.label for b in app.button if re.match(r"[0-8]-", b.key or "")]
 
 

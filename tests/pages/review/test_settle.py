@@ -17,7 +17,7 @@ from tests.support.reviewing import colleague, draw, draw_same, status
 
 @pytest.fixture
 def conflict(state: ReviewState) -> int:
-    """A variant that Bert accepted and Cleo rejected, both in front of Ada's queue of conflicts."""
+    """A variant that Bert accepted and Cleo rejected, and both before Ada's queue of conflicts."""
     bert, cleo = colleague(state), colleague(state, "Cleo")
     card = draw(bert)
     late = draw_same(cleo, card)

@@ -1,4 +1,4 @@
-"""Team, Assignment: what is assigned, how far people are, and quotas."""
+"""Team, Assignment: the assignment, people's progress, and quotas."""
 
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest

@@ -1,4 +1,4 @@
-"""The language models' side of the Train page, from rows alone: nothing is trained by the page."""
+"""Language models on the Train page, from rows. The page itself trains nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def released(app_engine: Engine) -> Engine:
 
 
 def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values: object) -> int:
-    """A finetuning with two looks, whose base the page then offers."""
+    """A finetuning run with two evaluations, whose base model the page then offers."""
     figures = {"right": 0.5, "right:Yes": 0.25, "right:No": 0.75, "eval_loss": 1.5, "epoch": 0.0}
     with writing(engine) as session:
         run = request_language_finetuning(session, base=str(base), **values)

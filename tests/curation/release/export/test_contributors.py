@@ -1,4 +1,4 @@
-"""Who wrote what, as cards say it: by type, and rules are no language model."""
+"""The writers in cards: by type, and rules are not a language model."""
 
 from pathlib import Path
 

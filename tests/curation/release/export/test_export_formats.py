@@ -1,4 +1,4 @@
-"""What a format of another package is given, and what its files become."""
+"""Export formats from other packages: their input, and their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where exports go: what they replace and leave alone, and that nothing half-written is left."""
+"""Where exports go: what they replace and keep. Nothing incomplete is left behind."""
 
 import json
 import shutil

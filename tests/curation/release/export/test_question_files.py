@@ -1,4 +1,4 @@
-"""Question pairs as files: what trl and OpenAI read of them, and what is refused."""
+"""Question pairs as files: what trl and OpenAI read in them, and what is refused."""
 
 import json
 from collections import Counter
@@ -21,7 +21,7 @@ from tests.curation.support.families import add_family, add_plain_family
 
 
 def released(session: Session, *, train: int = 5) -> Release:
-    """So many families to train on, and one in each of the other splits."""
+    """This many families for training, and one in each of the other splits."""
     for number in range(train):
         add_plain_family(session, number, split=Split.TRAIN)
     add_plain_family(session, 100, split=Split.VALIDATION)

@@ -1,4 +1,4 @@
-"""The data section of a paper: its figures are the database's, and its LaTeX is whole."""
+"""The data section of a paper: its figures match the database, and its LaTeX is complete."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ pytestmark = both_databases
 
 
 def table(found: Report, name: str) -> dict[str, list[str | int]]:
-    """Its rows by their first cells."""
+    """The table's rows, by their first cells."""
     tables = [b for s in found.sections for b in s.blocks if isinstance(b, Table)]
     rows = next(each.rows for each in tables if each.name == name)
     return {str(row[0]): list(row[1:]) for row in rows}
@@ -50,7 +50,7 @@ def said(found: Report) -> str:
 
 
 def written_by_a_model(session: Session, variants: list[Variant]) -> None:
-    """One call of a run, which cost half a dollar, has written them."""
+    """One call of a run, which cost half a dollar, wrote them."""
     prompt = PromptVersion(name="negation", version=3, template="")
     run = Run(
         kind="generate",
@@ -79,7 +79,8 @@ def written_by_a_model(session: Session, variants: list[Variant]) -> None:
 
 @pytest.fixture
 def released(engine: Engine) -> tuple[Engine, Release]:
-    """Two families: accepted, edited, rejected, settled, by a rule; with hostile names."""
+    """Two families: accepted, edited, rejected, settled, and accepted by a rule, with hostile
+    names."""
     with writing(engine) as session:
         first, second = add_family(session), add_family(session, "Door 2 is safe.", subject="door")
         session.get_one(Source, 1).name = HOSTILE
@@ -166,7 +167,7 @@ def test_what_is_decided_after_the_release_is_left_out(released: tuple[Engine, R
 
 
 def environments(latex: str) -> Iterator[tuple[str, str]]:
-    """(begin or end, name) of all outside of verbatim text."""
+    """(begin or end, name) of all environments outside verbatim text."""
     outside = re.sub(
         r"(\\begin\{verbatim\}).*?(\\end\{verbatim\})", r"\1\2", latex, flags=re.DOTALL
     )

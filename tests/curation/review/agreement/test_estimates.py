@@ -1,4 +1,4 @@
-"""Intervals of agreement: they hold the figure, narrow with the data and cover the truth."""
+"""Intervals of agreement: they contain the estimate, narrow with more data and cover the truth."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The figures of agreement: of what they are, by what they are grouped, and what lies behind."""
+"""The figures of agreement: their values, groups and underlying variants."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_an_edit_counts_like_a_rejection() -> None:
     assert (found.variants, found.verdicts) == (8, 16)
     assert found.accepted == 11 / 16
     assert found.agreement.value == 5 / 8
-    # Both take 4, neither 1; the one takes 6 of 8, the other 5.
+    # Both accept 4 and neither accepts 1. One accepts 6 of 8, the other 5.
     chance = (6 * 5 + 2 * 3) / 64
     assert found.kappa.value == pytest.approx((5 / 8 - chance) / (1 - chance))
     assert found.by_chance == pytest.approx((11 * 10 + 5 * 4) / (16 * 15))
@@ -65,7 +65,7 @@ def test_groups_come_in_the_order_of_their_size() -> None:
     assert groups == {
         By.TYPE: {"verbal": 4, "word": 4},
         By.PAIR: {(1, 2): 8},
-        By.CUE: {"may": 2, "might": 1},  # neither of what has no cue
+        By.CUE: {"may": 2, "might": 1},  # neither type has a cue
         By.SOURCE: {1: 4, 2: 4},
     }
 

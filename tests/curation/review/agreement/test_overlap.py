@@ -1,4 +1,4 @@
-"""What several people have decided on the same variants: which verdicts count, and for what."""
+"""Variants that several people have decided on: which verdicts count for which figure."""
 
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ def decide(
     settles: bool = False,
     version: int | None = None,
 ) -> None:
-    """A decision on a card in the browser, drawn now or when the variant had this version."""
+    """A decision on a card in the browser that was drawn now, or at this version of the variant."""
     session.refresh(variant)
     card = shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
     if version is not None:
@@ -183,7 +183,7 @@ def test_a_merged_reviewer_is_one(engine: Engine) -> None:
 
 
 def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
-    """Five variants: Ada decides first on each."""
+    """Five variants. Ada decides on each of them first."""
     with writing(engine) as session:
         ada, bert, who = person(session), person(session, "Bert"), judge(session)
         family = add_family(session)
@@ -194,13 +194,13 @@ def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
             decide(session, variant, ada, A)
         decide(session, blind, bert, R, blind=True)
         decide(session, seen, bert, A)
-        decide(session, unseen, bert, R, version=1)  # his card was drawn before she had decided
+        decide(session, unseen, bert, R, version=1)  # his card was drawn before she decided
         add_opinion(session, looked, A, reviewer_id=who)
         show_opinions(session, looked.id, reviewer_id=bert, own_first=False)
         session.flush()
         decide(session, looked, bert, A, blind=True)
         decide(session, changed, bert, R, blind=True)
-        decide(session, changed, bert, A)  # after the message that told of her verdict
+        decide(session, changed, bert, A)  # after the message about her verdict
     with reading(engine) as session:
         found = overlap(session)
         assert len(votes(found)) == 5
@@ -262,7 +262,7 @@ STEP = st.tuples(
 )
 @given(st.lists(STEP, max_size=14))
 def test_random_histories(engine: Engine, steps: list[tuple[str, int, str, bool]]) -> None:
-    """As a reading of all decisions, one after the other, has it."""
+    """The expected result, from reading all decisions one by one."""
     with writing(engine) as session:
         family = add_family(session, f"Bridge {session.query(Variant).count()} is safe.")
         variants = family["verbal"], family["word"]
@@ -294,7 +294,8 @@ def _expected(session: Session, ids: list[int], independent: bool) -> dict[int, 
         said: dict[int, Verdict] = {}
         for who in {row.reviewer_id for row in decided[key]}:
             own = [row for row in decided[key] if row.reviewer_id == who]
-            # Somebody's first and last word; the one before others had spoken, if that is asked.
+            # The first and last verdict of each person, or the one before others had decided, if
+            # requested.
             own = [own[-1], own[0]]
             if independent:
                 own = [row for row in own if row.blind or not _before(decided[key], row)]

@@ -45,6 +45,6 @@ def test_a_variant_has_all_verdicts_in_order(engine: Engine) -> None:
     ]
     text = csv_bytes(COLUMNS, table([record])).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["reviewer"] for row in rows] == ["'=Bert", "Ada", "Ada"]  # no formula
+    assert [row["reviewer"] for row in rows] == ["'=Bert", "Ada", "Ada"]  # not a formula
     assert [row["independent"] for row in rows] == ["True", "True", "False"]
     assert {row["uid"] for row in rows} == {word.uid}

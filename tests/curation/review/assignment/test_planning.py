@@ -1,4 +1,4 @@
-"""Changing the assignment while people decide, and what merging people does to it."""
+"""Changing the assignment while people decide, and the effect of merging people."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Several windows on one queue: each has cards of its own, and late decisions are said."""
+"""Several windows on one queue: each has its own cards, and late decisions are reported."""
 
 from datetime import UTC, datetime
 from threading import Thread
@@ -33,7 +33,7 @@ def decide_all(state: ReviewState) -> None:
 
 @pytest.mark.parametrize("name", ["Bert", "Ada"])
 def test_two_windows_decide_no_card_twice(state: ReviewState, name: str) -> None:
-    """Of two reviewers or of one."""
+    """Windows of two reviewers, or of one."""
     with writing(state.engine) as session:
         for number in range(9):
             add_family(session, f"The bridge {number} is safe.")
@@ -99,7 +99,7 @@ def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
     bert = colleague(state)
     expire(state)
     monkeypatch.setattr(cards_on_screen, "RENEW_SECONDS", 0.0)
-    assert draw(state).variant_id == first.variant_id  # renews
+    assert draw(state).variant_id == first.variant_id  # renews the lease
     assert draw(bert).variant_id != first.variant_id
     expire(state)
     cleo = colleague(state, "Cleo")

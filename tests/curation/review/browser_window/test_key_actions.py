@@ -1,4 +1,4 @@
-"""What the keys do in a review session, without a browser."""
+"""The effect of keys in a review session, without a browser."""
 
 import pytest
 from sqlalchemy import event
@@ -200,7 +200,7 @@ def test_rejecting_a_family_goes_on_with_another_anchor(state: ReviewState) -> N
 
 @pytest.mark.parametrize("panel", [Panel.RETYPE, Panel.REASON])
 def test_a_digit_before_its_row_has_come_rejects_nothing(state: ReviewState, panel: Panel) -> None:
-    """T or X and a digit in quick succession: the digit still belongs to the row before."""
+    """T or X and a digit in quick succession: the digit still applies to the previous row."""
     card = draw(state)
     state.toggle(panel)
     state.reject_at_once(card, "not_contradictory")
@@ -332,7 +332,7 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
 
 
 def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState) -> None:
-    """A skip is not stored: a new window knows nothing of it."""
+    """A skip is not stored. A new window knows nothing of it."""
     card = draw(state)
     state.accept(card)
     skip(state)

@@ -79,7 +79,7 @@ def test_blind_hides_the_family_but_for_what_one_has_decided(state: ReviewState)
 
 
 def test_turning_blind_renews_the_showing(state: ReviewState) -> None:
-    """What was seen with its diagnostics is not decided blindly, nor the other way round."""
+    """A variant that was seen with its diagnostics is not decided blindly, and vice versa."""
     before = draw(state)
     state.toggle_blind()
     after = draw(state)
@@ -170,7 +170,7 @@ def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState
 
 @pytest.mark.slow
 def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewState) -> None:
-    """Ids are looked up a few at a time, however long the selection."""
+    """Ids are looked up a few at a time, however long the selection is."""
     first = draw(state).variant_id
     statements: list[str] = []
     state.take(VariantSelection((first, *range(10_000, 20_000)), "a brush"))

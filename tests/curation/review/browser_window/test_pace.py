@@ -1,4 +1,4 @@
-"""How many decisions a reviewer has made today, and how fast."""
+"""The number of a reviewer's decisions today, and their speed."""
 
 from curation.review.browser_window.pace import ReviewPace
 

@@ -1,4 +1,4 @@
-"""The cards of a calibration's sample: blind for each person until they have decided."""
+"""The cards of a calibration sample: blind for each person until they have decided."""
 
 import pytest
 from sqlalchemy import select

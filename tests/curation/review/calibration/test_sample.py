@@ -1,4 +1,4 @@
-"""A sample: drawn by its seed from what no person has decided, and always seen blind."""
+"""A sample: chosen by its seed from variants without a person's decision, and always seen blind."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Accepting what a trusted judge accepts: by a rule, of recommended types only, undone at once."""
+"""Accepting what a trusted judge accepts: by a rule, only recommended types, with a single undo."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -25,8 +25,8 @@ NAME = "judge: a and b, prompt 1"
 
 @pytest.fixture
 def judged(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Of 12 families the judge accepts all verbal ones and half of the rest; six were decided
-    blind, the verbal ones accepted, the others rejected. Five items are enough."""
+    """Of 12 families, the judge accepts all verbal variants and half of the others. Six were
+    decided blind, the verbal ones accepted, the others rejected. Five items are enough."""
     monkeypatch.setattr(figures, "FEWEST", 5)
     with writing(engine) as session:
         ada, who = person(session), judge(session, "a and b")

@@ -1,4 +1,4 @@
-"""Gold items: settled, whatever reviewers say; made, taken back and removed in one step."""
+"""Gold items: settled whatever reviewers say; created, undone and removed in one step."""
 
 import pytest
 from sqlalchemy import Engine
@@ -80,7 +80,7 @@ def test_no_verdict_of_a_reviewer_changes_the_status_of_a_gold_item(
         )
         assert session.get_one(Variant, 1).status is Status.ACCEPTED  # an edit replaces nothing
         child = session.get_one(Variant, done.child_id)
-        assert child.status is Status.ACCEPTED  # as a variant of one's own is
+        assert child.status is Status.ACCEPTED  # like the user's own variants
         actions.undo(session, reviewer_id=person(session, "Cleo"))
         assert session.get_one(Variant, 1).status is Status.ACCEPTED
         assert session.get_one(Variant, done.child_id).status is Status.SUPERSEDED

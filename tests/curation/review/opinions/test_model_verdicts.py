@@ -1,4 +1,4 @@
-"""Switching which models' verdicts count: status and setting always agree."""
+"""Switching models' verdicts on and off: status and setting always agree."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Doubt: what a model is unsure of, or contradicts, comes first."""
+"""Doubt: variants that a model is unsure about or contradicts come first."""
 
 from hypothesis import given
 from hypothesis import strategies as st

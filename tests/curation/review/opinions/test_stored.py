@@ -54,10 +54,10 @@ def switch(engine: Engine, reviewer_id: int, *, counts: bool) -> None:
 
 @pytest.fixture
 def who(engine: Engine) -> int:
-    """A model that accepts variants 1 to 3 and would edit 4, of which it is less sure."""
+    """A model that accepts variants 1 to 3 and would edit 4, of which it is less certain."""
     with writing(engine) as session:
         add_family(session)
-        # A model that reviews without giving opinions, and a person: neither is a judge.
+        # A model that reviews without giving opinions, and a person. Neither is a judge.
         reviewing = ensure_reviewer(session, "reviewing", kind=ReviewerKind.MODEL).id
         for own in (reviewing, person(session, "Cleo")):
             actions.accept(session, shown(session.get_one(Variant, 7)), reviewer_id=own)
@@ -102,7 +102,7 @@ def test_switched_on_it_counts_and_its_edit_is_a_rejection(engine: Engine, who: 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_history_is_changed_by_opinions_until_they_count(engine: Engine, seed: int) -> None:
-    """Random histories with opinions in between, of two models that are switched now and then."""
+    """Random histories with opinions of two models, which are switched on and off at times."""
     dice = random.Random(seed)
     with writing(engine) as session:
         add_family(session)
@@ -134,7 +134,7 @@ def test_no_history_is_changed_by_opinions_until_they_count(engine: Engine, seed
 
 
 def decided_by_people(session: Session) -> set[int]:
-    """The variants on which a person's verdict stands."""
+    """The variants with a person's valid verdict."""
     query = (
         select(col(Decision.variant_id))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)

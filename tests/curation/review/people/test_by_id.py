@@ -1,4 +1,4 @@
-"""People changed by their ids, as pages do."""
+"""Changing people by their ids, as pages do."""
 
 import pytest
 from sqlalchemy import Engine

@@ -1,4 +1,5 @@
-"""Making two people one reviewer: what they decided counts as one person's, and can be undone."""
+"""Merging two people into one reviewer: their decisions count as one person's, and it can be
+undone."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -27,7 +28,7 @@ pytestmark = both_databases
 
 @pytest.fixture
 def family(engine: Engine, fill: Fill) -> dict[str, int]:
-    """Ids by type. Ada rejected the verbal variant and then 'ada l.' accepted it; each decided on
+    """Ids by type. Ada rejected the verbal variant and then 'ada l.' accepted it. Each decided on
     one more, and Bo agrees with both."""
 
     def made(session: Session) -> dict[str, int]:
@@ -177,7 +178,7 @@ def test_separating_restores_what_was_there(engine: Engine, family: dict[str, in
 
 @one_database
 def test_those_merged_before_follow(engine: Engine, family: dict[str, int]) -> None:
-    """There are no chains: who reads decisions looks one step far."""
+    """There are no chains: one step leads to the final person."""
     with writing(engine) as session:
         other, ada = _pair(session)
         merge(session, other, ada)

@@ -1,4 +1,4 @@
-"""Whoever signs in: known by issuer and subject, with the role that the settings give."""
+"""Signing in: people are identified by issuer and subject, and get the role in the settings."""
 
 import pytest
 from sqlalchemy import Engine, func, select

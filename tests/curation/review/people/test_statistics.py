@@ -1,4 +1,4 @@
-"""Figures of each person: which verdicts count, and against what."""
+"""Statistics about each person: which verdicts count, and what they are compared with."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def decide(
     after: float = 2.0,
     **more: bool,
 ) -> None:
-    """A decision on a card that was shown so many seconds ago."""
+    """A decision on a card that was shown this many seconds ago."""
     variant = session.get_one(Variant, number)
     session.refresh(variant)
     card = shown(variant, at=now() - timedelta(seconds=after), **more)
@@ -113,7 +113,7 @@ def test_gold_counts_the_last_verdict_before_the_answer_was_known(engine: Engine
             )
         decide(session, 1, ada, A, gold=True)
         decide(session, 2, ada, A, gold=True)
-        decide(session, 2, ada, R)  # on a card that showed what is right
+        decide(session, 2, ada, R)  # on a card that showed the right answer
         decide(session, 3, ada, A, gold=True)
         actions.undo(session, reviewer_id=ada)
         decide(session, 3, ada, R, gold=True)

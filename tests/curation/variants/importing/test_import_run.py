@@ -1,4 +1,4 @@
-"""Importing a file of variants: what is stored, once and as a whole."""
+"""Importing a file of variants: what is stored, once and completely."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ def test_one_undo_takes_all_verdicts_of_a_reviewer_back(
         "The ferry is early.": Status.ACCEPTED,  # by Bo
     }
     again = load(seeded, settings, ROWS)
-    assert again["decisions"] == 2  # what was taken back can be imported again
+    assert again["decisions"] == 2  # undone ones can be imported again
 
 
 def test_annotators_who_disagree_are_in_conflict(seeded: Engine, settings: Settings) -> None:
@@ -108,7 +108,7 @@ def test_verdicts_reach_variants_that_are_here_already(seeded: Engine, settings:
         add_family(session, "The bridge is safe.", {"verbal": ["The bridge is not safe."]})
     done = load(seeded, settings, ROWS[:2])
     assert (done["anchors"], done["variants"], done["decisions"]) == (0, 0, 1)
-    assert done["left_out"] == {"other_source": 1}  # the new word would get that source's licence
+    assert done["left_out"] == {"other_source": 1}  # the new text would get that source's licence
     assert statuses(seeded) == {"The bridge is not safe.": Status.ACCEPTED}
 
 

@@ -1,4 +1,5 @@
-"""What columns hold: guessed by their names, given by somebody, and refused where nothing comes."""
+"""The roles of columns: guessed from names, given by the user, and refused if nothing would be
+imported."""
 
 import pytest
 

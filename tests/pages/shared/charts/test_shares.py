@@ -1,4 +1,4 @@
-"""The charts draw the numbers they are given, to scale, and texts as data."""
+"""The charts draw their numbers to scale, and texts as data."""
 
 from collections.abc import Iterator
 from typing import Any

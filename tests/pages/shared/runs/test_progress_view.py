@@ -1,4 +1,4 @@
-"""How a run's progress is put into words."""
+"""Descriptions of a run's progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_times_are_told_as_exactly_as_they_are_known(seconds: float, words: str)
 def page_text(
     monkeypatch: pytest.MonkeyPatch, looks: list[tuple[int, int]], *, total: int = 1_000
 ) -> list[str]:
-    """What a session says at these moments: (seconds since the run began, steps done)."""
+    """The descriptions in a session at these moments: (seconds since the start, steps done)."""
     began = datetime(2026, 1, 1, tzinfo=UTC)
     monkeypatch.setattr(st, "session_state", {})
     return [

@@ -1,4 +1,4 @@
-"""What pages offer to reviewers and viewers, and that half a sign-in opens nothing."""
+"""What pages offer to reviewers and viewers. An incomplete sign-in opens nothing."""
 
 import pytest
 from sqlalchemy import Engine, select

@@ -1,4 +1,4 @@
-"""A file with variants, imported and looked at."""
+"""Importing a file with variants, and reading the result."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ HEDGED = OwnType(
 
 
 def staged(engine: Engine, place: Path | list[dict[str, Any]], *mapping: str) -> Staged:
-    """The file, read."""
+    """The parsed file."""
     if isinstance(place, Path):
         parts = parts_of_path(place)
     else:
@@ -95,7 +95,7 @@ def load(
     *mapping: str,
     **more: Any,
 ) -> dict[str, Any]:
-    """Import the file; its result, which the preview must have said."""
+    """Import the file. Returns the result, which the preview must have predicted."""
     read = staged(engine, place, *mapping)
     chosen = choices(**more)
     with reading(engine) as session:

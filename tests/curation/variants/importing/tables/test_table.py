@@ -1,4 +1,4 @@
-"""Tables row by row: the formats, what other programs nest, and what is broken."""
+"""Tables row by row: formats, nested records of other programs, and broken files."""
 
 import codecs
 import json
@@ -70,7 +70,7 @@ def test_every_format_gives_the_same_rows(data: bytes) -> None:
     table = table_of(data)
     assert table.columns == ("anchor", "verbal")
     assert [row.cells for row in table.rows()] == ROWS
-    assert [row.cells for row in table.rows()] == ROWS  # as often as one likes
+    assert [row.cells for row in table.rows()] == ROWS  # any number of times
 
 
 def test_a_row_knows_where_it_is() -> None:
