@@ -1,4 +1,4 @@
-"""Long work on bad days: processes that die, folders that go, disks that fill, two at once."""
+"""Long work on bad days: dying processes, missing folders, full disks, two runs at once."""
 
 import re
 import shutil
@@ -70,7 +70,7 @@ def test_a_run_whose_process_dies_at_once_has_failed(
 def test_a_process_that_finds_no_database_makes_no_empty_one(
     project_engine: Engine, home: Path
 ) -> None:
-    """An empty file would stand in the way of putting the real one back."""
+    """An empty file would prevent restoring the real one."""
     project_engine.dispose()
     run = new_run(project_engine, "diagnose")
     (home / "hedgerow.db").rename(home / "away.db")
@@ -114,7 +114,7 @@ def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk with room for a few kilobytes."""
+    """A disk with space for a few kilobytes."""
     with disk_of("16k", tmp_path / "disk") as folder:
         yield folder
 
@@ -150,7 +150,7 @@ def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> N
 
 @both_databases
 def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both may have begun before either saw the other, such as on two hosts."""
+    """Both may have started before either saw the other, such as on two hosts."""
     with writing(engine) as session:
         for number in range(12):
             add_family(session, f"The bridge number {number} is safe.")
