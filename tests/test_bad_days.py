@@ -31,7 +31,7 @@ pytestmark = both_databases
 COMMANDS = (["status"], ["init", "--empty"])
 """One command that reads, and one that writes."""
 APP = ["app", "--port", "3"]
-"""Ports where no other test listens or sends requests: 1 and 9 are unavailable servers."""
+"""A port that no other test uses. Ports 1 and 9 are those of unavailable servers."""
 
 
 @functools.cache

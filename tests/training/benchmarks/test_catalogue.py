@@ -1,4 +1,4 @@
-"""Benchmarks of other packages next to ours, and those that don't work."""
+"""Benchmarks from other packages next to the built-in ones, including broken ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Plug = Callable[..., None]
 
 @pytest.fixture
 def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
-    """Installs benchmarks, 'mine' with this body unless others are named."""
+    """Installs benchmarks: 'mine' with this body, unless others are named."""
 
     def made(body: str = RIGHT, **entries: str) -> None:
         code, named = CODE.replace("BODY", body), entries or {"mine": "Mine"}

@@ -1,4 +1,4 @@
-"""Releases compared with the benchmarks that a project knows: once, and told in every card."""
+"""Releases compared with the project's benchmarks: once, and reported in every card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Trainings on hedges alone, as in the paper's Table 2: most anchors have no negative of theirs."""
+"""Training on hedges alone, as in the paper's Table 2: most anchors have no negative of their
+own."""
 
 from pathlib import Path
 

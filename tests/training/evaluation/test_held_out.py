@@ -1,4 +1,4 @@
-"""The figures of the held-out part, against angles that are known."""
+"""The metrics on the held-out part, for embeddings with known angles."""
 
 import math
 
@@ -43,7 +43,7 @@ def cos(degrees: float) -> float:
 
 
 BASE = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
-"""In a, the verbal negation is nearer than every positive; in b, all is well."""
+"""In family a, the verbal negation is nearer than every positive. In b, everything is right."""
 
 
 def test_rankings_and_cosines_are_those_of_the_angles() -> None:
@@ -61,12 +61,12 @@ def test_rankings_and_cosines_are_those_of_the_angles() -> None:
         math.sqrt(sum((value - mean) ** 2 for value in negations) / 4)
     )
     assert found["drift"] == 0
-    # a: input a: antonym at 20 loses to verbal at 5. Worked out below for all eight.
+    # a: input a: antonym at 20 loses to verbal at 5. All eight are worked out below.
     assert found["questions"] == pytest.approx(answered(0, 20, 5, 30) + answered(90, 100, 110, 120))
 
 
 def answered(anchor: float, both: float, verbal: float, lexical: float) -> float:
-    """The part of the eight questions that these angles answer right."""
+    """The share of the eight questions that these angles answer correctly."""
     sides = ((anchor, both), (verbal, lexical))
     right = [
         abs(first - second) < min(abs(first - wrong) for wrong in others)

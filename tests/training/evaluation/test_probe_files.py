@@ -1,4 +1,4 @@
-"""Probes and sentences as people bring them: files of each kind, and what is pasted."""
+"""Users' probes and sentences: files of each kind, and pasted text."""
 
 from __future__ import annotations
 

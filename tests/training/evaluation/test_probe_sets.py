@@ -1,4 +1,4 @@
-"""Named probe sets: made, added to, renamed, deleted; the bundled ones stay as they are."""
+"""Named probe sets: created, extended, renamed, deleted; the bundled ones never change."""
 
 from __future__ import annotations
 

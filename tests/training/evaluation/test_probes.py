@@ -1,4 +1,4 @@
-"""The project's own probes: kept in order, refused where they are no pair."""
+"""The project's own probes: kept in order, and refused if they are not a pair."""
 
 import pytest
 from sqlalchemy import Engine

@@ -1,4 +1,4 @@
-"""Comparisons as runs: what is measured once is never measured again, under any encoder."""
+"""Comparison runs: with each encoder, nothing is measured twice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def settings() -> Settings:
 
 @pytest.fixture
 def model(tiny_encoder: Path, tmp_path: Path) -> Path:
-    """A model folder of the test's own."""
+    """The test's own model folder."""
     return Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
 
 

@@ -1,4 +1,4 @@
-"""STS files as they are published, and the correlation with people's scores."""
+"""STS files in the published format, and the correlation with human scores."""
 
 from pathlib import Path
 

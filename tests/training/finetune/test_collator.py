@@ -1,4 +1,4 @@
-"""A step's batch: families with their roles, by the number of the step."""
+"""The batch of a step: families with their roles, by the number of the step."""
 
 from __future__ import annotations
 

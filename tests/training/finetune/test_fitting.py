@@ -1,4 +1,4 @@
-"""Finetuning: it learns, repeats itself exactly, stops within a step, and leaves nothing half."""
+"""Finetuning: it learns, is reproducible, stops within a step, and leaves nothing incomplete."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ def test_each_step_is_told_and_asked_several_times(tmp_path: Path, recipe: Recip
 def test_within_a_step_there_are_looks_before_and_after_the_encoder_and_the_gradients(
     tmp_path: Path, recipe: Recipe
 ) -> None:
-    """At most a fraction of a step passes between two looks: a cancel needn't wait for a step."""
+    """At most a fraction of a step passes between two checks, so a cancel does not wait for a
+    step."""
     looks: list[int] = []
     seen = Recorder(on_update=lambda step: looks.append(seen.checks))
     run(tmp_path / "run", recipe, progress=seen)
@@ -258,7 +259,7 @@ def test_a_disk_that_fills_leaves_nothing_half(
     sentence: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A limit on the size of files stands in for the full disk."""
+    """A limit on the size of files replaces the full disk."""
     monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", checkpoint_every)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
@@ -282,7 +283,7 @@ def test_a_disk_that_fills_leaves_nothing_half(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk with room for the tiny model, but not for a checkpoint."""
+    """A disk with space for the tiny model, but not for a checkpoint."""
     with disk_of("6m", tmp_path / "disk") as folder:
         yield folder
 
@@ -291,7 +292,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
     small_disk: Path, recipe: Recipe, other: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PyTorch meets the full disk in the optimizer's state, or safetensors in the weights."""
+    """The disk is full when PyTorch writes the optimizer's state, or safetensors the weights."""
     monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 3)
     folder = small_disk / "run"
 
@@ -306,7 +307,7 @@ def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
 
 
 def test_no_memory_is_told_in_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
-    """A real allocation that no machine can make, in the middle of the training."""
+    """A real allocation that no machine can make, in the middle of training."""
     import torch
 
     def hoard(step: int) -> None:

@@ -1,4 +1,4 @@
-"""The mean of several trainings' weights."""
+"""The mean of the weights of several runs."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from training.recipe.schema import Recipe
 
 
 def model_with(value: float) -> torch.nn.Module:
-    model = torch.nn.BatchNorm1d(2)  # it counts batches in a whole number
+    model = torch.nn.BatchNorm1d(2)  # it counts batches as an integer
     with torch.no_grad():
         model.weight.fill_(value)
     return model
@@ -78,7 +78,7 @@ def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
 def test_the_mean_of_low_rank_changes_is_that_of_what_they_add(
     tiny_encoder: Path, tmp_path: Path
 ) -> None:
-    """Not the product of the mean factors, and each training begins without a change."""
+    """It is not the product of the mean factors, and each run begins without a change."""
     model = load_encoder(str(tiny_encoder), device="cpu")
     add_adapter(model, rank=2, seed=1)
     soup = WeightAverage(model, 2)

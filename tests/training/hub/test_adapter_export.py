@@ -1,4 +1,4 @@
-"""Adapters of trained models: what they hold, how they are read, what their card says."""
+"""Adapters of trained models: their content, how they are read, and their cards."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def model_of(settings: Settings, run: Run) -> str:
 
 
 def far(one: str | Path, other: str | Path) -> float:
-    """The largest difference of the embeddings under two models."""
+    """The largest difference between the embeddings of two models."""
     rows = [encode_distinct(load_encoder(str(name), device="cpu"), TEXTS) for name in (one, other)]
     return float(np.abs(rows[0] - rows[1]).max())
 

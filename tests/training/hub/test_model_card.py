@@ -1,4 +1,4 @@
-"""The card of a trained model: whole at every moment, honest, and safe to show."""
+"""The card of a trained model: complete at every moment, honest, and safe to show."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from training.recipe.schema import Recipe
 
 
 def table(card: str) -> dict[str, tuple[str, ...]]:
-    """The rows of all tables by their first cells."""
+    """The rows of all tables, by their first cells."""
     rows = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("| ")]
     return {first: tuple(rest) for first, *rest in rows}
 
 
 def recipe_in(card: str) -> dict[str, Any]:
-    """The recipe of a card, as somebody copies it."""
+    """The recipe in a card, as somebody copies it."""
     found = re.search(r"^(`{3,})yaml\n(.*?)\n\1$", card, re.DOTALL | re.MULTILINE)
     assert found
     values: dict[str, Any] = yaml.safe_load(found[2])

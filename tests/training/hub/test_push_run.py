@@ -1,4 +1,4 @@
-"""Publishing on a hub of our own: what arrives there, and what is told where it cannot."""
+"""Publishing on a test hub: what arrives there, and the messages about failures."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def model(engine: Engine, tiny_encoder: Path) -> int:
 def pushed(
     engine: Engine, subject: Subject, *, repo: str = REPO, private: bool = True
 ) -> dict[str, object]:
-    """Push, and give the result back."""
+    """Push, and return the result."""
     with writing(engine) as session:
         run = request_push(session, subject, repo=repo, private=private)
     return execute(engine, load_settings(), run.id, {push_run.KIND: push_run.work})
 
 
 def refused(engine: Engine, subject: Subject, *, repo: str = REPO) -> str:
-    """The one sentence of a push that fails; it quotes no token."""
+    """The one sentence of a failed push. It quotes no token."""
     with pytest.raises(HedgerowError) as told:
         pushed(engine, subject, repo=repo)
     sentence = str(told.value)

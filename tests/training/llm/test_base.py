@@ -1,4 +1,4 @@
-"""Which models a finetuning can start from."""
+"""Models that a finetuning run can start from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small language model learns the question pairs of a release; it can be stopped and resumed."""
+"""A small language model learns a release's question pairs. It can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_model_without_a_template_is_asked_the_bare_question(
 
 
 def failure(engine: Engine, settings: Settings, base: Path, **values: object) -> str:
-    """Why a finetuning fails; nothing of it is left but its log."""
+    """The reason why a finetuning run fails. Only its log is left."""
     run = ask(engine, base, values)
     with pytest.raises(RunEnded):
         carry_out(engine, settings, run)

@@ -1,4 +1,4 @@
-"""What a finetuning is asked for: checked at once, and what it would be."""
+"""Requests for finetuning runs: immediate checks, and the forecast."""
 
 from __future__ import annotations
 

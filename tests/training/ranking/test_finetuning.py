@@ -1,4 +1,5 @@
-"""Finetunings as runs: each architecture learns, is followed, can be stopped, and is a model."""
+"""Finetuning runs: each architecture learns, reports progress, can be stopped, and becomes a
+model."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ from training.runs.removal import delete_run
 Tiny = Callable[[str], Path]
 
 EASY = {"epochs": 12, "batch_size": 8, "learning_rate": 5e-3}
-"""With which a tiny model learns the easy pairs."""
+"""Settings with which a tiny model learns the easy pairs."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Retrieval for every architecture, and the figures of an epoch."""
+"""Retrieval for every architecture, and the metrics of an epoch."""
 
 from __future__ import annotations
 

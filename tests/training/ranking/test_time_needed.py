@@ -1,4 +1,4 @@
-"""About how long a finetuning on NevIR's pairs takes."""
+"""The estimated time of a finetuning run on NevIR's pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said before a training that may surprise."""
+"""The warnings before an unusual training run."""
 
 from training.recipe.cautions import cautions
 from training.recipe.presets import PAPER, PRESETS

@@ -1,4 +1,4 @@
-"""Before a training: what it will work on, and what the guide says of its recipe."""
+"""The plan of a training run, and the guide's description of recipes."""
 
 import re
 
@@ -29,7 +29,7 @@ def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
         after = plan(session)
     amount = before.amounts["A corpus"]
     assert amount[:3] == (18, 9, 36)
-    assert amount.letters == pytest.approx(58 / 3)  # of three variants a door
+    assert amount.letters == pytest.approx(58 / 3)  # from three variants per door
     assert before == (None, 30, {"A corpus": amount}, Selection(max_distance=60))
     assert after == (1, 30, {"A corpus": amount}, Selection(max_distance=60))
 

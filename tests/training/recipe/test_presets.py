@@ -1,4 +1,4 @@
-"""Presets: which one fits a release, and which one a recipe is."""
+"""Presets: which one fits a release, and which one equals a recipe."""
 
 from __future__ import annotations
 

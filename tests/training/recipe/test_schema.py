@@ -1,4 +1,4 @@
-"""Recipes: validation in one sentence, YAML and back, overrides, the content hash."""
+"""Recipes: validation in one sentence, YAML and back, changes, and the content hash."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ OTHER: dict[str, Any] = {
 """A value for every field that is not its default."""
 
 MOST_SETTINGS = 25
-"""What nobody would change is a constant."""
+"""Values that nobody would change are constants."""
 
 
 def test_a_recipe_has_few_settings() -> None:

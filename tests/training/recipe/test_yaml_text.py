@@ -1,4 +1,4 @@
-"""Recipes as YAML text and in files: read back the same, refused in one sentence."""
+"""Recipes as YAML text and in files: equal after reading, or refused in one sentence."""
 
 from pathlib import Path
 

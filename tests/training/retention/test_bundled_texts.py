@@ -1,4 +1,4 @@
-"""All texts that hold the encoder in place, one by one."""
+"""All bundled retention texts, one by one."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Against forgetting: distillation, the mean of two sets of weights, and files of sentences."""
+"""Preventing forgetting: distillation, the mean of two sets of weights, and files of sentences."""
 
 import copy
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def distillation(model: Vectors, *, weight: float = 1.0, steps: int = 5, seed: i
 
 
 class AnyText(Vectors):
-    """Gives every text a direction of its own."""
+    """Gives every text its own direction."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -67,14 +67,14 @@ def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
 
     model = AnyText()
     loss = with_edits(model)
-    # Where no edit came to nothing; then the copies stand in the order of their originals.
+    # If no edit failed, the copies are in the order of their originals.
     sampled = next(texts for step in range(1, 6) if len(texts := loss.draw(step)) == 4)
     assert [text.endswith("walked slowly through the old town.") for text in sampled[:2]] == [
         True
     ] * 2
     old = torch.from_numpy(model.encode(sampled))
     assert float(loss.loss(old, sampled)) == pytest.approx(0.0, abs=1e-5)
-    # Turned all together, they keep every cosine; one pair moved apart loses its own.
+    # Rotating all of them keeps every cosine. Moving the texts of one pair changes its cosine.
     assert float(loss.loss(-old, sampled)) == pytest.approx(2.0, abs=1e-5)
     moved = old.clone()
     moved[2] = -moved[2]  # the copy of the first
@@ -200,7 +200,7 @@ def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings(
     loss = distillation(model)
     sampled = loss.draw(1)
     value = loss.loss(torch.from_numpy(-model.encode(sampled)), sampled)
-    assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with the cosine -1
+    assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with a cosine of -1
 
 
 def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:

@@ -1,4 +1,4 @@
-"""How the base encoder ranks passages, held: what is drawn, and what a change costs."""
+"""Keeping the base encoder's ranking of passages: the samples, and the loss of a change."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The table of finished trainings: what is read, what differs, what is written to a file."""
+"""The table of finished runs: reading, differences, and writing to a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_run(
     after: float = 0.9,
     **recipe: Any,
 ) -> int:
-    """A training as its row says it went."""
+    """A training run with these values in its row."""
     run = create_run(
         session,
         kind=KIND,

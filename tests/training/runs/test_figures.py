@@ -1,4 +1,4 @@
-"""What is shown of a training: the parts of the data, and the sample that is measured of each."""
+"""The results of a training run: the parts of the data, and the measured sample of each."""
 
 import pytest
 from sqlalchemy import Engine, func, select, update

@@ -1,4 +1,5 @@
-"""One list of the kinds of runs: complete, each with its work, and safe on what is stored."""
+"""The list of the kinds of runs: complete, with the work of each, and safe for all stored
+values."""
 
 import ast
 from collections.abc import Iterator
@@ -30,12 +31,12 @@ def test_every_kind_that_a_module_names_is_registered() -> None:
         for target in node.targets
         if isinstance(target, ast.Name) and target.id == "KIND"
     }
-    earlier = {"starter"}  # what the runs of older projects are stored under
+    earlier = {"starter"}  # names under which the runs of older projects are stored
     assert {kind for _, kind in named} == IDS - earlier
 
 
 def test_runs_are_stored_under_a_named_kind_only() -> None:
-    """So that the test above sees them all: no call spells a kind out."""
+    """The test above sees all kinds, because no call spells one out."""
     spelled = [
         f"{path}:{node.lineno}"
         for path, tree in sources()

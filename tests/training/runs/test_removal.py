@@ -1,4 +1,4 @@
-"""Deleting runs: what goes with one, and what keeps one."""
+"""Deleting runs: what is deleted with a run, and what prevents deletion."""
 
 import os
 import socket

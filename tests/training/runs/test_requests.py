@@ -147,7 +147,7 @@ def test_a_base_that_is_an_encoder_no_more_is_not_listed(
 def test_a_training_may_be_on_the_variants_of_some_writers_alone(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
-    """As a study that compares writers asks for."""
+    """As in a study that compares writers."""
     with writing(project) as session:
         for number in range(4):
             anchor = add_anchor(session, f"Gate {number} is old.", split=Split.TRAIN)

@@ -107,7 +107,7 @@ def test_equal_trainings_share_one_encoder(
 
 
 def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Have the next training break once `name`, a function of trainings, has been called."""
+    """Interrupt the next run after a call of `name`, a function of trainings."""
     from training.runs import trainings
 
     real: Callable[..., object] = getattr(trainings, name)
@@ -130,7 +130,7 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
     with writing(project) as session:
         run = get_run(session, run_id)
         assert (run.state, run.message) == (RunState.FAILED, "OSError: the disk has gone")
-        # as if the first attempt had got further than the second will
+        # as if the first attempt had gone further than the second
         session.add(RunMetric(run_id=run_id, name="loss", step=99, value=0.1))
         session.execute(
             update(Encoder)
@@ -169,7 +169,7 @@ def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
 def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A busy database neither stops a training nor makes a hole in its curves."""
+    """A busy database neither stops training nor leaves a gap in its curves."""
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 60)
     real, failed = RunContext._stored, []
 
@@ -222,7 +222,7 @@ def test_cancelling_within_the_measuring_stores_nothing_of_the_new_encoder(
     def cancelling(model: object, pairs: object, **options: object) -> object:
         with writing(project) as session:
             request_cancel(session, run_id)
-        while True:  # until the heartbeat has heard of it
+        while True:  # until the heartbeat notices it
             real(model, pairs, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(before_after, "pair_cosines", cancelling)
@@ -269,7 +269,7 @@ def test_a_failed_training_says_why_in_one_sentence(
     project: Engine, recipe: Recipe, settings: Settings, change: dict[str, object], sentence: str
 ) -> None:
     run_id = ask(project, recipe)
-    change_recipe(project, run_id, **change)  # what was in order when it was asked for
+    change_recipe(project, run_id, **change)  # everything was in order at the time of the request
     with pytest.raises(HedgerowError, match=sentence):
         train(project, settings, run_id)
     with reading(project) as session:

@@ -1,4 +1,4 @@
-"""What a release consists of, and which trainings each study makes of it."""
+"""The composition of a release, and the training runs of each study on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASE = Recipe(batch_size=4, soup=1)
 
 
 def filled(session: Session, *, rules: int = 0, originals: int = 0, families: int = 24) -> None:
-    """Families of the train split; of the first ones' variants a part is by rules, or original."""
+    """Families of the train split. Of the first ones' variants, some are by rules, or original."""
     for number in range(families):
         add_family(session, f"Door {number} is open.", texts(number), split=Split.TRAIN)
     by_rules = [

@@ -1,4 +1,4 @@
-"""The files of benchmarks that are kept with a project."""
+"""The benchmark files that are stored with a project."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow  # loading the harness and transformers takes seco
 
 
 def nothing(done: int, total: int) -> None:
-    """Nobody looks at the progress."""
+    """Ignores the progress."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Tasks of one's own are read as data: what would run code is refused in a sentence."""
+"""The user's own tasks are read as data. Files that would run code are refused in a sentence."""
 
 from __future__ import annotations
 

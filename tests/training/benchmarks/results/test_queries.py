@@ -1,4 +1,4 @@
-"""What stored results say: the newest, models and their bases, tests of two, the table."""
+"""Queries for stored results: the newest, models and their bases, tests of two, the table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ pytestmark = both_databases
 
 
 def add(session: Session, **more: Any) -> BenchmarkResult:
-    """A stored result; what is not named is that of a bi-encoder on some items of NevIR."""
+    """A stored result. By default, it is that of a bi-encoder on some items of NevIR."""
     run_id = more.pop("run_id", None) or create_run(session, kind="benchmark", parameters={}).id
     values: dict[str, Any] = {
         "run_id": run_id,
@@ -214,7 +214,7 @@ def test_averages_and_the_scatter_take_whole_suites_only(engine: Engine) -> None
     (point,) = points(made, negation=[NEGATION_COLUMN], general=quick)
     assert (point.model, point.negation, point.published) == ("a", 40.0, False)
     full = points(made, negation=[NEGATION_COLUMN], general=general_column("full"))
-    assert full == []  # nobody measured it, so no column of it is shown
+    assert full == []  # nobody measured it, so it has no column
 
 
 @pytest.mark.slow

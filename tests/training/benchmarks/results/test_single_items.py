@@ -1,4 +1,4 @@
-"""Single items of results: which are looked at, and what they say."""
+"""Single items of results: filters and content."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_nearest_wrong_text_is_found() -> None:
 
 
 def test_each_text_of_a_family_keeps_its_own_score() -> None:
-    """Variants of a type need not stand together in a release."""
+    """Variants of a type need not be next to each other in a release."""
     kin = Kin(
         "uid",
         "It is cold.",

@@ -28,7 +28,7 @@ def correlation(gold: np.ndarray, given_scores: np.ndarray) -> Result:
 
 
 def grouped(right: list[bool]) -> Result:
-    """Each group of four questions right or wrong as a whole."""
+    """Each group of four questions is right or wrong as a whole."""
     forms = [Forms(f"a{n}", f"b{n}", f"c{n}", f"d{n}") for n in range(len(right))]
     scores = [np.array([0.0, 0.5, float(hit)]) for hit in right for _ in range(4)]
     return SemAntoNeg(entries(forms)).evaluate(scores)
@@ -64,7 +64,7 @@ def test_the_interval_of_a_correlation_holds_the_score() -> None:
 
 
 def test_where_nothing_differs_the_interval_is_the_exact_binomial_one() -> None:
-    """Of a bootstrap it would be a point, as if 20 items left no doubt."""
+    """A bootstrap interval would be a single point, as if 20 items left no doubt."""
     right, wrong = interval(shares([True] * 20)), interval(shares([False] * 20))
     assert (right.low, right.high) == (pytest.approx(100 * 0.025 ** (1 / 20)), 100.0)
     assert (wrong.low, wrong.high) == (0.0, pytest.approx(100 - right.low))

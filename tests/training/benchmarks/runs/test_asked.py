@@ -1,4 +1,4 @@
-"""Runs with language models: versions of prompts, results kept apart, what a run will take."""
+"""Runs with language models: prompt versions, separate results, and estimates."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_results_of_earlier_versions_stay_readable_and_apart(
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
     ran(engine, settings, chat, benchmarks=(nevir(settings),))
     (new,) = lines(engine)
-    with writing(engine) as session:  # as it was stored when each question had one order
+    with writing(engine) as session:  # as stored when each question had one order
         row = session.get_one(BenchmarkResult, new.id)
         file = settings.data_folder / row.file
         head, *rest = file.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""What a run of benchmarks will take, said before it starts."""
+"""Estimates for benchmark runs before they start."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_what_a_chat_model_costs_lies_between_a_word_and_full_length(
 
 
 def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: float) -> None:
-    """An earlier result with what it took."""
+    """An earlier result with its time and tokens."""
     with writing(engine) as session:
         run = Run(kind=KIND, parameters={}, folder="x", host=host or socket.gethostname())
         session.add(run)
@@ -190,7 +190,7 @@ def test_time_goes_by_what_earlier_results_took_on_this_machine(
     data = semantoneg(settings)
     own, other = model_folder(tmp_path / "own", 6, 384), model_folder(tmp_path / "other", 12, 384)
     add_took(engine, own.name, "bi-encoder", host="elsewhere", units=1e9)
-    add_took(engine, own.name, "bi-encoder", seconds=0.1, units=1e9)  # too short to tell
+    add_took(engine, own.name, "bi-encoder", seconds=0.1, units=1e9)  # too short
     work = letters(engine, settings, data).letters
     slow = planned(engine, settings, own, data=(data,)).models[0].seconds
     assert slow == pytest.approx(LOADING + work / LETTERS_PER_SECOND)

@@ -1,4 +1,4 @@
-"""Language models in runs: tasks of lm_eval measured, told and kept, next to encoders."""
+"""Language models in runs: lm_eval tasks are measured, described and stored next to encoders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def engine(home: Path, copies: Copies) -> Engine:
 
 @pytest.fixture
 def own(tmp_path: Path) -> dict[str, Any]:
-    """What asks for both tasks of one's own."""
+    """A request for both of the user's tasks."""
     folder = save_own_tasks(tmp_path / "tasks")
     return {"language_tasks": ("opposites", "sums"), "tasks_folder": str(folder)}
 
@@ -45,7 +45,7 @@ def results(engine: Engine) -> dict[tuple[str, str], Scored]:
 
 
 def adapter_of(base: Path, folder: Path) -> Path:
-    """A LoRA adapter of this model, as peft saves it, that changes what it says."""
+    """A LoRA adapter of this model, as saved by peft, that changes its answers."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM

@@ -1,4 +1,4 @@
-"""Benchmarks as runs: each result stored as soon as it is there, nothing measured twice."""
+"""Benchmark runs: each result is stored immediately, and nothing is measured twice."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_what_fails_leaves_the_rest_and_is_all_that_is_done_again(
 
 
 def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:
-    """The work, stopped as a page does it once this is said."""
+    """Do the work, and stop it like a page does after this message."""
 
     def stopped(context: RunContext) -> dict[str, Any]:
         def listen(step: int, total: int, message: str) -> None:
@@ -192,7 +192,7 @@ def test_a_release_is_measured_by_its_families(engine: Engine, settings: Setting
 
 @pytest.fixture
 def mock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A task that mteb brings for tests, in place of any other."""
+    """A task that mteb provides for tests, which replaces every other task."""
     from mteb.mocks.mock_tasks.sts import MockSTSTask
 
     task = MockSTSTask()
@@ -265,7 +265,7 @@ def test_a_chat_models_answers_are_not_paid_for_twice(
 
 
 PRICE = Price(prompt=0.0, completion=1_000_000.0)
-"""A dollar a token of an answer, and the server's answers have one."""
+"""One dollar per token of an answer. The server's answers have one token."""
 
 
 def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_one(
@@ -338,7 +338,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
     run = requested(
         engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(money=5.0)
     )
-    for _ in range(2):  # what was spent before is known to be an estimate, too
+    for _ in range(2):  # the earlier spending is known to be an estimate, too
         with pytest.raises(HedgerowError, match=r"for about \$.* \(estimated: the server reports"):
             carried_out(engine, settings, run)
         assert 0 < sum(server.asked.values()) < 18

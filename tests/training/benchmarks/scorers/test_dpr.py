@@ -1,4 +1,4 @@
-"""DPR's two encoders, named together, against transformers' own."""
+"""DPR's two encoders with a joint name, compared with transformers' own results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""monoT5, against what transformers itself generates."""
+"""monoT5, compared with the output of transformers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scorer(folder: Path) -> MonoT5:
 
 @pytest.fixture(scope="module")
 def direct(folder: Path) -> Any:
-    """The log-probability of 'true' against 'false' as the first generated token of a text."""
+    """The log probability of 'true' against 'false' as the first generated token of a text."""
     from transformers import AutoTokenizer, T5ForConditionalGeneration
 
     model = T5ForConditionalGeneration.from_pretrained(folder).eval()

@@ -1,4 +1,4 @@
-"""Architectures that other packages bring, made in the test as somebody else would make them."""
+"""Architectures from other packages, created in the test as a third party would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every architecture behind the one interface, each with a tiny model of random weights."""
+"""Every architecture behind the same interface, each with a tiny model of random weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAIRS = [
 
 
 class Counted:
-    """Counts the texts that a model is given to encode."""
+    """Counts the texts that a model has to encode."""
 
     def __init__(self, model: Any, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         self.texts: list[str] = []

@@ -1,4 +1,4 @@
-"""A model's own similarity and prompts that somebody gives: in its scores, and in its results."""
+"""A model's own similarity and user-defined prompts: their effect on its scores and results."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_results_of_another_similarity_are_a_line_of_their_own(
     with writing(engine) as session:
         row = next(row for row in newest(session) if row.benchmark == "nevir")
         before = {"model": row.model, "model_hash": row.model_hash, "data_hash": row.data_hash}
-        add(session, **before, score=88.0)  # as it was stored when all were ranked by the cosine
+        add(session, **before, score=88.0)  # as stored when all models were ranked by the cosine
         rows = newest_scores(session, settings.data_folder).rows
         assert len(rows) == 3
         made = lines(rows, trained_from={})

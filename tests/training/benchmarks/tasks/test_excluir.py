@@ -1,4 +1,4 @@
-"""ExcluIR: right rank, and both ways in which its fields are called."""
+"""ExcluIR: right rank, and both naming schemes of its fields."""
 
 from pathlib import Path
 from typing import Any

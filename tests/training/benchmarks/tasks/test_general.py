@@ -1,4 +1,4 @@
-"""Suites of MTEB's tasks, and its results read and written as it does; without a network."""
+"""Suites of MTEB tasks, with its results in MTEB's format, without a network."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_names_that_are_none() -> None:
 
 @pytest.fixture
 def mock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A task of two sentence pairs that mteb brings for tests, in place of any other."""
+    """A task of two sentence pairs that mteb provides for tests, which replaces every other
+    task."""
     from mteb.mocks.mock_tasks.sts import MockSTSTask
 
     task = MockSTSTask()

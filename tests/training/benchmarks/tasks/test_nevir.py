@@ -1,4 +1,4 @@
-"""NevIR: pairwise accuracy, the four outcomes, and what is read from a file."""
+"""NevIR: pairwise accuracy, the four outcomes, and reading a file."""
 
 from pathlib import Path
 
@@ -132,7 +132,7 @@ scores = st.lists(st.tuples(number, number, number, number), min_size=1, max_siz
 def test_neither_the_order_of_pairs_nor_swapping_one_changes_anything(
     given_scores: list[tuple[float, float, float, float]], chance: object, swaps: list[bool]
 ) -> None:
-    """Swapping: the second query and document of a pair become its first ones."""
+    """Swapping: the second query and document of a pair become the first ones."""
     texts = [("It was never open.", "It was open."), ("It is.", "It is not, and no one is.")]
     numbered = [
         (pair(str(n), (f"q{n}", f"r{n}"), texts[n % 2]), four)

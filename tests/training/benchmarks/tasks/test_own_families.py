@@ -1,4 +1,4 @@
-"""Hedgerow's own benchmark, over the test split of a release."""
+"""Hedgerow's own benchmark on the test split of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CANNOT and M3-Counterfactual: Spearman's correlation, proven against SciPy."""
+"""CANNOT and M3-Counterfactual: Spearman's correlation, compared with SciPy."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""SemAntoNeg and suites in its manner."""
+"""SemAntoNeg and similar suites."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The four forms of one's own sentences."""
+"""The four forms of the user's own sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.evaluation.semantoneg_questions import Forms
 @pytest.mark.parametrize(
     ("sentence", "negation", "antonym", "both"),
     [
-        # The examples of the paper's Table 2, but for WordNet's first antonym of 'sure'.
+        # The examples of the paper's Table 2, except for WordNet's first antonym of 'sure'.
         ("No, that's not true.", "No, that's true.", "No, that's not false.", "No, that's false."),
         ("I'm not guilty.", "I'm guilty.", "I'm not innocent.", "I'm innocent."),
         (
@@ -25,7 +25,7 @@ from training.evaluation.semantoneg_questions import Forms
             "I know you're not awake.",
             "I know you're awake.",
         ),
-        # An article goes with its adjective, a contraction with its verb.
+        # An article depends on the adjective, a contraction on its verb.
         (
             "It isn't an easy task.",
             "It is an easy task.",
@@ -47,7 +47,7 @@ from training.evaluation.semantoneg_questions import Forms
         ("Aren’t you cold?", "Are you cold?", "Aren’t you hot?", "Are you hot?"),
         ("He won't be late.", "He will be late.", "He won't be early.", "He will be early."),
         ("I cannot be rich.", "I can be rich.", "I cannot be poor.", "I can be poor."),
-        # 'do' goes with the negator that it carries, but not out of a question.
+        # 'do' is removed with the negator that it carries, but not from a question.
         (
             "He does not seem happy.",
             "He seems happy.",

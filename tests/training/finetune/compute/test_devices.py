@@ -1,4 +1,4 @@
-"""What a training computes on: bfloat16, and the lock by which trainings take turns."""
+"""Devices for training: bfloat16, and the lock that makes runs take turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts end to end: what the model makes of each by itself, and the same gradients."""
+"""Packed texts: the same embeddings as for separate texts, and the same gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trainings as processes: killed at any time, in turn on one machine, several on one training."""
+"""Training processes: killed at any time, taking turns on one machine, several for one run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def forker() -> Iterator[Forker]:
 
 @pytest.fixture
 def project(project: Engine) -> Engine:
-    """The project with families to look at meanwhile."""
+    """The project with families, for queries during training."""
     with writing(project) as session:
         for number in range(20, 24):
             add_plain_family(session, number, split=Split.VALIDATION)
@@ -70,7 +70,7 @@ def calm_encoder(tiny_encoder: Path, home: Path) -> Path:
 
 @pytest.fixture
 def long_recipe(tiny_encoder: Path) -> Recipe:
-    """Of a training that lasts some seconds."""
+    """A recipe for a run of some seconds."""
     return Recipe(
         base_encoder=str(tiny_encoder),
         batch_size=4,
@@ -101,7 +101,7 @@ def said(home: Path) -> str:
 
 
 def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
-    """Every point of the run's curves; of its pace only where it has points."""
+    """Every point of the run's curves, but for the pace only the steps of its points."""
     query = select(col(RunMetric.name), col(RunMetric.step), col(RunMetric.value)).where(
         col(RunMetric.run_id) == run_id
     )
@@ -118,7 +118,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     wait_for(forker.start(project.url, home, calm, QUICK), home)
     expected = found(project, calm)
     assert expected.state == RunState.DONE, said(home)
-    broken = ask(project, long_recipe)  # the same, which is refused as long as it is under way
+    broken = ask(project, long_recipe)  # the same run, which is refused while it is in progress
     folder = settings.data_folder / found(project, broken).folder
     sampled, reached = random.Random(3), 0
     for _ in range(3):
@@ -130,7 +130,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
         kill(process)
         assert found(project, broken).state == RunState.INTERRUPTED
         reached = checkpoints.step_reached(folder)
-        if (folder / "model").exists():  # then whole
+        if (folder / "model").exists():  # complete at the end
             load_encoder(str(folder / "model"), device="cpu")
     wait_for(forker.start(project.url, home, broken, QUICK), home)
     run = found(project, broken)

@@ -1,4 +1,4 @@
-"""Several threads that share a step's texts: the gradients of one, always the same."""
+"""Several threads that share a step's texts give the gradients of one, reproducibly."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def two_cores() -> Iterator[None]:
 def gradients(
     model: SentenceTransformer, together: Threads | None, *, bf16: bool = False
 ) -> dict[str, torch.Tensor]:
-    """Of a loss in which every text meets every other."""
+    """The gradients of a loss in which every text is compared with every other."""
     with computing(model, bf16=bf16):
         found = embed(model, TEXTS, threads=together)
     (found @ found.T).pow(3).sum().backward()
@@ -85,7 +85,7 @@ def test_bfloat16_is_the_callers_and_stays_within(
     plain, half = gradients(model, three), gradients(model, three, bf16=True)
     name = next(iter(plain))
     assert not torch.equal(plain[name], half[name])
-    for _ in range(5):  # whichever thread takes which part of the way back
+    for _ in range(5):  # whichever thread takes which part of the backward pass
         assert torch.equal(gradients(model, three)[name], plain[name])
         gradients(model, three, bf16=True)
 
@@ -118,7 +118,7 @@ def test_who_stops_meanwhile_stops_all_threads(
     forward, asked = type(model).forward, Event()
 
     def patient(self: SentenceTransformer, features: dict[str, torch.Tensor]) -> object:
-        assert asked.wait(60)  # else all may be done before anybody asks
+        assert asked.wait(60)  # otherwise all may be done before the check
         return forward(self, features)
 
     def stop() -> None:

@@ -1,4 +1,4 @@
-"""Who waits for a device gets it in the order of their moments, and the dead hold nobody up."""
+"""Waiting processes get a device in the order of their start, and dead ones block nobody."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from training.runs.removal import delete_run
 def stopped(
     engine: Engine, settings: Settings, server: ChatServer, stop: Callable[[Any, int], Any]
 ) -> int:
-    """Start a run, stop it while its job is at work; gives its number."""
+    """Start a run, and stop it while its job is in progress. Returns its number."""
     server.finetuning.stuck = True
     run_id = requested(engine, settings)
 

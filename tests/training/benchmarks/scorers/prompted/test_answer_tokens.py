@@ -1,4 +1,4 @@
-"""Answers in tokens, whatever a tokenizer does with spaces and with the end of a prompt."""
+"""Answers in tokens, however a tokenizer treats spaces and the end of a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of answers as models really write them: strictly, and never a guess."""
+"""Parsing answers as models really write them: strictly, and without guessing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causal language models as scorers: small Llamas, against what transformers itself computes."""
+"""Causal language models as scorers: small Llamas, compared with transformers' own results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Directly = Callable[[str, str], float]
 
 
 def directly(scorer: Causal, before: str) -> Directly:
-    """The logarithm of how likely an answer follows a prompt, token by token, without a cache."""
+    """The log probability of an answer after a prompt, token by token, without a cache."""
     import torch
 
     tokenizer = scorer._tokens._tokenizer
@@ -148,8 +148,8 @@ def test_a_prompt_that_is_too_long_has_no_answer(tmp_path: Path) -> None:
 
 
 def always(folder: Path, answer: str) -> Path:
-    """The model, made to say the same whatever it is asked: only the last token of a prompt counts,
-    and after that one the answer is the likeliest."""
+    """A model that always gives the same answer: its output depends only on the last token of a
+    prompt, after which this answer is the most likely."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -234,7 +234,7 @@ def test_a_model_that_knows_gets_every_item_right(tmp_path: Path) -> None:
 
 
 def adapter(folder: Path, base: Path) -> Path:
-    """A LoRA adapter of peft's with random weights."""
+    """A LoRA adapter from peft with random weights."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM

@@ -33,7 +33,7 @@ def chat(address: str, **more: object) -> Chat:
 
 
 def knowing(prompt: str) -> str:
-    """A model that knows which document of NEVIR a query is about."""
+    """A model that knows which NEVIR document a query is about."""
     shown = _RELEVANCE.search(prompt)
     assert shown
     row = next(r for r in NEVIR if shown[3] in (r["q1"], r["q2"]))
@@ -199,7 +199,7 @@ def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
                 with suppress(OSError), (folder / "film").open("wb", buffering=0) as film:
                     while film.write(b"x" * 512):
                         pass
-                for name in ("answers.txt", "spent.txt"):  # no room in their last blocks either
+                for name in ("answers.txt", "spent.txt"):  # also fill their last blocks
                     with suppress(OSError), (folder / name).open("ab", buffering=0) as file:
                         while file.write(b"#" * 99 + b"\n"):
                             pass

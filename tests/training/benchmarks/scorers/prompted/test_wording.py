@@ -1,4 +1,4 @@
-"""The words that models are asked with: the paper's, in versions, with texts put in as they are."""
+"""The prompts for language models: the paper's, in versions, with texts inserted unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_papers_words() -> None:
 
 
 def test_the_installed_words_stay_as_stored_results_have_them() -> None:
-    """Results with these words have no mark of their own: new words need one (`scoring_of`)."""
+    """Results with these prompts have no mark. New prompts need one (`scoring_of`)."""
     texts = "\n\n".join(built_in(name) for name in MEASURING)
     assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "c7695296ae7a1a9d"
     assert installed().digest == "" and installed().edited == {}
@@ -86,7 +86,7 @@ def test_each_candidate_stands_in_each_place_once() -> None:
 def test_what_a_candidate_gets_does_not_depend_on_its_place(
     preferences: list[list[int]], data: st.DataObject
 ) -> None:
-    """A model that adds a constant to each place ranks candidates as without it."""
+    """A model that adds a constant to each position gives the same ranking as without it."""
     import numpy as np
 
     places = data.draw(st.lists(st.floats(-5, 5), min_size=3, max_size=3))
