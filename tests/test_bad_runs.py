@@ -140,7 +140,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
     assert list(small_disk.iterdir()) == []
 
 
-def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> None:
+def test_a_second_diagnose_says_that_one_is_in_progress(project_engine: Engine) -> None:
     run = new_run(project_engine, "diagnose")
     claim(project_engine, run.id, host="elsewhere", pid=7)
     assert "is running in process 7 on elsewhere" in complaint("diagnose")
@@ -188,7 +188,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         assert hardness > 0
 
 
-def test_the_app_opens_where_nothing_can_be_measured(
+def test_the_app_opens_even_if_nothing_can_be_measured(
     project_engine: Engine, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with writing(project_engine) as session:

@@ -218,7 +218,7 @@ def test_neither_key_nor_texts_follow_a_redirect(
 
 @pytest.mark.usefixtures("keyed")
 @pytest.mark.parametrize("bad", [f"{KEY}\n{KEY}", f"\u201c{KEY}\u201d", f"{KEY} {KEY}"])
-def test_a_key_that_was_copied_badly_is_told_but_not_quoted(
+def test_a_key_that_was_copied_badly_is_reported_but_not_quoted(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch, bad: str
 ) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", bad)

@@ -186,7 +186,7 @@ def test_text_and_links_are_readable(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_controls_and_charts_stand_out(scheme: str) -> None:
+def test_controls_and_charts_have_contrast(scheme: str) -> None:
     for area in areas(scheme):
         assert contrast(area["primaryColor"], area["backgroundColor"]) >= AA_GRAPHICS
     main = STREAMLIT["theme"][scheme]

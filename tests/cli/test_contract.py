@@ -223,7 +223,7 @@ def test_whatever_goes_wrong_is_one_json_object(
     assert ended("status") == (code, {"error": found})
 
 
-def test_a_figure_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_that_is_not_a_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
         "cosines": [None, {"score": None}],

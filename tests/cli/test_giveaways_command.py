@@ -21,7 +21,7 @@ def add_planted() -> None:
     engine.dispose()
 
 
-def test_it_looks_once_and_again_when_the_data_has_changed() -> None:
+def test_it_searches_once_and_again_when_the_data_has_changed() -> None:
     add_planted()
     first = ask("giveaways")
     assert (first["run"], first["records"], first["anchors"]) == (1, 40, 20)

@@ -66,7 +66,7 @@ def test_anchors_come_in_and_their_texts_are_canonical(empty: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*REFUSED, "huge"])
-def test_what_is_no_sentence_is_left_out_whatever_was_asked(empty: Path, name: str) -> None:
+def test_rows_that_are_not_sentences_are_always_left_out(empty: Path, name: str) -> None:
     text = REFUSED.get(name, HUGE)
     file = lines_file(empty / "file.jsonl", {"good": "It is good.", "bad": text})
     output = said("anchors", "add", str(file), "--column", "text", "--include-suspicious")

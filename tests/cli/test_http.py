@@ -168,7 +168,9 @@ def test_a_wrong_request_gets_one_sentence(served: Served) -> None:
 
 
 @pytest.mark.parametrize("file", ["export", "triples.jsonl", "pairs.csv"])
-def test_who_has_it_already_is_told_so_and_head_sends_no_body(served: Served, file: str) -> None:
+def test_a_known_version_is_not_sent_again_and_head_sends_no_body(
+    served: Served, file: str
+) -> None:
     path = f"/api/releases/latest/{file}"
     head = httpx2.head(served.url + path, headers=BEARER)
     assert head.status_code == 200 and head.content == b""

@@ -49,5 +49,5 @@ def test_what_is_printed_says_how_much_there_is() -> None:
 
 
 @pytest.mark.parametrize("text", ['"', "NEAR(", "%", "_", "a" * 20_000, "\x1b[31m", "\u200f"])
-def test_hostile_text_is_no_error(text: str) -> None:
+def test_hostile_text_is_not_an_error(text: str) -> None:
     assert ask("search", text)["variants"]["total"] == 0

@@ -98,7 +98,7 @@ def test_it_measures_in_the_background_avoids_used_ports_and_ends_with_ctrl_c(
         page_status(answer["url"])
 
 
-def test_a_port_in_use_is_an_error_where_it_was_asked_for() -> None:
+def test_a_port_in_use_is_an_error_if_it_was_requested() -> None:
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         busy.listen()

@@ -81,7 +81,7 @@ def test_variant_uid_depends_on_anchor_type_and_text() -> None:
 
 
 @given(st.text("0123456789abcdef", min_size=16, max_size=16))
-def test_bucket_lies_in_the_half_open_unit_interval(uid: str) -> None:
+def test_bucket_is_in_the_half_open_unit_interval(uid: str) -> None:
     assert 0 <= t.bucket(uid, salt=t.SPLIT_SALT) < 1
 
 

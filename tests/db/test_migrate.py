@@ -270,7 +270,7 @@ def test_of_two_spellings_of_a_name_the_first_gets_the_key(url: URL) -> None:
     engine.dispose()
 
 
-def test_what_is_no_database_is_named(home: Path) -> None:
+def test_a_file_that_is_not_a_database_is_named(home: Path) -> None:
     path = home / "hedgerow.db"
     path.write_text("this is a letter, not a database" * 100)
     with pytest.raises(HedgerowError, match="cannot be read as a database"):

@@ -11,7 +11,7 @@ from tests.support.databases import both_databases
 pytestmark = both_databases
 
 
-def test_the_database_lies_in_the_working_directory(home: Path) -> None:
+def test_the_database_is_in_the_working_directory(home: Path) -> None:
     settings = load_settings()
     assert settings.url.database == str(home / "hedgerow.db")
     assert settings.data_folder == home / "hedgerow_data"
@@ -34,14 +34,14 @@ def test_a_process_of_ours_sees_the_same_settings(home: Path) -> None:
     assert environment["HEDGEROW_HOME"] == str(home)
 
 
-def test_a_relative_sqlite_path_lies_in_the_working_directory(
+def test_a_relative_sqlite_path_is_in_the_working_directory(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", "sqlite:///data/mine.db")
     assert load_settings().url.database == str(home / "data" / "mine.db")
 
 
-def test_a_process_of_ours_is_told_the_settings_of_a_file_it_does_not_see(
+def test_a_process_of_ours_gets_the_settings_of_a_file_it_does_not_see(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):

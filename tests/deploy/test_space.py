@@ -94,7 +94,7 @@ def test_a_hub_that_cannot_be_asked_ends_the_start(
 
 
 @pytest.mark.slow
-def test_a_failed_upload_is_said_and_made_up_for(
+def test_a_failed_upload_is_reported_and_made_up_for(
     mirror: ModuleType, hub: HubServer, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     watching = mirror.Mirror(DATASET, TOKEN)

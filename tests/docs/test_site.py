@@ -135,7 +135,7 @@ def test_every_setting_is_in_the_example_and_on_the_page_and_no_other() -> None:
     assert all(field.title and field.description for field in Settings.model_fields.values())
 
 
-def test_the_example_of_settings_can_be_read_as_it_is(
+def test_the_example_of_settings_can_be_read_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(ROOT / ".env.example", tmp_path / ".env")

@@ -32,7 +32,9 @@ def test_opinions_are_asked_for_shown_and_compared(
     assert (compared["judge"] == done["reviewer"]).all()
 
 
-def test_what_was_seen_first_is_no_agreement(example_project: Example, serve_chat: Serve) -> None:
+def test_a_verdict_after_looking_is_not_agreement(
+    example_project: Example, serve_chat: Serve
+) -> None:
     address, _ = serve_chat()
     project = example_project()
     uid = project.variants(status="pending")["uid"].iloc[0]
@@ -66,7 +68,7 @@ def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Se
         ({"limit": 0}, "number of anchors"),
     ],
 )
-def test_what_cannot_be_asked_is_said(
+def test_impossible_requests_are_reported(
     given: dict[str, object], said: str, example_project: Example, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

@@ -34,7 +34,7 @@ def test_without_a_place_it_is_the_commands(
         assert str(tmp_path / "home" / "hedgerow.db") in repr(project)
 
 
-def test_a_folder_is_not_made_where_it_should_be_there(tmp_path: Path) -> None:
+def test_a_folder_is_not_made_if_it_should_be_there(tmp_path: Path) -> None:
     with pytest.raises(hedgerow.HedgerowError, match="There is no project in"):
         hedgerow.open(tmp_path / "gone", create=False)
     assert not (tmp_path / "gone").exists()
@@ -170,7 +170,7 @@ def test_a_notebook_shows_a_bar_of_plain_text(monkeypatch: pytest.MonkeyPatch) -
     assert cell.shown == ["", "━" * 8 + "─" * 22 + "  25% Measuring.", ""]
 
 
-def test_a_name_that_nothing_has_is_said(example_project: Example, tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported(example_project: Example, tmp_path: Path) -> None:
     project = example_project()
     file = tmp_path / "claims.csv"
     file.write_text("claim\nThe lamp is bright.\n")

@@ -150,7 +150,7 @@ def test_without_carry_over_the_variants_keep_their_words(home_of_bo: Path) -> N
     assert one(home_of_bo, "SELECT count(*) FROM variant WHERE text LIKE '%footbridge%'") == 0
 
 
-def test_a_variant_of_ones_own_and_a_note_on_it(home_of_bo: Path) -> None:
+def test_a_users_own_variant_and_a_note_on_it(home_of_bo: Path) -> None:
     words = ("review", "write", "--anchor", first_anchor(), "--type", "word", "--text")
     answer = ask(*words, "It may well be so.", "--cue", "may")
     assert (answer["status"], answer["cue"]) == ("accepted", "may")

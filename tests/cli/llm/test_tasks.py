@@ -23,7 +23,7 @@ def tasks(tmp_path: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_task_of_ones_own(small_llama: Path, tasks: str) -> None:
+def test_a_user_defined_task(small_llama: Path, tasks: str) -> None:
     model = ("--model", str(small_llama))
     ended = process("benchmark", "lm_eval:opposites", *model, "--data", tasks, "--json")
     answer = json.loads(ended.stdout)

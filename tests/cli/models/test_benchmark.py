@@ -60,7 +60,7 @@ def test_the_bundled_encoder_is_measured_by_its_name(sample: str) -> None:
     assert answer["model_hash"] == fingerprint(TRAINED_ENCODER)
 
 
-def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir: str) -> None:
+def test_user_defined_prompts_are_reported_with_the_result(tiny_encoder: Path, nevir: str) -> None:
     asked = ["benchmark", "nevir", "--data", nevir, "--model", str(tiny_encoder)]
     plain = ask(*asked)
     assert (plain["scoring"], plain["query_prompt"], plain["document_prompt"]) == ("", None, None)
@@ -71,7 +71,7 @@ def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir:
     assert 'query prompt "query: "' in " ".join(said("benchmarks").split())
 
 
-def test_prompts_are_refused_where_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
+def test_prompts_are_refused_if_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
     asked = ["benchmark", "semantoneg", "--data", sample, "--model", str(tiny_encoder)]
     assert "remove the prompts" in complaint(*asked, "--query-prompt", "query: ")
     assert ask("benchmarks") == {"results": []}
@@ -110,7 +110,7 @@ def test_a_language_model_is_measured_by_its_folder(small_llama: Path, nevir: st
     assert "Prompt: relevance, version 1, in 2 orders:" in shown
 
 
-def test_a_prompt_of_ones_own_is_a_version_and_another_line(
+def test_a_user_defined_prompt_is_a_version_and_another_line(
     small_llama: Path, nevir: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.txt"
@@ -131,7 +131,7 @@ def test_a_prompt_of_ones_own_is_a_version_and_another_line(
     assert "remove the versions" in complaint(*encoder, "--prompt", "relevance=1")
 
 
-def test_what_is_no_causal_model_is_refused_in_one_sentence(
+def test_a_model_that_is_not_causal_is_refused_with_one_sentence(
     tiny_encoder: Path, small_llama: Path, nevir: str, tmp_path: Path
 ) -> None:
     asked = ["benchmark", "nevir", "--data", nevir, "--model"]
@@ -187,7 +187,7 @@ def test_the_file_that_was_named_last_is_measured(sample: str, tmp_path: Path) -
     assert ask(*random)["data"] == Path(sample).name
 
 
-def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -> None:
+def test_a_suite_of_the_users_sentences_is_written_and_measured(tmp_path: Path) -> None:
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
     out = tmp_path / "suite.jsonl"
     assert ask("benchmarks", "suite", str(out), "--forms", str(forms)) == {
@@ -203,7 +203,7 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     assert "Expected a folder for 'suite.jsonl'" in told
 
 
-def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path) -> None:
+def test_a_suite_is_made_of_sentences_and_what_gives_none_is_reported(tmp_path: Path) -> None:
     sentences, out = tmp_path / "own.txt", tmp_path / "suite.jsonl"
     sentences.write_text("The soup is not hot.\nThe sea is not purple.\nI'm not guilty.\n")
     suite = ["benchmarks", "suite", str(out), "--sentences", str(sentences)]

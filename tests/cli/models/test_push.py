@@ -40,7 +40,7 @@ def test_a_model_and_a_release_are_pushed(engine: Engine, hub: HubServer) -> Non
     assert "README.md" in hub.repos["dataset", f"{OWNER}/data"].files
 
 
-def test_wrong_usage_is_told_in_a_sentence(engine: Engine) -> None:
+def test_wrong_usage_gives_one_sentence(engine: Engine) -> None:
     assert "found neither; give one" in complaint("push", "--repo", REPO)
     assert "found both" in complaint("push", "1", "--release", "1", "--repo", REPO)
     assert "owner/name" in complaint("push", "1", "--repo", "encoder")

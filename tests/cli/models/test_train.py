@@ -46,7 +46,7 @@ def small(tiny_encoder: Path, fill: Fill) -> list[str]:
     return [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
 
 
-def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], home: Path) -> None:
+def test_a_training_says_what_it_did_and_where_the_model_is(small: list[str], home: Path) -> None:
     output = said("train", *small)
     lines = output.splitlines()
     assert lines[0].startswith(
@@ -139,7 +139,7 @@ def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path:
     assert ask("status")["runs"] == []
 
 
-def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> None:
+def test_a_training_that_is_in_progress_is_not_stored_twice(small: list[str]) -> None:
     ask("train", *small, "--queue")
     assert "Run 1 is already training with the same settings" in complaint(
         "train", *small, "--queue"

@@ -100,7 +100,7 @@ def test_an_unknown_uid_is_named(loaded_home: Path) -> None:
     assert "'zz'" in complaint("review", "accept", "zz", "--reviewer", "Ann")
 
 
-def test_an_edit_is_taken_back_as_one(loaded_home: Path) -> None:
+def test_an_edit_is_undone_as_a_whole(loaded_home: Path) -> None:
     uid = pending(loaded_home)[0]
     answer = ask("review", "edit", uid, "--text", "It is not so.", "--reviewer", "Ann")
     assert answer["status"] == "superseded"
@@ -191,7 +191,7 @@ def test_a_reason_is_given_by_its_option_alone(loaded_home: Path) -> None:
     assert decisions(loaded_home) == []
 
 
-def test_what_a_rule_cannot_judge_is_said(loaded_home: Path) -> None:
+def test_variants_that_a_rule_cannot_judge_are_reported(loaded_home: Path) -> None:
     count = sum(row["pending"] for row in ask("status")["variants"].values())
     arguments = ("review", "apply", "--rule", "cosine < 0.5", "--accept", "--dry-run")
     assert ask(*arguments)["unmeasured"] == count

@@ -80,7 +80,7 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
         assert len(list_runs(session, kind=KIND)) == 2
 
 
-def test_agreement_is_told_by_type(serve_chat: Serve, variants: dict[str, str]) -> None:
+def test_agreement_is_reported_for_each_type(serve_chat: Serve, variants: dict[str, str]) -> None:
     assert "No model has given an opinion yet." in said("review", "agreement")
     address, _ = serve_chat()
     ask("review", "judge", "--model", "fake", "--base-url", address)

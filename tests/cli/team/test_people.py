@@ -84,7 +84,7 @@ def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
     assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == ["Ada", None]
 
 
-def test_a_merge_is_taken_back(uids: list[str]) -> None:
+def test_a_merge_is_undone(uids: list[str]) -> None:
     ask("reviewers", "merge", "ada l.", "Ada", "--yes")
     assert said("reviewers", "separate", "ada l.") == "ada l. and Ada are two reviewers again.\n"
     assert "has not been merged" in complaint("reviewers", "separate", "Ada")

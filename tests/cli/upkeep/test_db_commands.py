@@ -57,7 +57,7 @@ def test_the_copy_says_what_to_do_with_it(project: Path, tmp_path: Path) -> None
     assert "HEDGEROW_DATABASE_URL" in output
 
 
-def test_a_backup_makes_the_project_again_elsewhere(
+def test_a_backup_restores_the_project_elsewhere(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = counts()
@@ -77,7 +77,7 @@ def test_artifacts_are_left_out_if_asked_for(project: Path, tmp_path: Path) -> N
     assert ask("db", "backup", str(tmp_path / "b.zip"), "--without-artifacts")["files"] is None
 
 
-def test_what_is_no_backup_leaves_no_project(
+def test_a_file_that_is_not_a_backup_leaves_no_project(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "b.zip").write_bytes(b"PK nothing")
@@ -87,7 +87,7 @@ def test_what_is_no_backup_leaves_no_project(
     assert not list(home.iterdir())
 
 
-def test_check_ends_with_one_where_something_is_wrong(project: Path) -> None:
+def test_check_ends_with_one_if_something_is_wrong(project: Path) -> None:
     assert ask("db", "check")["clean"] is True
     break_something()
     code, answer = ended("db", "check")

@@ -131,5 +131,5 @@ def test_formulas_are_texts(file: str, home: Path) -> None:
     assert formula in json.dumps(ask("search", "HYPERLINK", "--in", "variants")).replace('\\"', '"')
 
 
-def test_a_file_that_is_not_there_is_said(opened_home: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(opened_home: Path) -> None:
     assert "nowhere.csv" in complaint("variants", "add", "nowhere.csv")

@@ -56,9 +56,7 @@ def states(session: Session) -> dict[str, Status]:
     return {variant.text: variant.status for variant in rows}
 
 
-def test_what_is_carried_over_is_an_edit_and_one_undo_takes_it_back(
-    engine: Engine, ada: int
-) -> None:
+def test_a_correction_of_variants_is_an_edit_and_has_one_undo(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         texts = chosen(session, "verbal", "phrase")
         done = carry_over(session, 1, texts, reviewer_id=ada)

@@ -214,7 +214,7 @@ def test_a_card_drawn_before_the_correction_decides_nothing(engine: Engine, ada:
         assert standings(session)["lexical"] == (Status.ACCEPTED, False)
 
 
-def test_an_edit_on_a_card_drawn_before_the_correction_needs_a_look(
+def test_an_edit_on_a_card_drawn_before_the_correction_needs_a_second_look(
     engine: Engine, ada: int
 ) -> None:
     with reading(engine) as session:
@@ -280,7 +280,7 @@ def test_a_rule_over_pending_variants_counts_as_the_second_look(engine: Engine, 
 
 
 @both_databases
-def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> None:
+def test_the_second_corrector_learns_of_the_first(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         correct(session, ada)
     with (

@@ -73,7 +73,7 @@ def test_every_variant_keeps_the_source_of_its_anchor(engine: Engine, corpus: Co
     assert names == {1: "test", 2: corpus.source}
 
 
-def test_an_anchor_that_is_known_is_left_as_it_is(engine: Engine) -> None:
+def test_an_anchor_that_is_known_is_left_unchanged(engine: Engine) -> None:
     corpus = CORPORA["claims"]
     text = corpus.families()[0]["anchor"]
     with writing(engine) as session:
@@ -139,7 +139,7 @@ def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_an
     assert splits() == found
 
 
-def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_gives_them_back(
+def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
     engine: Engine,
 ) -> None:
     corpus = CORPORA["antonyms"]

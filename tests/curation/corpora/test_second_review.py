@@ -155,7 +155,7 @@ def test_an_older_project_ends_like_a_new_one(
         assert statuses(engine) == statuses(other)
 
 
-def test_what_a_person_has_decided_stays_as_it_is(engine: Engine, wanted: set[str]) -> None:
+def test_decisions_of_people_stay_unchanged(engine: Engine, wanted: set[str]) -> None:
     load_old(engine, wanted)
     with writing(engine) as session:
         ada = person(session, "Ada")

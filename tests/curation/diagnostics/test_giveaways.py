@@ -78,7 +78,7 @@ def test_a_balanced_set_is_at_chance_and_no_word_tells(engine: Engine) -> None:
         assert suspects(guess.by["type"], all_types(session)) == []
 
 
-def test_a_type_that_is_defined_by_its_words_is_no_suspect(engine: Engine) -> None:
+def test_a_type_that_is_defined_by_its_words_is_not_suspicious(engine: Engine) -> None:
     with writing(engine) as session:
         for number in range(20):
             anchor = add_anchor(session, f"Bridge {number} is safe.")

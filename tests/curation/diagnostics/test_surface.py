@@ -114,7 +114,7 @@ def test_rewordings_around_an_absolute_negator_pass(anchor: str, text: str) -> N
         ("The choir learned it.", "No one in the choir didn't learn it.", "'not'"),
     ],
 )
-def test_an_absolute_negator_that_denies_nothing_is_told(
+def test_an_absolute_negator_that_denies_nothing_is_reported(
     anchor: str, text: str, named: str
 ) -> None:
     assert any(named in problem for problem in problems("absolute", anchor, text))

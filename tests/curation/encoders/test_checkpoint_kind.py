@@ -16,7 +16,7 @@ from tests.support.checkpoints import ENCODERS, NO_ENCODERS, checkpoint, package
 
 
 @pytest.mark.parametrize("architecture", NO_ENCODERS)
-def test_a_checkpoint_that_is_no_encoder_is_refused_in_one_sentence(
+def test_a_checkpoint_that_is_not_an_encoder_is_refused_with_one_sentence(
     architecture: str, tmp_path: Path
 ) -> None:
     folder = checkpoint(architecture, tmp_path)

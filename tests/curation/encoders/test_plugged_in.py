@@ -63,7 +63,7 @@ def test_a_function_embeds_many_texts_as_an_encoder_does(
     assert model.get_embedding_dimension() == 5
 
 
-def test_a_model_of_sentence_transformers_is_taken_as_it_is(plug: Plug) -> None:
+def test_a_model_of_sentence_transformers_is_taken_unchanged(plug: Plug) -> None:
     folder = str(resolve_encoder(DEFAULT_ENCODER))
     plug(
         "from sentence_transformers import SentenceTransformer\n"

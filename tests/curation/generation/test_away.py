@@ -86,7 +86,7 @@ def test_a_single_call_pauses_its_run_after_its_attempts(
     assert questions(server) == attempts and state(anchors) is RunState.PAUSED
 
 
-def test_a_run_pauses_where_nothing_listens(anchors: Engine, home: Path) -> None:
+def test_a_run_pauses_if_nothing_listens(anchors: Engine, home: Path) -> None:
     with pytest.raises(HedgerowError, match="http://127.0.0.1:9/v1 does not answer"):
         carry_out(anchors, home, base_url="http://127.0.0.1:9/v1", selection={"limit": 3})
     assert state(anchors) is RunState.PAUSED
@@ -148,7 +148,7 @@ def test_a_run_that_died_of_its_server_asks_again(
     assert set(server.asked.values()) == {1}
 
 
-def test_a_batch_of_which_every_call_met_a_429_pauses_the_run_which_asks_again(
+def test_a_batch_whose_calls_all_met_a_429_pauses_the_run_which_retries(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(retry_after=0.001)

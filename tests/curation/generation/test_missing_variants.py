@@ -53,7 +53,7 @@ def test_only_what_an_anchor_lacks_is_asked_for(engine: Engine) -> None:
 
 
 @one_database
-def test_a_limit_counts_anchors_and_is_drawn_by_the_seed(engine: Engine) -> None:
+def test_a_limit_counts_anchors_and_is_sampled_by_the_seed(engine: Engine) -> None:
     with writing(engine) as session:
         for n in range(50):
             add_anchor(session, f"The bridge number {n} is safe.")

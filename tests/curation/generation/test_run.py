@@ -123,7 +123,7 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
         assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
 
 
-def test_a_run_of_which_every_call_failed_has_failed(
+def test_a_run_whose_calls_all_failed_has_failed(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.support.servers.chat_server.answer_to", lambda prompt: {})
@@ -134,7 +134,7 @@ def test_a_run_of_which_every_call_failed_has_failed(
         assert session.execute(select(Run)).scalar_one().state is RunState.FAILED
 
 
-def test_the_budget_pauses_the_run_which_goes_on_where_it_stopped(
+def test_the_budget_pauses_the_run_which_continues_where_it_stopped(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

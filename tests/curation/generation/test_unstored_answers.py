@@ -54,7 +54,7 @@ def put_aside(sentence: str) -> tuple[int, Path]:
 
 @pytest.mark.slow
 @one_database
-def test_a_disk_that_fills_while_64_calls_are_under_way_loses_no_answer(
+def test_a_disk_that_fills_while_64_calls_are_in_progress_loses_no_answer(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     with writing(anchors) as session:
@@ -115,7 +115,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
         engine.dispose()
 
 
-def test_what_is_put_aside_is_paid_for_once_and_counted(
+def test_answers_saved_elsewhere_are_paid_for_once_and_counted(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -186,7 +186,7 @@ def test_how_a_run_ended_is_said_though_it_cannot_be_stored(
 
 
 @one_database
-def test_a_first_call_before_a_batch_is_put_aside_too(
+def test_a_first_call_before_a_batch_is_saved_elsewhere_too(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -203,7 +203,7 @@ def test_a_first_call_before_a_batch_is_put_aside_too(
 
 
 @one_database
-def test_opinions_that_were_put_aside_are_stored_as_opinions(
+def test_opinions_that_were_saved_elsewhere_are_stored_as_opinions(
     engine: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -227,7 +227,7 @@ def test_opinions_that_were_put_aside_are_stored_as_opinions(
 
 
 @one_database
-def test_a_file_that_nobody_here_put_aside_is_not_read(
+def test_a_file_saved_by_somebody_else_is_not_read(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:

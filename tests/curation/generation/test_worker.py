@@ -33,7 +33,7 @@ AT_ONCE = 64
     at_once=st.integers(1, 64),
     share=st.floats(0.05, 0.95),
 )
-def test_calls_under_way_are_paid_for_before_the_next_begins(
+def test_calls_in_progress_are_paid_for_before_the_next_begins(
     costs: list[float], at_once: int, share: float
 ) -> None:
     cap = sum(costs) * share
@@ -54,7 +54,7 @@ def test_calls_under_way_are_paid_for_before_the_next_begins(
 
 
 @one_database
-def test_a_cap_in_money_holds_while_many_calls_are_under_way(
+def test_a_cap_in_money_holds_while_many_calls_are_in_progress(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(delay=0.05)
@@ -90,7 +90,7 @@ def full_disk(engine: Engine, pages: int) -> Iterator[None]:
 
 
 @one_database
-def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(
+def test_a_full_disk_ends_the_run_which_continues_once_there_is_room(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("curation.generation.unstored_answers.STORE_AGAIN_SECONDS", (0.01, 0.01))

@@ -65,7 +65,7 @@ def test_forms_and_spellings_of_a_word_share_their_stem(one: str, other: str) ->
     assert stem(one) == stem(other)
 
 
-def test_a_lemma_keeps_adverbs_apart() -> None:
+def test_a_lemma_keeps_adverbs_separate() -> None:
     assert lemma("likely") != lemma("like")
     assert lemma("looks") == lemma("looked") == lemma("look")
 

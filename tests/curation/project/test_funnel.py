@@ -79,7 +79,7 @@ def test_two_persons_who_disagree_make_a_conflict_that_is_not_pending(engine: En
         assert (row.decided, row.conflict, row.accepted, row.pending) == (1, 1, 0, 0)
 
 
-def test_an_edited_variant_counts_once_and_a_retyped_one_where_it_went(engine: Engine) -> None:
+def test_an_edited_variant_counts_once_and_a_retyped_one_under_its_new_type(engine: Engine) -> None:
     with writing(engine) as session:
         ada, family = person(session), add_family(session)
         edit(session, family["verbal"], ada, "The bridge isn't safe.")
@@ -122,7 +122,7 @@ def test_measured_means_flags_and_the_active_encoders_cosine(engine: Engine) -> 
 
 
 @one_database
-def test_a_variant_without_measures_shows_beside_measured_ones(engine: Engine) -> None:
+def test_a_variant_without_measures_shows_next_to_measured_ones(engine: Engine) -> None:
     with writing(engine) as session:
         measure(session, list(add_family(session).values()))
         late = add_variant(session, session.get_one(Anchor, 1), "word", "Perhaps it is safe.")
@@ -187,7 +187,7 @@ def test_the_steps_follow_the_way_of_the_data(engine: Engine) -> None:
         assert kinds(session) == [StepKind.REVIEW, StepKind.RELEASE]
 
 
-def test_a_release_is_trained_on_once_and_made_anew_after_changes(released: Released) -> None:
+def test_a_release_is_trained_on_once_and_replaced_after_changes(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         measure(session, list(session.execute(select(Variant)).scalars()))

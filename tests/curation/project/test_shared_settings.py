@@ -128,7 +128,7 @@ def test_a_threshold_out_of_range_is_refused(measured: Engine, value: int) -> No
         assert get_setting(session, THRESHOLD) == 60
 
 
-def test_a_reorder_that_was_cut_off_is_carried_on(
+def test_a_reorder_that_was_interrupted_is_carried_on(
     measured: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_order, "BLOCK", 4)
@@ -142,7 +142,7 @@ def test_a_reorder_that_was_cut_off_is_carried_on(
         assert kept(session) == measured_again(session)
 
 
-def test_a_change_during_a_reorder_begins_anew(
+def test_a_change_during_a_reorder_starts_it_again(
     measured: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_order, "BLOCK", 4)
@@ -274,7 +274,7 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
 
 
 @one_database
-def test_a_model_that_is_no_encoder_never_becomes_the_active_one(
+def test_a_model_that_is_not_an_encoder_never_becomes_the_active_one(
     measured: Engine, tmp_path: Path
 ) -> None:
     folder = checkpoint("LlamaForCausalLM", tmp_path / "llama")

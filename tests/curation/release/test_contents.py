@@ -42,7 +42,7 @@ def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Releas
 
 
 @one_database
-def test_what_is_taken_back_is_no_change(released: Released) -> None:
+def test_an_undone_action_is_not_a_change(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         ada = person(session)

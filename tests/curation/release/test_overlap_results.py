@@ -89,7 +89,7 @@ def test_a_mangled_file_counts_as_none(tmp_path: Path, content: str) -> None:
     assert kept(tmp_path, HASH) == []
 
 
-def test_it_is_told_in_one_sentence() -> None:
+def test_it_gives_one_sentence() -> None:
     for facts, sentence in (
         (
             compared().facts,

@@ -48,7 +48,7 @@ def test_what_would_be_frozen_is_what_a_release_then_holds(released: Released) -
         assert before.variants == release.summary["variants"] + 1 - 6
 
 
-def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
+def test_incremental_counts_of_a_large_release_equal_full_counts(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, families, release = released

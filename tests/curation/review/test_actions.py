@@ -69,7 +69,7 @@ def test_the_same_showing_decides_once(engine: Engine, ada: int) -> None:
 
 
 @both_databases
-def test_the_second_window_is_told_of_the_first_and_both_are_kept(engine: Engine, ada: int) -> None:
+def test_the_second_window_learns_of_the_first_and_both_are_kept(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
     one, two = shown(get(engine)), shown(get(engine))

@@ -89,7 +89,7 @@ def test_the_most_disputed_comes_first_and_own_anchors_before_corpora(
         assert ranked(session) == [family[3], family[1], corpus["verbal"].id]
 
 
-def test_a_change_of_mind_counts_once_and_what_is_taken_back_not_at_all(
+def test_a_change_of_mind_counts_once_and_what_is_undone_not_at_all(
     engine: Engine, family: list[int]
 ) -> None:
     with writing(engine) as session:
@@ -101,7 +101,7 @@ def test_a_change_of_mind_counts_once_and_what_is_taken_back_not_at_all(
         assert conflicts(session)[1].dispute == 1
 
 
-def test_an_edited_wording_is_told_and_can_settle_it(engine: Engine, family: list[int]) -> None:
+def test_an_edited_wording_is_reported_and_can_settle_it(engine: Engine, family: list[int]) -> None:
     with writing(engine) as session:
         decide(session, family[1], "Dora", "edit", BETTER)
     with reading(engine) as session:

@@ -57,7 +57,7 @@ class TestParsing:
             ("levenshtein > (select 1)", "found"),
         ],
     )
-    def test_anything_else_is_refused_in_one_sentence(self, text: str, said: str) -> None:
+    def test_anything_else_is_refused_with_one_sentence(self, text: str, said: str) -> None:
         with pytest.raises(HedgerowError, match=said):
             parse_rule(text)
 
@@ -107,7 +107,7 @@ def statuses(session: Session) -> list[Status]:
 
 
 class TestMatching:
-    def test_a_comparison_is_strict_where_it_says_so(self, engine: Engine) -> None:
+    def test_a_comparison_is_strict_if_it_says_so(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:2], levenshtein=59)
@@ -120,7 +120,7 @@ class TestMatching:
             }
         assert found == {"<": 2, "<=": 4, ">": 2, ">=": 4, "=": 2, "!=": 4}
 
-    def test_flags_are_told_apart_where_several_are_set(self, engine: Engine) -> None:
+    def test_flags_are_distinguished_if_several_are_set(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:1], flags=Flag.CONTENT_DROPPED)
@@ -267,7 +267,7 @@ class TestApplying:
         assert done.matches.by_type == {"word": 2}
 
     @pytest.mark.slow
-    def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:
+    def test_many_thousands_are_decided_and_undone_at_once(self, engine: Engine) -> None:
         count = 12_000  # several times the maximum of one statement
         with writing(engine) as session:
             measure(session, add_variants(session, count), levenshtein=70)

@@ -88,7 +88,7 @@ def test_undo_passes_over_a_mark_that_somebody_else_has_lifted(engine: Engine, a
         assert actions.undo(session, reviewer_id=bert) is None
 
 
-def test_a_settlement_ends_a_mark_until_it_is_taken_back(engine: Engine, ada: int) -> None:
+def test_a_settlement_ends_a_mark_until_it_is_undone(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         card = shown(session.get_one(Variant, 1))
@@ -117,7 +117,7 @@ def test_a_merged_persons_mark_is_the_others(engine: Engine, ada: int) -> None:
 
 
 @one_database
-def test_what_cannot_be_done_is_said_and_changes_nothing(engine: Engine, ada: int) -> None:
+def test_impossible_requests_are_reported_and_change_nothing(engine: Engine, ada: int) -> None:
     with pytest.raises(HedgerowError, match="no mark to remove"), writing(engine) as session:
         lift(session, 1, reviewer_id=ada)
     with pytest.raises(HedgerowError, match="at most 2000"), writing(engine) as session:

@@ -30,7 +30,7 @@ def card_of(session: Session, variant_id: int) -> actions.ShownCard:
     return shown(session.get_one(Variant, variant_id))
 
 
-def test_the_history_tells_what_was_taken_back(engine: Engine, ids: dict[str, int]) -> None:
+def test_the_history_shows_undone_actions(engine: Engine, ids: dict[str, int]) -> None:
     number = ids["verbal"]
     with writing(engine) as session:
         ada = person(session)
@@ -47,7 +47,7 @@ def test_the_history_tells_what_was_taken_back(engine: Engine, ids: dict[str, in
     assert [d.verdict for d in latest_of_each(found)] == [Verdict.REJECT]
 
 
-def test_who_has_decided_is_told_by_variant(engine: Engine, ids: dict[str, int]) -> None:
+def test_the_people_who_decided_are_listed_by_variant(engine: Engine, ids: dict[str, int]) -> None:
     every = list(ids.values())
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")

@@ -152,7 +152,7 @@ def test_a_selection_shows_a_variant_in_conflict(engine: Engine, conflict: int) 
 
 
 @one_database
-def test_an_undo_says_that_it_took_a_settlement_back(engine: Engine, conflict: int) -> None:
+def test_an_undo_says_that_it_undid_a_settlement(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         ada = person(session)
         actions.accept(session, settling(session, conflict), reviewer_id=ada)

@@ -67,7 +67,7 @@ def test_the_rule(votes: list[Vote], status: Status) -> None:
     assert status_of(votes) == status
 
 
-def test_a_child_whose_edit_was_taken_back_gives_way_to_the_original() -> None:
+def test_a_child_whose_edit_was_undone_gives_way_to_the_original() -> None:
     birth = person(1, 1, E, child_id=5)
     retract = person(2, 1, T, retracts_id=1)
     assert status_of([], births=[birth]) == Status.PENDING
@@ -150,7 +150,7 @@ def test_after_a_correction_only_later_verdicts_count(
     assert standing_of(votes, since_version=3) == standing
 
 
-def test_a_child_whose_edit_was_taken_back_gets_the_look_its_own_verdict_asks_for() -> None:
+def test_a_child_whose_edit_was_undone_gets_the_second_look_of_its_own_verdict() -> None:
     births = [person(1, 1, E, child_id=5), person(2, 1, T, retracts_id=1)]
     superseded = Standing(Status.SUPERSEDED, False)
     assert standing_of([], births=births, since_version=3) == superseded

@@ -104,7 +104,7 @@ def test_what_is_refused_changes_nothing(project: Engine) -> None:
         assert list_types(session, retired=True) == before
 
 
-def test_a_change_is_a_further_version_and_has_the_flags_measured_anew(project: Engine) -> None:
+def test_a_change_is_a_further_version_and_has_the_flags_measured_again(project: Engine) -> None:
     with writing(project) as session:
         wording = changed(NEGATION, label="Negated quantifier", guideline="Rule: none.")
         assert change_type(session, "quantifier_negation", wording).to_measure == 0

@@ -31,7 +31,7 @@ def test_opening_an_older_project_gives_it_the_newer_wordings_and_keeps_the_old(
     engine.dispose()
 
 
-def test_a_type_of_ones_own_keeps_its_wording(home: Path) -> None:
+def test_a_user_defined_type_keeps_its_wording(home: Path) -> None:
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
     with writing(engine) as session:

@@ -118,7 +118,7 @@ def test_a_check_that_cannot_be_is_refused(values: dict[str, Any]) -> None:
         read_check(values)
 
 
-def test_what_is_left_empty_is_made_of_the_rest_and_told_apart_again() -> None:
+def test_empty_fields_are_filled_from_the_rest_and_recognised_again() -> None:
     entry = draft(HEDGE, TAXONOMY)
     assert (entry.polarity, entry.own, entry.needs_cue) == ("positive", True, True)
     found = parse_guideline(entry.guideline)

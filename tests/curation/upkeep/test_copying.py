@@ -90,7 +90,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[URL]:
     server.drop(url)
 
 
-def test_a_copy_holds_the_same_and_goes_on(project: Engine, target: URL) -> None:
+def test_a_copy_has_the_same_content_and_can_be_continued(project: Engine, target: URL) -> None:
     before = hash_of(project)
     with opened(target) as engine:
         copied = copy_database(project, engine, report=quiet)
@@ -173,7 +173,7 @@ def test_what_a_killed_copy_left_is_cleared_away(engine: Engine, tmp_path: Path)
     assert there == {"copy.db", *others}
 
 
-def test_a_copy_that_differs_is_taken_back(
+def test_a_copy_that_differs_is_removed(
     project: Engine, target: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = copying._store
@@ -211,7 +211,7 @@ def test_the_hash_tells_every_value_and_no_order_of_rows(project: Engine) -> Non
     assert hash_of(project) == before
 
 
-def test_a_project_whose_run_is_at_work_is_not_copied(project: Engine, tmp_path: Path) -> None:
+def test_a_project_whose_run_is_in_progress_is_not_copied(project: Engine, tmp_path: Path) -> None:
     with writing(project) as session:
         run = create_run(session, kind="diagnose", parameters={})
         run.state = RunState.RUNNING
@@ -226,7 +226,7 @@ def test_a_project_whose_run_is_at_work_is_not_copied(project: Engine, tmp_path:
 
 
 @pytest.mark.parametrize("url", ["mysql://host/name", "nonsense", "C:\\x.db", ""])
-def test_what_is_no_address_is_refused_without_being_quoted(url: str, engine: Engine) -> None:
+def test_a_wrong_address_is_refused_without_being_quoted(url: str, engine: Engine) -> None:
     with pytest.raises(HedgerowError, match="Expected the address of a database") as refused:
         copy_project(engine, load_settings(), url, report=quiet)
     assert not url or url not in str(refused.value)

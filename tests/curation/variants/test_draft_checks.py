@@ -73,7 +73,9 @@ def test_an_edit_into_a_sibling_of_the_same_type_names_it(
             check_own(session, 1, type_id="affixal", text=TEXTS["affixal"])
 
 
-def test_an_edit_done_again_after_an_undo_is_no_twin(engine: Engine, ids: dict[str, int]) -> None:
+def test_an_edit_repeated_after_an_undo_is_not_a_duplicate(
+    engine: Engine, ids: dict[str, int]
+) -> None:
     text = "The bridge isn't safe."
     with writing(engine) as session:
         ada = person(session)

@@ -112,7 +112,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         ("The bridge is safe, one hears.", "word", "no known cue"),
     ],
 )
-def test_what_is_no_variant_is_refused(
+def test_an_output_that_is_not_a_variant_is_refused(
     engine: Engine, ada: int, text: str, type_id: str, why: str
 ) -> None:
     with reading(engine) as session:

@@ -36,7 +36,7 @@ def test_what_a_rule_accepts_one_undo_takes_back(project: hedgerow.Project) -> N
     assert here["antonyms"] == 10 and here.sum() == 10
 
 
-def test_what_is_loaded_wrongly_is_said(project: hedgerow.Project) -> None:
+def test_loading_errors_are_reported(project: hedgerow.Project) -> None:
     with pytest.raises(hedgerow.HedgerowError, match=r"Expected a corpus \(starter.*found 'x'"):
         project.load_corpus("x")
     with pytest.raises(hedgerow.HedgerowError, match="reviewer's name, found none"):

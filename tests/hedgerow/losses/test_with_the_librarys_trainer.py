@@ -161,7 +161,7 @@ def test_equal_seeds_give_equal_weights(
 
 
 @pytest.mark.parametrize("step", [2, 4])
-def test_a_training_goes_on_from_the_trainers_checkpoint(
+def test_a_training_continues_from_the_trainers_checkpoint(
     tiny_encoder: Path, families: Dataset, tmp_path: Path, step: int
 ) -> None:
     """The result is that of an uninterrupted run, also in the middle of an epoch of three steps."""

@@ -94,7 +94,7 @@ def test_their_names_come_after_ours_and_never_replace_one(plug: Plug) -> None:
     assert benchmark("one") is benchmark("one") and benchmark("nevir").title == "NevIR"
 
 
-def test_one_that_lacks_something_is_told_and_left_out(plug: Plug) -> None:
+def test_one_that_lacks_something_is_reported_and_left_out(plug: Plug) -> None:
     plug(mine="Mine", untitled="Untitled", unfinished="Unfinished")
     found = installed_plug_ins()
     assert list(found.classes) == ["mine"]
@@ -119,7 +119,7 @@ def test_a_faulty_one_takes_no_file(plug: Plug, tmp_path: Path, body: str, said:
     assert kept_data(tmp_path / "data") == []
 
 
-def test_files_of_one_that_is_gone_are_passed_over(
+def test_files_of_one_that_is_gone_are_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"sentence": "A.", "paraphrase": "B.", "opposite": "C."}]

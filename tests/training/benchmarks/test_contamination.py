@@ -127,7 +127,7 @@ def test_each_comparison_is_made_once(
     assert len(known(folder)) == 1 and compare(session, folder, release) == first
 
 
-def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
+def test_unreadable_data_is_reported_and_does_not_stop_the_rest(
     session: Session, release: Release, settings: Settings, tmp_path: Path
 ) -> None:
     folder = settings.data_folder
@@ -178,7 +178,7 @@ def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
     assert compare_bundled_texts(folder) == found
 
 
-def test_what_shares_words_with_several_benchmarks_is_told_of_each() -> None:
+def test_overlap_with_several_benchmarks_is_reported_for_each() -> None:
     def facts(title: str, overlapping: int, **more: Any) -> dict[str, Any]:
         shown = {"title": title, "data": "a.jsonl", "n": 5, "items": 1200, "exact": 0}
         return shown | {"overlapping": overlapping} | more

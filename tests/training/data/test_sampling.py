@@ -160,7 +160,7 @@ def test_no_batch_of_triples_holds_a_text_twice() -> None:
         assert max(Counter(text for row in batches.of(step) for text in texts(row)).values()) == 1
 
 
-def test_an_epoch_of_triples_is_full_even_where_a_few_anchors_have_most_of_them() -> None:
+def test_an_epoch_of_triples_is_full_even_if_a_few_anchors_have_most_of_them() -> None:
     anchor = FAMILIES[0][0]
     many = [
         (anchor, Member(f"positive {n}", Role.HEDGE), Member(f"negative {n}", Role.NEGATION))

@@ -83,7 +83,7 @@ def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
     assert looks.figures(BASE) == looks.before
 
 
-def test_an_sts_file_is_measured_beside() -> None:
+def test_an_sts_file_is_measured_as_well() -> None:
     pairs = [StsPair(5, "a", "a word"), StsPair(3, "a", "b"), StsPair(1, "b", "s")]
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
     base.rows |= {"s": base.rows["a"] * -1}
@@ -93,7 +93,7 @@ def test_an_sts_file_is_measured_beside() -> None:
     assert 0.8 < found["sts"] <= 1
 
 
-def test_every_text_is_encoded_once_a_look() -> None:
+def test_every_text_is_encoded_once_per_evaluation() -> None:
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
     looks: list[None] = []
     counted = measured(base, sts=[StsPair(1, "a", "b")], check=lambda: looks.append(None))

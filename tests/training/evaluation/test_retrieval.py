@@ -37,7 +37,7 @@ def test_the_reciprocal_ranks_of_the_own_passages_are_averaged() -> None:
     assert mean_reciprocal_rank(model, [item("a"), item("b", 2)]) == 0.75  # type: ignore[arg-type]
 
 
-def test_a_passage_counts_less_where_one_of_another_question_is_nearer() -> None:
+def test_a_passage_counts_less_if_one_of_another_question_is_nearer() -> None:
     model = encoder(**{"a?": 0, "a.": 20, "b?": 90, "b.": 10})
     assert mean_reciprocal_rank(model, [item("a"), item("b")]) == 0.5  # type: ignore[arg-type]
 

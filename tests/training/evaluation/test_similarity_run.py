@@ -165,7 +165,7 @@ def test_pairs_added_later_are_measured_alone(
     assert found is not None and len(found) == 3
 
 
-def test_a_model_saved_anew_in_its_folder_is_another_one(
+def test_a_model_saved_again_in_its_folder_is_another_one(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
     measure(engine, settings, model, set_name=FIGURE_1_SET)
@@ -236,7 +236,7 @@ def test_names_that_lead_nowhere_are_refused_before_a_run_is_stored(
                 clean_name(session, name)
 
 
-def test_a_model_that_is_no_encoder_is_not_compared(engine: Engine, tmp_path: Path) -> None:
+def test_a_model_that_is_not_an_encoder_is_not_compared(engine: Engine, tmp_path: Path) -> None:
     folder = checkpoint("T5ForConditionalGeneration", tmp_path / "t5")
     with pytest.raises(HedgerowError, match="found T5Fo"), writing(engine) as session:
         request_comparison(session, models=[str(folder)], sentences=SENTENCES)

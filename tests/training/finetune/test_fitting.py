@@ -116,7 +116,7 @@ def test_another_pooling_is_trained_and_saved(tmp_path: Path, recipe: Recipe) ->
     assert weights(path) != weights(run(tmp_path / "mean", recipe))
 
 
-def test_each_step_is_told_and_asked_several_times(tmp_path: Path, recipe: Recipe) -> None:
+def test_each_step_is_reported_and_checked_several_times(tmp_path: Path, recipe: Recipe) -> None:
     seen = Recorder()
     run(tmp_path / "run", recipe, progress=seen)
     assert seen.updates == [(0, 4), (0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
@@ -181,7 +181,7 @@ def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Re
         ),
     ],
 )
-def test_what_cannot_be_trained_is_refused_in_one_sentence(
+def test_a_model_that_cannot_be_trained_is_refused_with_one_sentence(
     tmp_path: Path, recipe: Recipe, families: list[Family], changes: list[str], sentence: str
 ) -> None:
     with pytest.raises(HedgerowError, match=sentence) as caught:
@@ -204,7 +204,7 @@ def test_a_finished_model_is_not_trained_over(tmp_path: Path, recipe: Recipe) ->
     assert weights(path) == before
 
 
-def test_what_a_killed_training_left_is_no_hindrance(tmp_path: Path, recipe: Recipe) -> None:
+def test_the_remains_of_a_killed_training_are_no_obstacle(tmp_path: Path, recipe: Recipe) -> None:
     folder = tmp_path / "run"
     for name in ("model.partial", "checkpoint.partial"):
         (folder / name).mkdir(parents=True)
@@ -232,7 +232,7 @@ def test_a_diverging_training_stops_with_a_sentence(
     assert_nothing_left(tmp_path / "run")
 
 
-def test_a_full_disk_is_told_before_the_training(
+def test_a_full_disk_is_reported_before_the_training(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
@@ -289,7 +289,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("other", [0, 2_500_000])
-def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
+def test_a_disk_too_small_for_a_checkpoint_gives_one_sentence(
     small_disk: Path, recipe: Recipe, other: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk is full when PyTorch writes the optimizer's state, or safetensors the weights."""
@@ -306,7 +306,7 @@ def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
     assert_nothing_left(folder)
 
 
-def test_no_memory_is_told_in_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
+def test_no_memory_gives_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
     """A real allocation that no machine can make, in the middle of training."""
     import torch
 

@@ -181,7 +181,7 @@ def test_what_leaves_the_claim_open_comes_between_hedges_and_negations() -> None
     assert found["too near"] > 0 and found["too far"] > 0
 
 
-def test_what_leaves_the_claim_open_is_no_positive_and_no_negative_of_its_family() -> None:
+def test_open_claims_are_neither_positives_nor_negatives_of_their_family() -> None:
     members = family(0, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
     vectors = embeddings_of(4).requires_grad_()
     contrastive(vectors, flatten([members]), scale=5.0, weights=SYMMETRIC).backward()  # type: ignore[no-untyped-call]

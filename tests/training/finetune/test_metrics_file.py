@@ -12,7 +12,7 @@ def rows(file: MetricsFile) -> list[tuple[int, str, float | None]]:
     return [(row["step"], row["name"], row["value"]) for row in map(json.loads, lines)]
 
 
-def test_a_training_that_goes_on_drops_what_its_checkpoint_has_not(tmp_path: Path) -> None:
+def test_a_resumed_training_drops_everything_after_its_checkpoint(tmp_path: Path) -> None:
     file = MetricsFile(tmp_path)
     file.cut(0)  # on the first attempt, there is no file yet
     for step in (0, 10, 20):

@@ -149,7 +149,7 @@ def test_words_move_alike_where_processes_have_added_their_gradients(tiny_encode
 
 
 @pytest.mark.parametrize("lazy", [True, False])
-def test_what_a_checkpoint_holds_goes_on_alike(tiny_encoder: Path, lazy: bool) -> None:
+def test_a_checkpoint_continues_in_the_same_way(tiny_encoder: Path, lazy: bool) -> None:
     import torch
 
     one, other = (load_encoder(str(tiny_encoder)).eval() for _ in range(2))

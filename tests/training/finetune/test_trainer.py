@@ -117,7 +117,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
         ["early_stopping=ranked"],
     ],
 )
-def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
+def test_a_training_that_was_interrupted_ends_like_an_uninterrupted_one(
     tmp_path: Path, recipe: Recipe, changes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dropout is on, and the points of the curves do not coincide with the checkpoints."""
@@ -221,7 +221,7 @@ class StopsAfterFour(Recorder):
         control.should_training_stop = state.global_step == 4
 
 
-def test_early_stopping_goes_on_where_it_was_cut_off(
+def test_early_stopping_continues_where_it_was_interrupted(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluated_every(monkeypatch, 1, patience=3)
@@ -241,7 +241,7 @@ def test_early_stopping_goes_on_where_it_was_cut_off(
     assert [child.name for child in folder.iterdir()] == ["model"]
 
 
-def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(
+def test_a_training_that_stopped_early_does_not_continue_when_it_is_resumed(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be interrupted while its model is saved or measured."""
@@ -340,7 +340,7 @@ def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTw
 
 
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
-def test_a_checkpoint_that_is_no_use_is_passed_over(
+def test_a_checkpoint_that_is_no_use_is_skipped(
     tmp_path: Path, cut_twice: CutTwice, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     recipe, folder = cut_twice.recipe, tmp_path / "run"

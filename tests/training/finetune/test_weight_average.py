@@ -33,7 +33,7 @@ def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
     assert model.num_batches_tracked == 0
 
 
-def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
+def test_it_continues_from_a_checkpoint() -> None:
     model = model_with(1.0)
     first = WeightAverage(model, 2)  # type: ignore[arg-type]
     model.weight.data.fill_(3.0)
@@ -46,7 +46,7 @@ def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
     assert model.weight.tolist() == [4.0, 4.0]
 
 
-def test_one_training_stays_as_it_is() -> None:
+def test_one_training_stays_unchanged() -> None:
     model = model_with(2.0)
     WeightAverage(model, 1).stir(model)  # type: ignore[arg-type]
     assert model.weight.tolist() == [2.0, 2.0]

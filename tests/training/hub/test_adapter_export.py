@@ -181,7 +181,7 @@ def test_a_saved_point_of_a_trade_off_has_an_adapter_of_its_own(
     assert "0.5 times the finetuned ones" in (tmp_path / "adapter" / "README.md").read_text("utf-8")
 
 
-def test_a_model_that_is_no_change_of_its_bases_weights_is_refused(
+def test_a_model_that_is_not_a_change_of_its_bases_weights_is_refused(
     project: Engine, settings: Settings, recipe: Recipe, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "adapter"

@@ -150,7 +150,7 @@ def test_the_card_says_who_wrote_and_decided_and_quotes_no_sentence(
     assert "number 0" not in card and "The kettle" not in card
 
 
-def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
+def test_each_figure_has_its_number_and_forgetting_is_reported(
     engine: Engine, tiny_encoder: Path
 ) -> None:
     number = add_model(engine, tiny_encoder, Recipe(early_stopping="questions"))

@@ -112,7 +112,7 @@ def test_what_is_in_the_repository_already_stays(
     assert len(hub.repos[MODEL].commits) == 2
 
 
-def test_what_shall_be_private_does_not_go_into_a_public_repository(
+def test_private_content_does_not_go_into_a_public_repository(
     engine: Engine, hub: HubServer, model: int
 ) -> None:
     hub.repos[MODEL] = Stored(private=False)
@@ -143,7 +143,7 @@ def test_a_release_is_pushed_as_a_data_set(engine: Engine, hub: HubServer, model
         (TOKEN, "bob/encoder", "can't write to 'bob/encoder'"),
     ],
 )
-def test_a_token_that_will_not_do_is_told_in_one_sentence(
+def test_a_token_that_is_unusable_gives_one_sentence(
     engine: Engine,
     hub: HubServer,
     model: int,
@@ -194,7 +194,7 @@ def test_a_model_whose_files_were_exchanged_is_not_published(
     assert hub.requests == []
 
 
-def test_cancelled_within_an_upload_there_is_no_commit(
+def test_a_cancel_during_an_upload_leaves_no_commit(
     engine: Engine, hub: HubServer, model: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)

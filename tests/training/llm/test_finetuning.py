@@ -173,7 +173,7 @@ def test_a_training_that_diverges_says_so(
     assert "Training diverged before step 3 " in said and "now 0.5" in said
 
 
-def test_what_goes_wrong_is_told_in_a_sentence(
+def test_failures_give_one_sentence(
     released: Engine, settings: Settings, small_llama: Path
 ) -> None:
     assert "All 48 question pairs have more than 9 tokens" in failure(
@@ -184,7 +184,7 @@ def test_what_goes_wrong_is_told_in_a_sentence(
     )
 
 
-def test_a_template_that_fails_is_told_in_a_sentence(
+def test_a_template_that_fails_gives_one_sentence(
     released: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     base = save_small_llama(
@@ -195,7 +195,7 @@ def test_a_template_that_fails_is_told_in_a_sentence(
     )
 
 
-def test_a_model_that_has_gone_or_lost_its_weights_is_told(
+def test_a_model_that_has_gone_or_lost_its_weights_is_reported(
     released: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     base = save_small_llama(tmp_path / "llama")

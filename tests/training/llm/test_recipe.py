@@ -43,7 +43,7 @@ def test_a_recipe_comes_through_yaml_and_assignments(tmp_path: Path) -> None:
         ({"version": 9}, "has version 9, expected 1"),
     ],
 )
-def test_a_wrong_value_is_told_in_one_sentence(values: dict[str, Any], sentence: str) -> None:
+def test_a_wrong_value_gives_one_sentence(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(HedgerowError) as raised:
         LanguageRecipe(**values)
     assert sentence in str(raised.value)

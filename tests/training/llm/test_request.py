@@ -72,7 +72,7 @@ def test_what_cannot_be_is_refused_and_nothing_stored(released: Engine, small_ll
     assert ask(released, small_llama, seed=2).id == 2
 
 
-def test_pairs_are_drawn_by_the_seed_and_measured_alike_in_every_arm(released: Engine) -> None:
+def test_pairs_are_sampled_by_the_seed_and_measured_alike_in_every_arm(released: Engine) -> None:
     with reading(released) as session:
         few = LanguageRecipe(max_pairs=10)
         first, again, other = (questions_of(session, 1, few, seed) for seed in (1, 1, 2))

@@ -173,7 +173,7 @@ def test_equal_requests_make_equal_models(
 
 
 @pytest.mark.slow
-def test_a_run_that_was_cut_off_goes_on_after_its_last_epoch(
+def test_a_run_that_was_interrupted_continues_after_its_last_epoch(
     engine: Engine, settings: Settings, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = {"base": str(tiny_encoder), "epochs": 4}

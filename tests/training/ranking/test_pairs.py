@@ -42,7 +42,7 @@ def documents(pairs: list[DocumentPair]) -> set[str]:
     return {document for pair in pairs for document in pair.documents}
 
 
-def test_the_same_content_is_kept_once_and_is_no_data_of_a_test(tmp_path: Path) -> None:
+def test_the_same_content_is_stored_once_and_is_not_test_data(tmp_path: Path) -> None:
     content = lines(ENTRIES)
     first = keep_pairs(tmp_path, "train.jsonl", content)
     assert keep_pairs(tmp_path, "train.jsonl", content) == first

@@ -87,7 +87,7 @@ def test_a_recipe_that_differs_from_every_preset_is_none() -> None:
     assert preset_of(smaller, whole) is None
 
 
-def test_a_name_that_is_no_preset_is_refused_in_one_sentence() -> None:
+def test_a_name_that_is_not_a_preset_is_refused_with_one_sentence() -> None:
     assert named(THOROUGH) == PRESETS[THOROUGH]
     with pytest.raises(
         HedgerowError, match=r"a preset \(quick, standard, thorough, paper\), found 'fast'"
@@ -112,6 +112,6 @@ def test_between_two_presets_a_recipe_is_compared_with_standard() -> None:
     assert changes(between, PRESETS[STANDARD]) == {"max_steps": 260}
 
 
-def test_a_key_of_an_older_version_is_told() -> None:
+def test_a_key_of_an_older_version_is_reported() -> None:
     old = {"gone": 1} | PRESETS[QUICK].recipe.model_dump(mode="json")
     assert changes(old, nearest([old])) == {"gone": 1}

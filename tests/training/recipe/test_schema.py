@@ -154,7 +154,7 @@ def test_a_recipe_does_not_change():
         ({"epochs": "x" * 5000}, "epochs"),
     ],
 )
-def test_a_wrong_value_is_told_in_one_short_sentence(values, sentence):
+def test_a_wrong_value_gives_one_short_sentence(values, sentence):
     with pytest.raises(HedgerowError, match=sentence) as caught:
         Recipe(**values)
     message = str(caught.value)

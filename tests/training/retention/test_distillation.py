@@ -87,7 +87,7 @@ def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
     assert float(loss.loss(moved, sampled)) == pytest.approx(float(expected), rel=1e-4)
 
 
-def test_edited_copies_are_the_same_whatever_is_drawn_first() -> None:
+def test_edited_copies_are_the_same_whatever_is_sampled_first() -> None:
     first, again = with_edits(AnyText()), with_edits(AnyText())
     draws = {step: first.draw(step) for step in range(1, 6)}
     assert {step: again.draw(step) for step in (5, 3, 1, 2, 4)} == draws
@@ -212,7 +212,7 @@ def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:
     assert all(len(set(draw)) == 4 for draw in draws.values())
 
 
-def test_only_texts_that_will_be_drawn_are_encoded_each_once() -> None:
+def test_only_texts_that_will_be_sampled_are_encoded_and_each_once() -> None:
     model = base()
     sampled = set(distillation(model, steps=1).draw(1))
     assert sorted(model.encoded) == sorted(sampled)

@@ -224,7 +224,7 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
         assert model_run(session, found.run).result["model"] == result["model"]  # for publishing
 
 
-def test_a_point_is_saved_once_and_only_where_it_is_another_model(
+def test_a_point_is_saved_once_and_only_if_it_is_another_model(
     project: Engine, settings: Settings, run: Run
 ) -> None:
     key = run.id
@@ -263,7 +263,7 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
         assert again["sts_name"] == "mine.tsv" and 0.75 in again["shares"]
 
 
-def test_the_file_of_the_training_is_taken_where_no_other_is_given(
+def test_the_file_of_the_training_is_taken_if_no_other_is_given(
     project: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     file = tmp_path / "theirs.tsv"
@@ -298,7 +298,7 @@ def refused(engine: Engine, settings: Settings, sentence: str, **request: object
     assert "\n" not in str(problem.value)
 
 
-def test_what_cannot_be_measured_is_refused_in_one_sentence(
+def test_a_model_that_cannot_be_measured_is_refused_with_one_sentence(
     project: Engine, settings: Settings, recipe: Recipe, run: Run
 ) -> None:
     waiting, key = ask(project, recipe), run.id

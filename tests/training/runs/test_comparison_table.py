@@ -150,7 +150,7 @@ def test_the_file_has_every_key_and_figure_of_every_training(engine: Engine) -> 
 
 
 @one_database
-def test_the_preset_and_the_writers_of_a_training_are_said(engine: Engine) -> None:
+def test_the_preset_and_the_writers_of_a_training_are_reported(engine: Engine) -> None:
     with writing(engine) as session:
         plain = add_run(session)
         of_rules = session.get_one(Run, add_run(session))

@@ -119,7 +119,7 @@ def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(trainings, name, broken)
 
 
-def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
+def test_a_training_that_was_interrupted_begins_again_and_leaves_one_encoder(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = ask(project, recipe)
@@ -147,7 +147,7 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
         assert set(encoders) == {run.result["encoder_id"], run.result["before_encoder_id"]}
 
 
-def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
+def test_a_training_that_was_interrupted_while_it_measured_is_not_trained_again(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("training.finetune.trainer.CHECKPOINT_EVERY", 1)

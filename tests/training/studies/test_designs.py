@@ -212,7 +212,7 @@ def test_sources_get_equally_many_triples() -> None:
         (Study.DATA, Recipe(batch_size=32), "A batch needs 32 usable anchors"),
     ],
 )
-def test_what_a_release_is_too_small_for_is_said(
+def test_a_release_that_is_too_small_for_a_study_is_reported(
     engine: Engine, study: Study, base: Recipe, obstacle: str
 ) -> None:
     found, _ = a_design(engine, study, base)

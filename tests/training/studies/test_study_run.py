@@ -250,7 +250,7 @@ def test_cancelling_a_study_ends_the_training_at_work_and_those_that_wait(
     assert [trial.run.attempt for trial in found] == [1, 2, 1]
 
 
-def test_a_signal_interrupts_the_training_and_its_study_which_then_goes_on(
+def test_a_signal_interrupts_the_training_and_its_study_which_then_continues(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     run_id = asked(project, Study.TYPES, base)
@@ -270,7 +270,7 @@ def test_a_signal_interrupts_the_training_and_its_study_which_then_goes_on(
     assert states(project, run_id) == ["done"] * 4
 
 
-def test_a_study_whose_process_was_killed_goes_on_with_what_is_not_done(
+def test_a_study_whose_process_was_killed_continues_with_what_is_not_done(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     run_id = asked(project, Study.TYPES, base)
@@ -318,7 +318,7 @@ def test_one_training_that_fails_or_is_cancelled_does_not_end_the_study(
         assert trials(session, run)[1].run.message == "The training diverged."
 
 
-def test_a_study_of_which_nothing_succeeds_fails_and_says_why(
+def test_a_study_without_a_success_fails_and_says_why(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     def fail(context: RunContext) -> None:

@@ -71,13 +71,13 @@ class TestPreview:
             ("The ferry is very" + " very" * 110 + " safe.", Reason.LONG),
         ],
     )
-    def test_the_suspicious_are_told_with_their_reason(
+    def test_suspicious_rows_are_reported_with_their_reason(
         self, engine: Engine, text: str, reason: Reason
     ) -> None:
         (row,) = looked(engine, text).rows
         assert page_text(row) == (Fate.SUSPICIOUS, [reason])
 
-    def test_the_impossible_is_told_and_never_chosen(self, engine: Engine) -> None:
+    def test_the_impossible_is_reported_and_never_chosen(self, engine: Engine) -> None:
         data = b'{"text":"\\u0007 bell"}\n{"text":" "}\n{"text":null}\n{"text":"\\ud800"}\n'
         data += b'{"text":"' + b"a b" * 700 + b'"}\n{"text":"All is well."}\n'
         with reading(engine) as session:
@@ -158,7 +158,7 @@ class TestPreview:
             Reason.SEVERAL_SENTENCES: 1,
         }
 
-    def test_a_genre_that_is_too_long_is_told_with_its_line(self, engine: Engine) -> None:
+    def test_a_genre_that_is_too_long_is_reported_with_its_line(self, engine: Engine) -> None:
         table = read_file(b"text,genre\nHi there,a\nYou too," + b"g" * 81 + b"\n", name="a.csv")
         with reading(engine) as session, pytest.raises(HedgerowError, match="on line 3 of a.csv"):
             preview(session, table, column="text", genre_column="genre")
@@ -176,7 +176,9 @@ class TestPreview:
         ("Did he? She did.", True),
     ],
 )
-def test_the_end_of_a_sentence_is_told_from_a_full_stop(text: str, several: bool) -> None:
+def test_the_end_of_a_sentence_is_distinguished_from_other_full_stops(
+    text: str, several: bool
+) -> None:
     assert has_several_sentences(text) is several
 
 
@@ -233,7 +235,7 @@ class TestAdding:
         with writing(engine) as session:  # ids continue in the right place
             assert add_anchor_by_orm(session).id not in {a.id for a in anchors}
 
-    def test_the_same_file_twice_adds_nothing_and_is_told(self, engine: Engine) -> None:
+    def test_the_same_file_twice_adds_nothing_and_is_reported(self, engine: Engine) -> None:
         text = "The bridge is safe.\nThe ferry is late."
         assert add(engine, text).added == 2
         with reading(engine) as session:
@@ -369,7 +371,7 @@ class TestSampling:
         assert Counter(row.genre for row in shown.chosen(sample=20)) == {"news": 15, "law": 5}
 
 
-def test_lengths_are_told_as_the_paper_tells_them() -> None:
+def test_lengths_are_reported_as_in_the_paper() -> None:
     texts = [" ".join(["word"] * count) for count in (1, 14, 15, 30, 31)]
     found = lengths(texts)
     assert (found.n, found.short, found.middle, found.long, found.median) == (5, 2, 2, 1, 15)

@@ -221,7 +221,7 @@ def test_a_sample_takes_the_texts_of_its_anchors_alone(seeded: Engine) -> None:
 
 
 @one_database
-def test_what_is_no_sentence_is_left_out_and_counted(seeded: Engine) -> None:
+def test_rows_that_are_not_sentences_are_left_out_and_counted(seeded: Engine) -> None:
     found = read(
         seeded,
         "premise,entailment\nA dog runs.,yes\nA cat sits.,  \nIt rains.,42\n"
@@ -240,7 +240,7 @@ def test_what_is_no_sentence_is_left_out_and_counted(seeded: Engine) -> None:
         ("entailment,contradiction,x", {CONTRADICTION: "contradiction"}),
     ],
 )
-def test_columns_are_told_by_their_names(header: str, expected: dict[str, str]) -> None:
+def test_columns_are_recognised_by_their_names(header: str, expected: dict[str, str]) -> None:
     table = read_file(f"{header}\na b,c d,e f\n".encode(), name="a.csv")
     assert guess_columns(table, header.partition(",")[0]) == expected
 
@@ -274,7 +274,7 @@ def test_a_retired_type_and_one_of_another_role_take_no_texts(seeded: Engine) ->
 
 
 @one_database
-def test_a_type_of_ones_own_with_the_id_and_another_role_is_told(seeded: Engine) -> None:
+def test_a_user_defined_type_with_the_id_and_another_role_is_reported(seeded: Engine) -> None:
     wanted = OwnType(
         label="Entailment",
         role="hedge",

@@ -42,7 +42,7 @@ def test_an_estimate_rests_on_a_trial_and_comes_true(
     assert told.seconds is not None and told.seconds > 74 * 0.02 / 4
 
 
-def test_costs_add_up_and_are_told_by_type_and_accepted_variant(
+def test_costs_add_up_and_are_reported_by_type_and_accepted_variant(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, _ = serve_chat()

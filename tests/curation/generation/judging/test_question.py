@@ -28,7 +28,7 @@ def read(**values: object) -> tuple[Verdict, str, str, float | None] | None:
     return found and (found.verdict, found.reason, found.suggestion, found.certainty)
 
 
-def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
+def test_the_question_contains_everything_that_a_reviewer_sees() -> None:
     entry = next(entry for entry in TAXONOMY if entry.id == "word")
     asked = question(
         built_in(JUDGE),

@@ -73,7 +73,7 @@ def test_a_variant_of_each_wanted_type_is_taken_and_nothing_else(plug: Plug) -> 
     )
 
 
-def test_what_is_no_variant_is_passed_over_with_a_reason(plug: Plug) -> None:
+def test_rows_that_are_not_variants_are_skipped_with_a_reason(plug: Plug) -> None:
     plug("yield Written('verbal', task.text.upper())\nyield Written('word', 'a' * 3000)")
     assert answer().passed_over == {"verbal": "repeats the anchor", "word": "no sentence"}
 

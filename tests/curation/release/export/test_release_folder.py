@@ -83,7 +83,7 @@ def test_every_split_with_rows_is_there(engine: Engine, tmp_path: Path) -> None:
     assert found["validation"][0]["anchor"] == "Door 1 is open."
 
 
-def test_only_the_train_split_where_only_that_has_rows(engine: Engine, tmp_path: Path) -> None:
+def test_only_the_train_split_if_no_other_has_rows(engine: Engine, tmp_path: Path) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1, split=Split.TRAIN)
         # A test anchor without a positive has variants to test on, but no triples.

@@ -93,7 +93,7 @@ def test_the_order_of_observers_and_units_changes_nothing(units: list[list[int |
 
 
 @given(st.lists(st.integers(0, 1), min_size=2))
-def test_full_agreement_is_1_where_both_categories_occur(values: list[int]) -> None:
+def test_full_agreement_is_1_if_both_categories_occur(values: list[int]) -> None:
     found = alpha_of([[value, value, value] for value in values], 2)
     if len(set(values)) < 2:
         assert np.isnan(found)

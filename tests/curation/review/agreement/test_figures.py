@@ -87,7 +87,7 @@ def test_three_people_give_three_pairs_and_one_is_left_of_each() -> None:
     assert [len(p.votes) for p in in_group(trio, By.PAIR, (1, 3)).patterns] == [2]
 
 
-def test_the_confusion_table_keeps_edits_apart() -> None:
+def test_the_confusion_table_keeps_edits_separate() -> None:
     assert confusion(PAIR) == {(A, A): 4, (A, R): 2, (E, R): 1, (E, A): 1}
     assert ids_of(in_cell(PAIR, (E, R))) == [6]
     assert ids_of(differing(PAIR)) == [2, 4, 8]
@@ -121,7 +121,7 @@ def test_it_does_not_matter_who_is_who(units: list[list[Verdict]], order: list[i
     ("agreeing", "said"),
     [(99, "calls reliable"), (87, "tentative conclusions only"), (70, "below 0.667")],
 )
-def test_alpha_is_told_by_krippendorffs_thresholds(agreeing: int, said: str) -> None:
+def test_alpha_is_interpreted_with_krippendorffs_thresholds(agreeing: int, said: str) -> None:
     many = 100
     found = figures(
         Overlap(
@@ -138,7 +138,7 @@ def test_alpha_is_told_by_krippendorffs_thresholds(agreeing: int, said: str) -> 
     assert rate.endswith("of the verdicts accept.")
 
 
-def test_an_extreme_base_rate_and_a_wide_interval_are_said() -> None:
+def test_an_extreme_base_rate_and_a_wide_interval_are_reported() -> None:
     found = figures(
         Overlap((pattern(list(range(36)), (1, A), (2, A)), pattern([40, 41], (1, R), (2, R))))
     )

@@ -143,7 +143,7 @@ def test_neither_settlements_nor_rules_nor_ones_own_wordings_are_votes(engine: E
         assert votes(overlap(session)) == {contested.id: {ada: A, bert: R}}
 
 
-def test_an_anchors_correction_starts_anew_and_its_retirement_ends_it(engine: Engine) -> None:
+def test_an_anchors_correction_starts_again_and_its_retirement_ends_it(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         family = add_family(session)

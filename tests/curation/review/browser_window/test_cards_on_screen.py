@@ -109,7 +109,7 @@ def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
 
 
 @one_database
-def test_a_late_decision_is_stored_and_both_are_told(state: ReviewState) -> None:
+def test_a_late_decision_is_stored_and_both_people_get_a_message(state: ReviewState) -> None:
     mine = draw(state)
     bert = colleague(state)
     expire(state)

@@ -127,7 +127,7 @@ def test_as_a_sibling_it_looks_pending_too(state: ReviewState, gold: int) -> Non
     assert state.showings[gold].gold and not state.showings[gold].settles
 
 
-def test_who_made_it_never_gets_it_and_sees_it_as_it_is(state: ReviewState, gold: int) -> None:
+def test_the_maker_never_gets_it_and_sees_it_unchanged(state: ReviewState, gold: int) -> None:
     lena = colleague(state, "Lena")
     for _ in range(2):
         card = draw(lena)

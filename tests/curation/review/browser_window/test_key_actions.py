@@ -15,7 +15,7 @@ from db.models import Status, Variant
 from tests.support.reviewing import colleague, draw, status
 
 
-def test_accepting_goes_on_with_the_next(state: ReviewState) -> None:
+def test_accepting_continues_with_the_next(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
     second = draw(state)
@@ -107,7 +107,7 @@ def test_an_edit_is_counted_once(state: ReviewState) -> None:
     }
 
 
-def test_what_is_wrong_with_an_edit_is_said_and_the_panel_stays(state: ReviewState) -> None:
+def test_problems_of_an_edit_are_reported_and_the_panel_stays(state: ReviewState) -> None:
     card = draw(state)
     state.toggle(Panel.EDIT)
     state.edit(card, text="   ")
@@ -188,7 +188,7 @@ def test_the_keys_move_through_a_family(state: ReviewState) -> None:
     assert draw(state) == first
 
 
-def test_rejecting_a_family_goes_on_with_another_anchor(state: ReviewState) -> None:
+def test_rejecting_a_family_continues_with_another_anchor(state: ReviewState) -> None:
     first = draw(state)
     state.reject_family(first)
     assert state.pending("word") == 2
@@ -245,7 +245,7 @@ def test_a_reason_is_chosen_before_its_note(state: ReviewState) -> None:
     assert (decision.reason, decision.note) == ("wrong_scope", "on the date")
 
 
-def test_a_variant_of_ones_own_is_added_once(state: ReviewState) -> None:
+def test_a_users_own_variant_is_added_once(state: ReviewState) -> None:
     card = draw(state)
     state.toggle(Panel.WRITE)
     own = {"type_id": "verbal", "text": "The bridge isn't a safe one.", "cue": ""}
@@ -258,7 +258,7 @@ def test_a_variant_of_ones_own_is_added_once(state: ReviewState) -> None:
     assert state.counts["verbal"][Status.ACCEPTED] == 0
 
 
-def test_one_of_the_last_decisions_is_taken_back_by_itself(state: ReviewState) -> None:
+def test_one_of_the_last_decisions_is_undone_by_itself(state: ReviewState) -> None:
     cards = [draw(state)]
     state.accept(cards[0])
     cards.append(draw(state))

@@ -16,7 +16,7 @@ from tests.support.factories import add_family
 from tests.support.reviewing import VERBAL, colleague, draw, draw_same, status
 
 
-def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
+def test_a_colleagues_decision_is_reported(state: ReviewState) -> None:
     other = colleague(state)
     mine = draw(state)
     theirs = draw_same(other, mine)
@@ -88,7 +88,7 @@ def test_turning_blind_renews_the_showing(state: ReviewState) -> None:
     assert status(state, before.variant_id) == Status.PENDING
 
 
-def test_a_permalink_shows_its_card_and_the_queue_goes_on_after_it(state: ReviewState) -> None:
+def test_a_permalink_shows_its_card_and_the_queue_continues_after_it(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
     with reading(state.engine) as session:

@@ -151,7 +151,7 @@ def test_another_persons_place_and_drafts_are_theirs(state: ReviewState, restart
     assert other.draft(here, DraftKind.EDIT) == {}
 
 
-def test_a_card_that_somebody_decided_meanwhile_is_passed_over_unless_it_has_a_draft(
+def test_a_card_that_somebody_decided_meanwhile_is_skipped_unless_it_has_a_draft(
     state: ReviewState, restart: Any
 ) -> None:
     here = draw(state).variant_id
@@ -196,7 +196,7 @@ def test_a_draft_is_forgotten_once_its_card_is_decided(state: ReviewState) -> No
     assert left == {DraftKind.NOTE, DraftKind.WRITE, DraftKind.DISCUSS}  # these decide nothing
 
 
-def test_the_review_page_does_not_go_on_in_the_conflicts_of_the_adjudicate_page(
+def test_the_review_page_does_not_continue_in_the_conflicts_of_the_adjudicate_page(
     state: ReviewState, restart: Any
 ) -> None:
     other = AdjudicationState(engine=state.engine, reviewer_id=state.reviewer_id, types=state.types)
@@ -285,9 +285,7 @@ def test_a_draft_is_stored_once_for_each_change(state: ReviewState) -> None:
     assert made == []
 
 
-def test_a_place_that_another_version_stored_is_passed_over(
-    state: ReviewState, restart: Any
-) -> None:
+def test_a_place_that_another_version_stored_is_skipped(state: ReviewState, restart: Any) -> None:
     go_on(state, 1)
     with writing(state.engine) as session:
         session.execute(update(ReviewPosition).values(place={"queue": "hardest-first"}))

@@ -67,7 +67,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     assert bert.showings[first.variant_id].settles
 
 
-def test_nobody_is_told_before_the_last_one_has_decided(state: ReviewState) -> None:
+def test_nobody_learns_it_before_the_last_one_has_decided(state: ReviewState) -> None:
     ada, bert = shared(state, reviewers=3)
     cleo = colleague(state, "Cleo")
     first = draw(ada).variant_id
@@ -99,7 +99,7 @@ def test_nobody_is_told_before_the_last_one_has_decided(state: ReviewState) -> N
     assert desk.left_in(Queue.CONFLICT) == 1 and view.hidden == frozenset()
 
 
-def test_a_late_decision_is_told_once_all_have_decided(state: ReviewState) -> None:
+def test_a_late_decision_is_reported_once_all_have_decided(state: ReviewState) -> None:
     ada, bert = shared(state, reviewers=3)
     cleo = colleague(state, "Cleo")
     first = draw(ada)

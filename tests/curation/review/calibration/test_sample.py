@@ -81,7 +81,7 @@ def test_what_a_person_decided_is_left_out_and_what_a_judge_has_not_judged(
         assert len(draw_sample(session, SampleRequest(types=("verbal",))).uids) == 9
 
 
-def test_nothing_to_draw_and_unknown_names_are_said(families: Engine) -> None:
+def test_nothing_to_draw_and_unknown_names_are_reported(families: Engine) -> None:
     with writing(families) as session:
         with pytest.raises(HedgerowError, match="no sample yet"):
             get_sample(session)

@@ -90,7 +90,7 @@ def test_kappa_is_scikit_learns() -> None:
             assert row.kappa == pytest.approx(cohen_kappa_score(model, own))
 
 
-def test_kappa_is_left_open_where_it_is_not_defined() -> None:
+def test_kappa_is_left_open_if_it_is_not_defined() -> None:
     assert Agreement("verbal").kappa is None and Agreement("verbal").share is None
     assert Agreement("verbal", both=5).kappa is None
     assert Agreement("verbal", both=5, model_only=1).kappa == 0

@@ -38,7 +38,7 @@ def test_doubt_by_hand() -> None:
 
 
 @given(st.lists(SAID, max_size=4), st.none() | st.integers(0, 127).map(Flag))
-def test_doubt_lies_between_0_and_1_and_certainty_lowers_it(
+def test_doubt_is_between_0_and_1_and_certainty_lowers_it(
     said: list[ModelVerdict], flags: Flag | None
 ) -> None:
     found = opinion_priority(said, flags)

@@ -183,9 +183,7 @@ def test_nobody_sees_an_opinion_without_asking(engine: Engine, who: int) -> None
 
 
 @one_database
-def test_who_has_looked_is_kept_and_who_shall_decide_first_is_refused(
-    engine: Engine, who: int
-) -> None:
+def test_looking_is_recorded_and_refused_before_a_blind_verdict(engine: Engine, who: int) -> None:
     with writing(engine) as session:
         ada = person(session)
         with pytest.raises(HedgerowError, match="after you have decided"):

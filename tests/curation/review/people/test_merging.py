@@ -133,7 +133,7 @@ def test_of_two_rejections_the_later_ones_reason_counts(
         assert reasons == ["ungrammatical"]
 
 
-def test_undo_goes_on_with_what_the_merged_person_did(
+def test_undo_continues_with_what_the_merged_person_did(
     engine: Engine, family: dict[str, int]
 ) -> None:
     with writing(engine) as session:

@@ -59,9 +59,7 @@ def figures(engine: Engine) -> dict[str, PersonFigures]:
         return {one.name: one for one in person_figures(session)}
 
 
-def test_decisions_are_counted_by_type_without_what_was_taken_back(
-    engine: Engine, ada: int
-) -> None:
+def test_decisions_are_counted_by_type_without_what_was_undone(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         decide(session, 1, ada)
         decide(session, 8, ada, R)

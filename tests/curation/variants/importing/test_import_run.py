@@ -209,7 +209,7 @@ def test_what_an_anchor_says_of_itself_is_kept(seeded: Engine, settings: Setting
     assert anchors[0].split is Split.VALIDATION
 
 
-def test_a_run_that_breaks_off_has_stored_whole_anchors_and_goes_on(
+def test_a_run_that_breaks_off_has_stored_whole_anchors_and_continues(
     seeded: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_run, "AT_ONCE", 1)

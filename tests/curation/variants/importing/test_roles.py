@@ -72,7 +72,7 @@ def test_what_is_given_wins_over_what_is_guessed() -> None:
         (["a=text", "a=anchor"], "Expected one role for 'a', found two; keep one."),
     ],
 )
-def test_what_is_no_mapping_is_refused(arguments: list[str], sentence: str) -> None:
+def test_a_text_that_is_not_a_mapping_is_refused(arguments: list[str], sentence: str) -> None:
     with pytest.raises(HedgerowError) as error:
         given(*arguments)
     assert str(error.value) == sentence

@@ -86,7 +86,7 @@ def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Pa
         keep_file_here(tmp_path, "excluir", tmp_path)
 
 
-def test_ones_own_sentences_become_a_suite(tmp_path: Path) -> None:
+def test_the_users_sentences_become_a_suite(tmp_path: Path) -> None:
     header = "original,negation,antonym,both"
     rows = ["It is hot.,It is not hot.,It is cold.,It is not cold.", "A,B,C,A"]
     kept = keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, rows[0]]).encode()})

@@ -38,7 +38,7 @@ def on_small_data(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], LoadedTask
     return load_task
 
 
-def test_a_task_of_ones_own(llama: tuple[Any, Any], tmp_path: Path) -> None:
+def test_a_user_defined_task(llama: tuple[Any, Any], tmp_path: Path) -> None:
     task = load_task("opposites", save_own_tasks(tmp_path))
     told: list[tuple[int, int]] = []
     result = measure(*llama, task, on_progress=lambda *progress: told.append(progress))

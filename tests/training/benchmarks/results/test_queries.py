@@ -174,7 +174,9 @@ def test_published_lines_are_separate_and_next_to_the_largest_data(engine: Engin
 
 
 @one_database
-def test_published_numbers_beside_other_data_are_told_and_keep_their_own(engine: Engine) -> None:
+def test_published_numbers_next_to_other_data_are_reported_and_keep_their_own(
+    engine: Engine,
+) -> None:
     with writing(engine) as session:
         add(session, benchmark="nevir", n=1383)
         add(session, benchmark="semantoneg", n=1383)

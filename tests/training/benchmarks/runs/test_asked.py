@@ -82,7 +82,7 @@ def test_a_run_keeps_the_versions_that_were_the_newest_when_it_was_requested(
     assert stored == {"relevance": 1, "similarity": 1, "paraphrase_choice": 1}
 
 
-def test_versions_are_refused_where_nothing_is_asked(
+def test_versions_are_refused_if_nothing_is_asked(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     versions = PromptVersions(relevance=1)
@@ -130,7 +130,7 @@ def test_results_of_earlier_versions_stay_readable_and_apart(
     assert first.asked == {} and full_result(settings.data_folder, first).asked == {}
 
 
-def test_what_other_words_take_is_told_before(
+def test_the_estimate_for_edited_prompts_is_reported_before_the_run(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -146,7 +146,7 @@ def test_what_other_words_take_is_told_before(
     assert all(prompt.startswith("A: ") for prompt in server.asked)
 
 
-def test_a_causal_models_work_is_told_by_its_prompts(
+def test_a_causal_models_work_is_measured_in_prompts(
     engine: Engine, settings: Settings, small_llama: Path
 ) -> None:
     data = nevir(settings)

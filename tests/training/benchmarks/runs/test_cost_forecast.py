@@ -102,7 +102,7 @@ def test_long_texts_count_as_far_as_an_encoder_reads_them() -> None:
     assert found.prompt_letters > len(long), "a chat model reads it all"
 
 
-def test_as_many_prompts_are_told_as_are_asked(
+def test_the_reported_number_of_prompts_is_the_number_asked(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -115,7 +115,7 @@ def test_as_many_prompts_are_told_as_are_asked(
     assert found.tokens_in == tokens(sum(map(len, server.asked)))
 
 
-def test_what_a_chat_model_costs_lies_between_a_word_and_full_length(
+def test_the_cost_of_a_chat_model_is_between_a_word_and_full_length(
     engine: Engine, settings: Settings
 ) -> None:
     found = chats(planned(engine, settings, PRICED, data=(semantoneg(settings),)))

@@ -95,7 +95,7 @@ def test_one_task_that_fails_leaves_the_others_alone(
     }
 
 
-def test_what_is_not_there_is_told_before_a_model_is_loaded(
+def test_missing_data_is_reported_before_a_model_is_loaded(
     engine: Engine, settings: Settings, small_llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: Any, **__: Any) -> Any:
@@ -111,7 +111,7 @@ def test_what_is_not_there_is_told_before_a_model_is_loaded(
         ran(engine, settings, ModelChoice(name="all-MiniLM-L6-v2"), tasks=("STS12",))
 
 
-def test_a_run_stops_between_requests_and_goes_on(
+def test_a_run_stops_between_requests_and_continues(
     engine: Engine,
     settings: Settings,
     small_llama: Path,

@@ -268,7 +268,7 @@ PRICE = Price(prompt=0.0, completion=1_000_000.0)
 """One dollar per token of an answer. The server's answers have one token."""
 
 
-def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_one(
+def test_a_run_pauses_at_its_cap_keeps_every_answer_and_continues_with_a_higher_one(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -416,7 +416,7 @@ def test_a_model_without_a_name_is_refused(architecture: str) -> None:
         ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
     ],
 )
-def test_a_checkpoint_that_is_no_encoder_is_not_benchmarked(
+def test_a_checkpoint_that_is_not_an_encoder_is_not_benchmarked(
     engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, said: str
 ) -> None:
     choice = ModelChoice(name=str(checkpoint(architecture, tmp_path)), architecture=run_as)

@@ -80,7 +80,7 @@ def test_a_long_document_loses_its_end_and_not_the_question(scorer: MonoT5, dire
     assert found == pytest.approx([expected, expected], abs=1e-5)
 
 
-def test_a_large_difference_is_no_tie(scorer: MonoT5, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_difference_is_not_a_tie(scorer: MonoT5, monkeypatch: pytest.MonkeyPatch) -> None:
     logits = np.array([[-60.0, 60.0], [-50.0, 60.0], [60.0, -60.0]])
     monkeypatch.setattr(scorer, "_logits", lambda inputs: logits)
     first, second, third = scorer.score([("a", "b")] * 3, asks="relevance")
@@ -101,7 +101,7 @@ def test_nevir_is_measured_with_it(scorer: MonoT5, tmp_path: Path) -> None:
     assert result.n == 2 and result.unanswered == 0 and not result.figures
 
 
-def test_a_t5_is_an_encoder_only_where_its_files_say_so(folder: Path, tmp_path: Path) -> None:
+def test_a_t5_is_an_encoder_only_if_its_files_say_so(folder: Path, tmp_path: Path) -> None:
     assert architecture_of(folder) == "monot5"
     with pytest.raises(HedgerowError, match="Expected a bi-encoder in .*, found a monot5; choose"):
         load_scorer(str(folder), "bi-encoder")

@@ -120,7 +120,7 @@ def test_a_plug_in_gets_a_models_files_or_a_name(
         chosen_model({"architecture": "named"})
 
 
-def test_a_baseline_of_a_plug_in_is_measured_beside_the_others(
+def test_a_baseline_of_a_plug_in_is_measured_next_to_the_others(
     engine: Engine, settings: Settings, plug_in: Install
 ) -> None:
     plug_in(WORDS_IN_COMMON, words_in_common="WordsInCommon")
@@ -160,7 +160,7 @@ def test_one_that_fails_leaves_the_other_models_alone(
         assert [row.architecture for row in newest(session)] == ["random"]
 
 
-def test_a_broken_plug_in_is_told_and_the_others_stay(plug_in: Install) -> None:
+def test_a_broken_plug_in_is_reported_and_the_others_stay(plug_in: Install) -> None:
     plug_in("import no_such_module", broken="Scorer")
     plug_in(WORDS_IN_COMMON, good="WordsInCommon", **{"x" * 41: "WordsInCommon"})
     found = installed_plug_ins()

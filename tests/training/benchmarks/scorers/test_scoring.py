@@ -174,7 +174,7 @@ def test_a_model_with_other_prompts_is_a_line_of_its_own(
     assert len({row.file for row in rows}) == 4
 
 
-def test_prompts_are_refused_where_nothing_takes_them(
+def test_prompts_are_refused_if_nothing_takes_them(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     data = (nevir(settings),)
@@ -186,7 +186,7 @@ def test_prompts_are_refused_where_nothing_takes_them(
         requested(engine, settings, asked, tasks=("STSBenchmark",))
 
 
-def test_what_is_told_of_a_long_prompt_still_tells_two_apart(tmp_path: Path) -> None:
+def test_the_label_of_a_long_prompt_still_distinguishes_two(tmp_path: Path) -> None:
     one, other = (Prompts("word " * 30 + end) for end in ("a", "b"))
     told = [
         scoring_description(scoring_of(None, "bi-encoder", given), given)[0]

@@ -28,7 +28,7 @@ def test_a_pair_is_right_only_if_both_queries_rank_their_own_document_first() ->
     assert outcome((1, 2), (2, 1)) == "reversed"
 
 
-def test_a_model_that_always_prefers_a_document_is_told_which() -> None:
+def test_a_model_that_always_prefers_a_document_is_reported_with_it() -> None:
     assert outcome((2, 1), (2, 1)) == "prefers negated"
     assert outcome((1, 2), (1, 2)) == "prefers non-negated"
     alike = pair("3", ("a", "b"), ("It is open.", "It was shut."))
@@ -87,7 +87,7 @@ def test_a_wrong_file_is_named_as_such(tmp_path: Path, content: str, said: str) 
     assert said in str(error.value) and str(error.value).count(". ") == 0
 
 
-def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
+def test_a_missing_file_and_one_that_is_not_text(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="Could not read"):
         NevIR.read(tmp_path / "none.jsonl")
     (tmp_path / "f.jsonl").write_bytes(b"\xff\xfe\x00")

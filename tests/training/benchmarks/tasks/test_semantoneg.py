@@ -40,7 +40,7 @@ def test_the_pick_of_each_entry_is_counted_by_label(tmp_path: Path) -> None:
     assert len({row.group for row in result.rows}) == len(SENTENCES)
 
 
-def test_antonyms_are_left_open_where_more_than_a_word_changes() -> None:
+def test_antonyms_are_left_open_if_more_than_a_word_changes() -> None:
     other = Entry("0", "It is not a big deal.", ("It is not unimportant.", "It is.", "It is not."))
     assert antonyms(other) == ""
 

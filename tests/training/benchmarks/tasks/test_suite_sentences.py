@@ -89,7 +89,7 @@ def test_the_four_forms(sentence: str, negation: str, antonym: str, both: str) -
         ("Ain't it cold?", Reason.UNCLEAR, ""),
     ],
 )
-def test_what_cannot_be_turned_is_told(sentence: str, reason: Reason, word: str) -> None:
+def test_sentences_without_forms_are_reported(sentence: str, reason: Reason, word: str) -> None:
     built = build([sentence])
     assert built.forms == [] and built.unturned == [(sentence, reason, word)]
     assert built.reasons == {str(reason): 1}

@@ -74,7 +74,7 @@ def test_embeddings_and_gradients_are_those_of_chunks(model: SentenceTransformer
         torch.testing.assert_close(found[True][name], value, rtol=1e-3, atol=1e-4)
 
 
-def test_rows_are_cut_where_they_would_be_too_long(
+def test_rows_are_cut_if_they_would_be_too_long(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert can_pack(model)
@@ -114,7 +114,7 @@ def test_the_model_computes_all_else_as_before(model: SentenceTransformer) -> No
     assert torch.equal(before, after)
 
 
-def test_attention_has_dropout_only_where_it_is_asked_for(model: SentenceTransformer) -> None:
+def test_attention_has_dropout_only_if_it_is_asked_for(model: SentenceTransformer) -> None:
     assert can_pack(model)
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):

@@ -132,7 +132,7 @@ def test_who_stops_meanwhile_stops_all_threads(
     assert gradients(model, three), "they can be used again"
 
 
-def test_what_fails_in_a_thread_is_told(
+def test_failures_in_a_thread_are_reported(
     model: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: object, features: object) -> None:

@@ -89,7 +89,7 @@ def test_a_provider_that_stumbles_is_waited_for(
     assert carried_out(released, settings, requested(released, settings))["fine_tuned_model"]
 
 
-def test_a_provider_that_stays_away_pauses_the_run_and_nothing_is_lost(
+def test_a_provider_that_does_not_answer_pauses_the_run_and_nothing_is_lost(
     released: Engine, home: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, server = served

@@ -131,7 +131,7 @@ def test_a_batch_that_is_too_large_is_sent_in_parts(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
-def test_a_server_without_batches_is_told_in_a_sentence(
+def test_a_server_without_batches_gives_one_sentence(
     anchors: Engine, home: Path, served: tuple[str, ChatServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, server = served
@@ -218,7 +218,7 @@ def stop_in_progress(
     return run_id
 
 
-def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_goes_on_waiting(
+def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_continues_waiting(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served
@@ -286,7 +286,7 @@ def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
     assert batch["status"] == "cancelled"
 
 
-def test_a_batch_that_the_provider_has_forgotten_is_told_in_a_sentence(
+def test_a_batch_that_the_provider_has_forgotten_gives_one_sentence(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served
@@ -354,7 +354,7 @@ def test_no_line_of_an_answer_raises(line: bytes) -> None:
         ({"custom_id": "7", "response": [], "error": "x"}, AnswerProblem.SERVER),
     ],
 )
-def test_what_went_wrong_is_told_by_its_line(line: dict[str, Any], found: AnswerProblem) -> None:
+def test_errors_are_reported_with_their_line(line: dict[str, Any], found: AnswerProblem) -> None:
     read = read_answer(json.dumps(line).encode())
     assert read is not None and read[0] == 7
     assert isinstance(read[1], CallError) and read[1].problem is found

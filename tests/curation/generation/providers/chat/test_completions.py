@@ -43,7 +43,7 @@ def test_no_body_of_an_answer_is_more_than_an_answer_or_a_problem(body: Any) -> 
 
 
 @pytest.mark.parametrize("tokens", [-1, 2**31, 10**20, 1.5, "12", None, [3]])
-def test_what_is_no_number_of_tokens_is_not_stored_as_one(tokens: Any) -> None:
+def test_an_impossible_token_count_is_not_stored(tokens: Any) -> None:
     body = {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": tokens}}
     assert read_completion(body).prompt_tokens is None
 

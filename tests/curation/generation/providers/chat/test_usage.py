@@ -123,7 +123,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
     assert sum(server.asked.values()) < 80
 
 
-def test_a_cost_that_the_server_reports_is_no_estimate(
+def test_a_cost_that_the_server_reports_is_not_an_estimate(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

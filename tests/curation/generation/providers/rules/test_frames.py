@@ -132,7 +132,7 @@ def test_what_no_frame_can_take_as_a_whole_is_left_out(anchor: str, reason: Skip
     assert result.texts == {} and set(result.skipped.values()) == {reason}
 
 
-def test_a_first_word_that_may_be_a_name_goes_only_where_it_keeps_its_capital() -> None:
+def test_a_first_word_that_may_be_a_name_goes_only_if_it_keeps_its_capital() -> None:
     for number in range(200):
         text = written("affirmation", f"Copper sold for {number} crowns last year.")
         assert text is None or text.startswith("Copper sold")
@@ -158,7 +158,7 @@ def test_no_frame_is_in_two_places() -> None:
         assert len({cue_of(frame) for frame in frames_of(type_id)}) == len(frames_of(type_id))
 
 
-def test_a_hedge_leans_towards_the_claim_and_what_is_left_open_is_no_hedge() -> None:
+def test_a_hedge_leans_towards_the_claim_and_an_open_claim_is_not_a_hedge() -> None:
     """According to the guidelines, 'It is not clear whether …' is unsupported, not a hedge."""
     hedges = [*frames_of("free_hedge"), *WORDS["frames"]["phrase"].values()]
     hedges += WORDS["frames"]["word"].values()

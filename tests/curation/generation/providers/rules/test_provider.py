@@ -73,7 +73,7 @@ def test_the_progress_counts_the_calls_that_are_stored(
     assert by_rule[-1] == (80, "80 of 80 calls by rules done.")
 
 
-def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
+def test_a_run_that_is_interrupted_continues_to_the_result_of_an_uninterrupted_one(
     anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing_run, "TOGETHER", 16)

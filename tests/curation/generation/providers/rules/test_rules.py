@@ -158,7 +158,9 @@ def test_a_cue_is_placed(type_id: str, cue: str, anchor: str, variant: str) -> N
         ("\U0001f600 " * 80, SkipReason.UNCLEAR),
     ],
 )
-def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReason) -> None:
+def test_sentences_that_are_not_plain_statements_are_skipped(
+    anchor: str, reason: SkipReason
+) -> None:
     result = write_by_rule(anchor, types=TAXONOMY, cues={})
     assert result.texts == {} and result.cues == {}
     assert result.skipped == dict.fromkeys((entry.id for entry in TAXONOMY), reason)

@@ -228,7 +228,7 @@ def test_a_record_of_argilla_is_a_row_for_each_annotator(record: Any, write: Any
         (b"a,a\n1,2\n", "found 'a' twice in mine"),
     ],
 )
-def test_what_is_broken_is_refused_in_one_sentence(data: bytes, sentence: str) -> None:
+def test_broken_files_are_refused_with_one_sentence(data: bytes, sentence: str) -> None:
     said = complaint(data)
     assert sentence in said
     assert said.endswith(".") and "\n" not in said

@@ -141,7 +141,7 @@ def test_a_server_that_is_down_pauses_it_in_one_sentence(number: int) -> None:
         chat("http://127.0.0.1:9/v1", first_wait=0.0).answer(questions, asks="relevance")
 
 
-def test_a_constant_429_pauses_it_and_is_no_missing_answer(serve_chat: Serve) -> None:
+def test_a_constant_429_pauses_it_and_does_not_count_as_a_missing_answer(serve_chat: Serve) -> None:
     address, server = serve_chat(retry_after=0.001)
     server.always = lambda prompt: "rate limit"
     with pytest.raises(RunPaused, match="refused 5 calls in a row because of its rate limit"):
@@ -179,7 +179,7 @@ def test_a_model_that_is_not_there(serve_chat: Serve) -> None:
         scorer.answer([Question("q", ("a", "b"))], asks="relevance")
 
 
-def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
+def test_answers_without_space_are_kept_and_stored_when_it_continues(
     serve_chat: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = tmp_path / "elsewhere"

@@ -146,6 +146,6 @@ def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None
         ({"relevance": 0}, "relevance"),
     ],
 )
-def test_what_is_no_version(numbers: dict[str, int], said: str) -> None:
+def test_unknown_versions_are_refused(numbers: dict[str, int], said: str) -> None:
     with pytest.raises(HedgerowError, match=said):
         chosen_versions(numbers)
