@@ -310,7 +310,7 @@ def test_every_argument_is_in_capitals() -> None:
     assert [e.metavar for e in arguments if e.metavar != e.metavar.upper()] == []
 
 
-def test_nothing_is_said_in_names_and_values(
+def test_people_get_sentences_without_keys_and_values(
     loaded_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """People get sentences and tables, scripts get JSON."""

@@ -67,7 +67,7 @@ def test_too_little_is_refused_and_a_run_at_work_is_named() -> None:
     assert "is already searching for giveaways (process 7 on elsewhere)" in complaint("giveaways")
 
 
-def test_one_source_is_looked_at_by_itself() -> None:
+def test_one_source_can_be_examined_alone() -> None:
     add_planted()
     engine = open_project(load_settings())
     with writing(engine) as session:

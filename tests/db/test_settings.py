@@ -74,7 +74,7 @@ def test_what_is_shown_holds_no_secret(url: str, monkeypatch: pytest.MonkeyPatch
     assert "host" in facts["HEDGEROW_DATABASE_URL"]
 
 
-def test_an_address_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "localhost:8000")
     with pytest.raises(HedgerowError, match="HEDGEROW_OPENAI_BASE_URL is not usable: expected an"):
         load_settings()

@@ -33,7 +33,7 @@ ATTEMPTS: dict[str, tuple[Attempt, str]] = {
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
-def test_what_is_wrong_is_said_in_a_sentence(
+def test_problems_give_one_sentence(
     name: str, example_project: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

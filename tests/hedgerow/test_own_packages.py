@@ -25,7 +25,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["training/__init__.py", "db.py", "curation/__init__.py"])
-def test_opening_names_what_stands_before_our_package(tmp_path: Path, name: str) -> None:
+def test_opening_names_the_folder_that_shadows_our_package(tmp_path: Path, name: str) -> None:
     theirs = tmp_path / name
     theirs.parent.mkdir(exist_ok=True)
     theirs.write_text("mine = True\n")

@@ -133,7 +133,7 @@ def test_a_model_in_memory_cannot_be_found_again(example_project: Example) -> No
         example_project().benchmark(object(), "hedgerow")  # type: ignore[arg-type]
 
 
-def test_single_sentences_are_no_pairs(example_project: Example) -> None:
+def test_single_sentences_are_not_pairs(example_project: Example) -> None:
     with pytest.raises(hedgerow.HedgerowError, match="Expected pairs of sentences"):
         example_project().similarity("all-MiniLM-L6-v2", ["It is on."])
 

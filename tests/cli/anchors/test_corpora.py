@@ -49,7 +49,7 @@ def test_a_corpus_that_is_whole_says_that_nothing_was_missing(ten_families: None
     assert "nothing was missing." in said("corpora", "add", NAME)
 
 
-def test_a_corpus_is_pending_until_a_rule_accepts_it_and_one_undo_takes_that_back(
+def test_a_corpus_is_pending_until_a_rule_accepts_it_and_has_one_undo(
     ten_families: None,
 ) -> None:
     variants = ask("corpora", "add", NAME)["variants"]

@@ -42,7 +42,7 @@ def served(small_llama: Path, fill: Fill, tmp_path: Path) -> Iterator[list[str]]
         yield ["--base-url", address, "--model", str(merged)]
 
 
-def test_nonsense_is_stored_and_told_and_changes_nothing(served: list[str]) -> None:
+def test_nonsense_is_stored_and_reported_and_changes_nothing(served: list[str]) -> None:
     engine = open_project(load_settings())
     with reading(engine) as session:
         variants = session.execute(select(col(Variant.id)).order_by(col(Variant.id))).all()

@@ -73,7 +73,7 @@ def test_the_harness_is_not_installed(small_llama: Path, monkeypatch: pytest.Mon
     assert "run: pip install 'hedgerow[lm-eval]'" in output
 
 
-def test_papers_stand_below_what_is_measured(tmp_path: Path) -> None:
+def test_published_lines_come_after_measured_ones(tmp_path: Path) -> None:
     rows = [{"q1": "a b", "q2": "c d", "doc1": "a b e", "doc2": "c d e"}]
     data = tmp_path / "nevir.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -203,7 +203,9 @@ def test_a_suite_of_the_users_sentences_is_written_and_measured(tmp_path: Path) 
     assert "Expected a folder for 'suite.jsonl'" in told
 
 
-def test_a_suite_is_made_of_sentences_and_what_gives_none_is_reported(tmp_path: Path) -> None:
+def test_a_suite_is_built_from_sentences_and_those_without_forms_are_reported(
+    tmp_path: Path,
+) -> None:
     sentences, out = tmp_path / "own.txt", tmp_path / "suite.jsonl"
     sentences.write_text("The soup is not hot.\nThe sea is not purple.\nI'm not guilty.\n")
     suite = ["benchmarks", "suite", str(out), "--sentences", str(sentences)]

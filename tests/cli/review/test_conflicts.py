@@ -6,7 +6,7 @@ from tests.cli.review.test_decision import pending
 from tests.cli.support.commands import ask, complaint, said
 
 
-def test_conflicts_are_listed_with_what_each_person_said(loaded_home: Path) -> None:
+def test_conflicts_are_listed_with_each_persons_verdict(loaded_home: Path) -> None:
     uid, *_ = pending(loaded_home)
     assert said("review", "conflicts").startswith("In conflict: 0 variants.")
     ask("review", "accept", uid, "--reviewer", "Ann")

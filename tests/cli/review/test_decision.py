@@ -112,7 +112,7 @@ def test_an_edit_is_undone_as_a_whole(loaded_home: Path) -> None:
     assert ask("review", "undo", "--reviewer", "Ann") == nothing
 
 
-def test_undo_takes_back_the_last_thing_be_it_a_note(loaded_home: Path) -> None:
+def test_undo_reverses_the_last_action_even_a_note(loaded_home: Path) -> None:
     uid = pending(loaded_home)[0]
     ask("review", "accept", uid, "--reviewer", "Ann")
     assert ask("review", "note", uid, "By the way.", "--reviewer", "Ann")["notes"] == 1

@@ -109,7 +109,7 @@ def test_switched_on_it_counts(serve_chat: Serve) -> None:
         assert counts[type_id][expected] == 1
 
 
-def test_what_is_unknown_is_said_in_a_sentence(home: Path) -> None:
+def test_unknown_names_give_one_sentence(home: Path) -> None:
     asked = ["review", "judge", "--model", "fake"]
     assert "variant type" in complaint(*asked, "--types", "verb")
     assert "from 1 to 1" in complaint(*asked, "--prompt", "7")

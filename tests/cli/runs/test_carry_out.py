@@ -61,7 +61,7 @@ def test_diagnose_carries_out_a_run_that_waits_for_its_process() -> None:
     assert [run["state"] for run in ask("runs", "list")["runs"]] == ["done"]
 
 
-def test_an_encoder_that_is_not_there_or_is_none_leaves_no_run(home: Path) -> None:
+def test_a_missing_or_wrong_encoder_leaves_no_run(home: Path) -> None:
     add_small_project()
     assert "no-model" in complaint("diagnose", "--encoder", str(home / "no-model"))
     llama = checkpoint("LlamaForCausalLM", home / "llama")

@@ -85,7 +85,7 @@ def test_from_the_sample_to_the_rule_and_back(
     assert ask("status")["variants"]["word"]["pending"] == 2
 
 
-def test_what_does_not_fit_is_said_in_a_sentence() -> None:
+def test_options_that_exclude_each_other_give_one_sentence() -> None:
     asked = ["review", "judge", "--model", "fake"]
     for wrong, sentence in (
         (["--times", "3"], "--times requires --sample"),

@@ -149,7 +149,9 @@ def test_decided_variants_of_a_corrected_anchor_come_back(engine: Engine, ada: i
         create_release(session)
 
 
-def test_what_is_looked_at_again_is_released_with_the_new_wording(engine: Engine, ada: int) -> None:
+def test_variants_after_a_second_look_are_released_with_the_new_text(
+    engine: Engine, ada: int
+) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         actions.accept(session, shown(variant(session)), reviewer_id=bert)
@@ -243,7 +245,7 @@ def test_a_family_rejected_on_an_outdated_card_comes_back(engine: Engine, ada: i
         assert set(standings(session).values()) == {(Status.PENDING, True)}
 
 
-def test_an_edited_original_stays_superseded_and_its_child_gets_the_look(
+def test_an_edited_original_stays_superseded_and_its_child_gets_the_second_look(
     engine: Engine, ada: int
 ) -> None:
     with writing(engine) as session:
@@ -303,9 +305,7 @@ def test_the_second_corrector_learns_of_the_first(engine: Engine, ada: int) -> N
         ("Trains run.", "already has this text"),
     ],
 )
-def test_a_correction_that_is_none_changes_nothing(
-    engine: Engine, ada: int, text: str, why: str
-) -> None:
+def test_an_empty_correction_changes_nothing(engine: Engine, ada: int, text: str, why: str) -> None:
     with writing(engine) as session:
         other = add_anchor(session, "Trains run.")
         correct_anchor(session, other.id, "Trains are late.", reviewer_id=ada, expected_revision=1)

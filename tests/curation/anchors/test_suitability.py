@@ -191,7 +191,7 @@ def _looked_at_in_full(anchor: str) -> list[AnchorProblem]:
     return [problem for check in checks for problem in check(analysis)]
 
 
-def test_the_quick_look_misses_nothing_in_the_starter_corpus() -> None:
+def test_the_quick_check_misses_nothing_in_the_starter_corpus() -> None:
     looked_at = 0
     for line in (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()[::4]:
         for value in json.loads(line).values():
@@ -214,7 +214,7 @@ _PIECES = [
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from([" ", " ", ""])), max_size=8))
-def test_the_quick_look_misses_nothing_that_can_be_put_together(
+def test_the_quick_check_misses_no_combination(
     parts: list[tuple[str, str]],
 ) -> None:
     text = "".join(piece + gap for piece, gap in parts)

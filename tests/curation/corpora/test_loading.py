@@ -107,7 +107,7 @@ def test_the_anchors_of_a_pair_of_opposites_share_a_split(engine: Engine) -> Non
 
 
 @pytest.mark.slow
-def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_anchors(
+def test_every_antonym_pair_stays_in_one_split_whatever_happens_to_its_anchors(
     engine: Engine,
 ) -> None:
     corpus = CORPORA["antonyms"]

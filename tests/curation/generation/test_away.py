@@ -107,7 +107,7 @@ def test_a_server_that_wants_to_be_left_alone_for_long_pauses_the_run_and_says_u
     assert questions(server) <= 8 and state(anchors) is RunState.PAUSED
 
 
-def test_a_short_wait_is_kept_and_said(
+def test_a_short_wait_is_respected_and_reported(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []

@@ -134,7 +134,7 @@ def test_a_type_that_is_retired_meanwhile_is_asked_for_no_more(
 
 
 @pytest.mark.parametrize("change", [correct, retire])
-def test_what_lies_in_a_batch_stays_as_it_was_sent(
+def test_calls_in_a_batch_stay_as_sent(
     anchors: Engine, home: Path, serve_chat: Serve, change: Any
 ) -> None:
     address, server = serve_chat()

@@ -134,7 +134,7 @@ def test_a_run_whose_calls_all_failed_has_failed(
         assert session.execute(select(Run)).scalar_one().state is RunState.FAILED
 
 
-def test_the_budget_pauses_the_run_which_continues_where_it_stopped(
+def test_the_budget_pauses_the_run_which_continues_if_it_stopped(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

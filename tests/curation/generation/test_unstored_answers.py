@@ -154,7 +154,7 @@ def test_nobody_asks_while_nothing_can_be_stored(
 
 
 @one_database
-def test_answers_that_nowhere_is_room_for_are_said_to_be_lost(
+def test_answers_without_any_space_are_reported_as_lost(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_room(*_: object, **__: object) -> None:
@@ -172,7 +172,7 @@ def test_answers_that_nowhere_is_room_for_are_said_to_be_lost(
     assert f"The disk is full. {lost}" in str(error.value)
 
 
-def test_how_a_run_ended_is_said_though_it_cannot_be_stored(
+def test_the_end_of_a_run_is_reported_even_if_it_cannot_be_stored(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:

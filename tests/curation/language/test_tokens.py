@@ -102,7 +102,7 @@ def test_content_words() -> None:
     ]
 
 
-def test_alignment_prefers_the_end_because_hedges_stand_in_front() -> None:
+def test_alignment_prefers_the_end_because_hedges_come_first() -> None:
     anchor, variant = Analysis("I was lucky."), Analysis("I'm not sure, but I was lucky.")
     origin = align(anchor, variant)
     assert origin[-4:] == [0, 1, 2, 3]

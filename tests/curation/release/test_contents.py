@@ -53,7 +53,7 @@ def test_an_undone_action_is_not_a_change(released: Released) -> None:
         assert changes_since(session, release) == ({}, {})
 
 
-def test_decisions_long_before_the_release_are_not_looked_at(released: Released) -> None:
+def test_decisions_long_before_the_release_are_not_examined(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         ada = person(session)
@@ -63,7 +63,7 @@ def test_decisions_long_before_the_release_are_not_looked_at(released: Released)
         assert changes_since(session, release) == ({"verbal": 1}, {"verbal": 1})
 
 
-def test_decisions_that_a_release_has_seen_are_not_looked_at(released: Released) -> None:
+def test_decisions_that_are_in_a_release_are_not_examined(released: Released) -> None:
     engine, families, _ = released
     with writing(engine) as session:
         ada = person(session)

@@ -139,7 +139,7 @@ def test_an_edit_into_a_known_sibling_takes_that_one(engine: Engine, ada: int) -
 
 
 @pytest.mark.parametrize("text", ["The bridge is not safe.", "  ", "x" * 2001, "bad \x00 byte"])
-def test_an_edit_that_is_none_changes_nothing(engine: Engine, ada: int, text: str) -> None:
+def test_an_empty_edit_changes_nothing(engine: Engine, ada: int, text: str) -> None:
     with pytest.raises(HedgerowError), writing(engine) as session:
         actions.edit(session, shown(get(engine)), reviewer_id=ada, text=text)
     assert decisions(engine) == 0
@@ -147,7 +147,7 @@ def test_an_edit_that_is_none_changes_nothing(engine: Engine, ada: int, text: st
 
 
 @both_databases
-def test_undo_takes_back_an_edit_with_its_child(engine: Engine, ada: int) -> None:
+def test_undo_reverses_an_edit_with_its_child(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         child_id = actions.edit(
             session, shown(get(engine)), reviewer_id=ada, text="The bridge isn't safe."

@@ -61,7 +61,7 @@ def settle(session: Session, variant_id: int, name: str = "Cleo") -> None:
     actions.reject(session, card, reviewer_id=person(session, name), reason="wrong_type")
 
 
-def test_conflicts_say_what_each_person_said(engine: Engine, family: list[int]) -> None:
+def test_conflicts_show_each_persons_verdict(engine: Engine, family: list[int]) -> None:
     with reading(engine) as session:
         first, second = conflicts(session)
         assert (first.type_id, first.dispute, second.dispute) == ("absolute", 1, 2)

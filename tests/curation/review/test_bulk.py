@@ -178,7 +178,7 @@ class TestMatching:
 
 
 class TestApplying:
-    def test_all_decisions_share_one_action_and_one_undo_takes_them_back(
+    def test_all_decisions_share_one_action_and_one_undo(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bulk, "BLOCK", 7)  # several blocks

@@ -64,7 +64,7 @@ def test_anybody_lifts_a_mark_and_the_history_keeps_both(engine: Engine, ada: in
     assert marked(engine) == [1]
 
 
-def test_undo_takes_back_a_lift_and_then_what_came_before(engine: Engine, ada: int) -> None:
+def test_undo_reverses_a_lift_and_then_the_previous_action(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         actions.accept(session, shown(session.get_one(Variant, 2)), reviewer_id=ada)
         mark(session, 1, reviewer_id=ada)

@@ -44,7 +44,7 @@ def test_notes_are_reported_in_order_and_decide_nothing(engine: Engine, ada: int
 
 @one_database
 @pytest.mark.parametrize("wrong", ["", " \n ", "x" * (MAX_NOTE + 1), "bell \x07"])
-def test_a_note_that_is_none_is_refused(engine: Engine, ada: int, wrong: str) -> None:
+def test_an_empty_note_is_refused(engine: Engine, ada: int, wrong: str) -> None:
     with pytest.raises(HedgerowError, match="Expected"), writing(engine) as session:
         add_note(session, 1, reviewer_id=ada, text=wrong)
     with reading(engine) as session:

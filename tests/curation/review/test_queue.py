@@ -275,7 +275,7 @@ def test_each_queue_has_every_order(
         assert count_left(session, Queue.CONFLICT) == {("verbal", 1): 3}
 
 
-def test_what_a_person_accepts_or_takes_back_leaves_or_enters_what_only_models_accepted(
+def test_decisions_and_undos_of_people_update_the_model_only_queue(
     engine: Engine, ids: list[int]
 ) -> None:
     def left() -> list[int]:

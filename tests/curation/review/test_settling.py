@@ -62,7 +62,7 @@ def test_a_third_verdict_leaves_the_conflict_and_settling_ends_it(
         assert [entry.settles for entry in history(session, conflict)] == [False] * 3 + [True]
 
 
-def test_undo_takes_a_settlement_back_to_the_conflict(engine: Engine, conflict: int) -> None:
+def test_undo_returns_a_settlement_to_the_conflict(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         actions.accept(session, settling(session, conflict), reviewer_id=person(session))
     assert status(engine, conflict) == Status.ACCEPTED

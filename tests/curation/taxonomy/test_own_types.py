@@ -66,7 +66,9 @@ def project(engine: Engine) -> Engine:
     return engine
 
 
-def test_an_added_type_stands_among_the_others_and_the_built_in_ones_stay(engine: Engine) -> None:
+def test_an_added_type_is_listed_among_the_others_and_the_built_in_ones_stay(
+    engine: Engine,
+) -> None:
     with writing(engine) as session:
         seed_taxonomy(session)
         before = list_types(session)

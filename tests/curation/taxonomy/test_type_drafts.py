@@ -90,7 +90,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"surface_check": {"negative_prefixes": ["un1"]}}, "affixes of letters"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(values: Mapping[str, Any], said: str) -> None:
+def test_mistakes_give_one_sentence(values: Mapping[str, Any], said: str) -> None:
     with pytest.raises(HedgerowError, match=said) as refused:
         draft(changed(NEGATION, **values), TAXONOMY)
     assert "\n" not in str(refused.value)

@@ -257,7 +257,7 @@ def dead_pid() -> Callable[[], int]:
     return make
 
 
-def test_lapsed_leases_are_no_fault_and_are_cleared_away(project: Engine) -> None:
+def test_lapsed_leases_are_no_problem_and_are_removed(project: Engine) -> None:
     with writing(project) as session:
         ada = person(session)
         for variant, minutes in ((1, -1), (2, 5)):

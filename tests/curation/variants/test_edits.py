@@ -106,7 +106,7 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_undone(
         ("word", "a \x00 byte", "control character"),
     ],
 )
-def test_a_cue_correction_that_is_none_changes_nothing(
+def test_an_empty_cue_correction_changes_nothing(
     engine: Engine, ada: int, type_id: str, cue: str | None, why: str
 ) -> None:
     with pytest.raises(HedgerowError, match=why), writing(engine) as session:
@@ -169,7 +169,7 @@ def test_an_edit_into_a_known_variant_corrects_its_cue_only_where_asked(
         assert (known.cue, known.status) == ("like", Status.PENDING)
 
 
-def test_a_cue_corrected_on_an_outdated_card_is_looked_at_again(engine: Engine, ada: int) -> None:
+def test_a_cue_corrected_on_an_outdated_card_needs_a_second_look(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         variant = hedge(session)
         card = shown(variant)

@@ -23,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project
     return hedgerow.open(tmp_path / "project")
 
 
-def test_what_a_rule_accepts_one_undo_takes_back(project: hedgerow.Project) -> None:
+def test_one_undo_reverses_everything_a_rule_accepted(project: hedgerow.Project) -> None:
     loaded = project.load_corpus("antonyms")
     assert (loaded["anchors"], loaded["accepted"]) == (10, 0)
     assert set(project.variants()["status"]) == {"pending"}

@@ -39,7 +39,7 @@ def test_torch_is_loaded_with_the_first_name_that_needs_it() -> None:
     assert found.isdisjoint({*NOT_LOADED, "torch", "sentence_transformers"})
 
 
-def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
+def test_a_missing_name_is_reported() -> None:
     import hedgerow.losses
 
     assert {"FamilyBatchSampler", "FamilyCollator", "FamilyLoss"} <= set(dir(hedgerow.losses))

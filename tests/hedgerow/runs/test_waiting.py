@@ -35,7 +35,7 @@ def waits(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
         return create_run(session, kind="waits", parameters={}).id
 
 
-def test_each_wait_is_said_once(
+def test_each_wait_is_reported_once(
     waits: int, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert carry_out(load_settings(), engine, waits)["state"] == "done"

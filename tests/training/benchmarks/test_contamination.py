@@ -153,7 +153,7 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
         assert description(found.facts) == SAID
 
 
-def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
+def test_the_bundled_texts_are_compared_once_and_reported_in_one_sentence(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = settings.data_folder

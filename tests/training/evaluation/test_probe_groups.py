@@ -72,7 +72,7 @@ def test_anchors_are_short_and_long() -> None:
 
 
 @pytest.mark.parametrize("group", bundled_groups(), ids=lambda group: group.topic)
-def test_each_form_shows_on_its_surface_what_it_is(group: BundledGroup) -> None:
+def test_each_form_has_the_surface_of_its_type(group: BundledGroup) -> None:
     forms = {group.contradicted: group.negation, group.weakened: kind_of_cue(group)}
     if group.affirmed_by == "negated_antonym":
         forms[group.affirmed] = group.affirmed_by

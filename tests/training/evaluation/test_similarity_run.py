@@ -111,7 +111,7 @@ def test_the_sixty_groups_under_the_built_in_encoder_rank_no_better_than_chance(
     assert loads == [DEFAULT_ENCODER]
 
 
-def test_sentences_give_a_matrix_that_a_second_look_reads(
+def test_sentences_give_a_matrix_that_is_read_the_second_time(
     engine: Engine, settings: Settings, model: Path, loads: list[str]
 ) -> None:
     assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 3}

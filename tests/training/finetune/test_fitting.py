@@ -125,7 +125,7 @@ def test_each_step_is_reported_and_checked_several_times(tmp_path: Path, recipe:
     assert all(value > 0 for value in seen.metrics["characters_per_second"].values())
 
 
-def test_within_a_step_there_are_looks_before_and_after_the_encoder_and_the_gradients(
+def test_a_step_has_checks_before_and_after_the_encoder_and_the_gradients(
     tmp_path: Path, recipe: Recipe
 ) -> None:
     """At most a fraction of a step passes between two checks, so a cancel does not wait for a
@@ -160,7 +160,9 @@ def test_retrieval_is_measured_at_the_ends_of_a_training_and_has_no_curve(
     assert "drift" in seen.metrics and RETRIEVAL not in seen.metrics
 
 
-def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Recipe) -> None:
+def test_an_evaluation_of_the_held_out_part_can_be_cancelled(
+    tmp_path: Path, recipe: Recipe
+) -> None:
     seen = Recorder(cancel_at_check=4)  # before the first step
     with pytest.raises(RunCancelled):
         run(tmp_path / "run", recipe, held_out=HELD_OUT, progress=seen)

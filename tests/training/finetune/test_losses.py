@@ -216,7 +216,7 @@ def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
 
 
 @pytest.mark.parametrize("weights", [EQUATION_1, SYMMETRIC])
-def test_families_with_negations_of_their_own_are_not_pushed_apart(weights: Weights) -> None:
+def test_families_with_their_own_negations_are_not_separated(weights: Weights) -> None:
     """The loss of a batch is the mean over its families, in any order."""
     rows = [family(n, Role.PARAPHRASE, Role.HEDGE, Role.NEGATION) for n in range(3)]
     batch = flatten(rows)

@@ -221,7 +221,7 @@ class StopsAfterFour(Recorder):
         control.should_training_stop = state.global_step == 4
 
 
-def test_early_stopping_continues_where_it_was_interrupted(
+def test_early_stopping_continues_if_it_was_interrupted(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluated_every(monkeypatch, 1, patience=3)
@@ -340,7 +340,7 @@ def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTw
 
 
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
-def test_a_checkpoint_that_is_no_use_is_skipped(
+def test_an_unusable_checkpoint_is_skipped(
     tmp_path: Path, cut_twice: CutTwice, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     recipe, folder = cut_twice.recipe, tmp_path / "run"

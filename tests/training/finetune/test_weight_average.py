@@ -68,7 +68,7 @@ def test_the_rate_falls_in_each_training_and_the_saved_weights_are_others(
 
 
 @pytest.mark.parametrize("changes", [["early_stopping=ranked"], ["max_steps=3"]])
-def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
+def test_there_is_one_run_if_a_mean_is_useless(changes: list[str]) -> None:
     recipe = Recipe(soup=3)
     assert (recipe.trainings, recipe.total_steps(80)) == (3, 3 * recipe.steps(80))
     other = recipe.with_overrides(changes)

@@ -100,7 +100,7 @@ def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) ->
     assert "datasets" not in data
 
 
-def test_of_a_base_whose_licence_is_not_known_the_card_says_where_to_look(
+def test_the_card_says_where_to_find_an_unknown_licence_of_the_base(
     engine: Engine, tiny_encoder: Path
 ) -> None:
     number = add_model(engine, tiny_encoder, Recipe(base_encoder="ada/own-encoder"))

@@ -80,7 +80,7 @@ def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
     assert len(delete_run(engine, settings, run.id)) == 4
 
 
-def test_an_arm_without_questions_is_left_out_and_said_so(
+def test_an_arm_without_questions_is_left_out_and_reported(
     released: Engine, small_llama: Path
 ) -> None:
     """Nobody accepted an entailment, a paraphrase or a contradiction, so one arm is left."""

@@ -79,7 +79,7 @@ def test_a_tiny_release_has_batches_that_an_epoch_can_fill(anchors: int, batch: 
         assert preset_of(found, tiny) == preset
 
 
-def test_a_recipe_that_differs_from_every_preset_is_none() -> None:
+def test_a_recipe_that_differs_from_every_preset_has_no_preset() -> None:
     whole = plan_with(Starter=STARTER)
     assert preset_of(PRESETS[QUICK].recipe, whole) == PRESETS[QUICK]
     assert preset_of(Recipe(epochs=5), whole) is None

@@ -215,7 +215,7 @@ def test_the_bundled_corpora_are_drawn_by_a_share_unless_the_recipe_says_otherwi
 
 
 @pytest.mark.parametrize("key", ["max_steps", "early_stopping", "sts_file", "lora_rank"])
-def test_none_is_no_limit_no_file_no_figure(key: str) -> None:
+def test_none_means_no_limit_no_file_no_metric(key: str) -> None:
     assert getattr(Recipe(**{key: OTHER[key]}).with_overrides([f"{key}=None"]), key) is None
 
 

@@ -251,7 +251,7 @@ def test_lines_are_judged_by_the_beginning_of_their_file(
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.5])
-def test_weights_lie_on_the_line_between_base_and_finetuned(
+def test_weights_are_on_the_line_between_base_and_finetuned(
     tiny_encoder: Path, share: float
 ) -> None:
     import torch

@@ -67,7 +67,7 @@ def test_a_run_of_an_older_version_has_an_address_and_no_summary(
     assert kind.sum_up({}) == ""
 
 
-def test_results_are_linked_where_they_are_shown() -> None:
+def test_results_are_linked_if_they_are_shown() -> None:
     done = Run(id=7, kind="train", state=RunState.DONE, parameters={})
     assert kind_of("train").address(done) == "train?step=Results&run=7"
     saved = Run(id=8, kind="tradeoff-save", state=RunState.DONE, parameters={"training": 7})

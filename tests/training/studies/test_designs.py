@@ -95,7 +95,7 @@ def a_design(
 
 
 @one_database
-def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
+def test_the_data_study_is_table_2_and_names_the_replacements_for_originals(
     engine: Engine,
 ) -> None:
     found, _ = a_design(engine, Study.DATA)

@@ -73,7 +73,7 @@ class TestFormats:
         data = ("\ufeff" + text).encode("utf-16-le") if "bom" in encoding else text.encode(encoding)
         assert rows(read_file(data, name="a.csv")) == [(2, "Café “au lait” is 好.")]
 
-    def test_the_format_can_be_said(self) -> None:
+    def test_the_format_can_be_chosen(self) -> None:
         data = b"text,n\nHi there,1\n"
         assert rows(read_file(data, name="a.csv", format=Format.TEXT))[0] == (1, "text,n")
 

@@ -298,7 +298,9 @@ class TestAdding:
             ({"source": "s", "language": "en" + "-abcdefgh" * 4}, "a language tag such as"),
         ],
     )
-    def test_what_is_said_of_a_file_is_checked(self, values: dict[str, str], expected: str) -> None:
+    def test_the_attributes_of_a_file_are_checked(
+        self, values: dict[str, str], expected: str
+    ) -> None:
         with pytest.raises(HedgerowError, match=expected):
             About(**values)
 
@@ -319,7 +321,7 @@ _SIZES = st.dictionaries(st.integers(0, 9), st.integers(0, 40), min_size=1, max_
 class TestSampling:
     @settings(max_examples=200, deadline=None)
     @given(_SIZES, st.floats(0, 1))
-    def test_shares_add_up_and_lie_within_one_of_the_proportion(
+    def test_shares_add_up_and_are_within_one_of_the_proportion(
         self, sizes: dict[int, int], part: float
     ) -> None:
         everything = sum(sizes.values())

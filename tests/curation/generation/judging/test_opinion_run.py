@@ -168,7 +168,7 @@ def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     ]
 
 
-def test_a_run_that_the_budget_paused_continues_where_it_stopped(
+def test_a_run_that_the_budget_paused_continues_if_it_stopped(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

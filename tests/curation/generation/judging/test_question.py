@@ -116,7 +116,7 @@ def test_labelled_lines_are_read_as_json_is(raw: str) -> None:
     assert found == (Verdict.EDIT, "wrong_scope", "So.", "It isn't.", 0.5)
 
 
-def test_a_comment_is_kept_however_long_or_odd_it_is() -> None:
+def test_long_and_odd_comments_are_kept() -> None:
     for comment, kept in (
         ("So. " * 25_000, "So. So."),
         ("So.\x00\n\n\x1b[31mMore.", "So. [31mMore."),

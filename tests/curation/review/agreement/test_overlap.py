@@ -97,7 +97,7 @@ def test_only_what_two_people_have_decided_on_is_there(engine: Engine) -> None:
         }
 
 
-def test_the_latest_verdict_that_stands_counts(engine: Engine) -> None:
+def test_the_latest_valid_verdict_counts(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         family = add_family(session)
@@ -112,7 +112,7 @@ def test_the_latest_verdict_that_stands_counts(engine: Engine) -> None:
         assert votes(overlap(session)) == {changed.id: {ada: A, bert: R}}
 
 
-def test_neither_settlements_nor_rules_nor_ones_own_wordings_are_votes(engine: Engine) -> None:
+def test_settlements_rules_and_own_texts_are_not_votes(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert, cleo = (person(session, name) for name in ("Ada", "Bert", "Cleo"))
         anchor = add_anchor(session)

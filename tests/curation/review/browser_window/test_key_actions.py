@@ -281,7 +281,7 @@ def test_undoing_a_rejected_family_comes_back_to_its_card(state: ReviewState) ->
     assert draw(state).variant_id == card.variant_id
 
 
-def test_undo_after_a_note_takes_the_note_back_and_not_the_decision(state: ReviewState) -> None:
+def test_undo_after_a_note_removes_the_note_and_not_the_decision(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
     second = draw(state)
@@ -331,7 +331,7 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
     assert draw(state).variant_id == skipped
 
 
-def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState) -> None:
+def test_undo_after_a_reload_reverses_the_last_stored_action(state: ReviewState) -> None:
     """A skip is not stored. A new window knows nothing of it."""
     card = draw(state)
     state.accept(card)

@@ -25,7 +25,7 @@ def test_a_colleagues_decision_is_reported(state: ReviewState) -> None:
     assert "Meanwhile, Bert had accepted it. Both decisions are stored." in state.message
 
 
-def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewState) -> None:
+def test_the_own_decision_in_another_window_is_reported_without_a_name(state: ReviewState) -> None:
     state.recount()
     other = colleague(state, "Ada")
     mine = draw(state)
@@ -36,7 +36,7 @@ def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewSt
     assert "Ada" not in state.message
 
 
-def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> None:
+def test_blind_mode_shows_others_verdicts_only_after_the_own_one(state: ReviewState) -> None:
     card = draw(state)
     first = card.variant_id
     state.blind = True

@@ -100,7 +100,7 @@ def test_a_gold_item_is_not_settled_again(engine: Engine, lead: int) -> None:
         assert shown_to_settle(session, uid_of(session)).settles
 
 
-def test_one_undo_takes_the_settlement_and_the_gold_item_back(engine: Engine, lead: int) -> None:
+def test_one_undo_reverses_the_settlement_and_the_gold_item(engine: Engine, lead: int) -> None:
     with writing(engine) as session:
         variant = session.get_one(Variant, 1)
         ben = person(session, "Ben")

@@ -77,7 +77,7 @@ def test_what_a_switch_changes_is_known_before(engine: Engine, judge: int) -> No
         assert not session.get_one(Reviewer, judge).counts
 
 
-def test_a_persons_verdict_stands_and_switching_back_restores_the_rest(
+def test_a_persons_verdict_stays_valid_and_switching_back_restores_the_rest(
     engine: Engine, judge: int
 ) -> None:
     with reading(engine) as session:

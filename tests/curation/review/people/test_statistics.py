@@ -165,7 +165,7 @@ def test_a_person_who_was_merged_is_one_with_the_other(engine: Engine, ada: int)
     assert (ben_.practice_round, ben_.practice) == (1, Score(1, 1))
 
 
-def test_verdicts_on_gold_items_are_no_overlap_and_those_before_are(
+def test_verdicts_on_gold_items_do_not_overlap_but_earlier_ones_do(
     engine: Engine, ada: int
 ) -> None:
     with writing(engine) as session:

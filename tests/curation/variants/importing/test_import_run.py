@@ -80,7 +80,7 @@ def test_a_second_import_adds_nothing(seeded: Engine, settings: Settings) -> Non
     assert nothing_left(said) == "Nothing is left to import: the project has all of it already."
 
 
-def test_one_undo_takes_all_verdicts_of_a_reviewer_back(
+def test_one_undo_reverses_all_verdicts_of_a_reviewer(
     seeded: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_run, "AT_ONCE", 1)  # a transaction for each anchor

@@ -36,7 +36,7 @@ pytestmark = both_databases
         ({"language": "??"}, "On line 2 of mine.jsonl: Expected a language tag such as 'en'"),
     ],
 )
-def test_a_value_that_is_none_is_refused_and_nothing_is_stored(
+def test_a_wrong_value_is_refused_and_nothing_is_stored(
     seeded: Engine, row: dict[str, Any], sentence: str
 ) -> None:
     before = counts(seeded)

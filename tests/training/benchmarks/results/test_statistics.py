@@ -44,7 +44,7 @@ def test_the_interval_of_a_share_is_near_the_normal_one() -> None:
     assert found == interval(shares([n % 10 < 3 for n in range(1_000)])), "the same seed"
 
 
-def test_items_made_from_one_sentence_are_no_independent_evidence() -> None:
+def test_items_made_from_one_sentence_are_not_independent() -> None:
     right = [n % 2 == 0 for n in range(100)]
     alone, together = (
         interval(shares([hit for hit in right for _ in range(4)])),

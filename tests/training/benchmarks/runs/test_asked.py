@@ -105,7 +105,7 @@ def test_versions_are_refused_if_nothing_is_asked(
         )
 
 
-def test_results_of_earlier_versions_stay_readable_and_apart(
+def test_results_of_earlier_versions_stay_readable_and_separate(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

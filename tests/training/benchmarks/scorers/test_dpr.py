@@ -73,7 +73,7 @@ def test_scores_are_dot_products_of_the_pooled_outputs(
     assert seen == [(2, 5), (5, 5)], "each distinct text is encoded once"
 
 
-def test_prompts_stand_before_question_and_text(name: str) -> None:
+def test_prompts_come_before_question_and_text(name: str) -> None:
     plain, asked = load_scorer(name), load_scorer(name, prompts=Prompts("q: ", "d: "))
     by_hand = [(f"q: {query}", f"d: {text}") for query, text in PAIRS]
     assert asked.score(PAIRS, asks="relevance") == pytest.approx(

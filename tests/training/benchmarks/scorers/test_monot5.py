@@ -87,7 +87,7 @@ def test_a_large_difference_is_not_a_tie(scorer: MonoT5, monkeypatch: pytest.Mon
     assert 0 > first > second > third == pytest.approx(-120)
 
 
-def test_prompts_stand_before_query_and_document(folder: Path, direct: Any) -> None:
+def test_prompts_come_before_query_and_document(folder: Path, direct: Any) -> None:
     scorer = load_scorer(str(folder), "monot5", prompts=Prompts("no ", "the "))
     (pair, *_) = PAIRS
     expected = direct(f"Query: no {pair[0]} Document: the {pair[1]} Relevant:")

@@ -164,7 +164,7 @@ def test_repeated_questions_get_the_same_scores(scorer: Scorer) -> None:
     assert first.tolist() == third.tolist() and first.shape == (2,) and second.shape == (1,)
 
 
-def test_what_a_models_files_say_it_is(
+def test_the_architecture_comes_from_a_models_files(
     tiny_encoder: Path, tiny_cross: Path, tiny_colbert: Path, tiny_splade: Path
 ) -> None:
     found = [architecture_of(p) for p in (tiny_encoder, tiny_cross, tiny_colbert, tiny_splade)]
@@ -190,7 +190,7 @@ def test_weights_in_a_pickle_are_refused_whatever_the_architecture(
         load_scorer(str(tmp_path), "magic")
 
 
-def test_scores_that_are_no_numbers_are_refused(tiny_cross: Path) -> None:
+def test_scores_that_are_not_numbers_are_refused(tiny_cross: Path) -> None:
     scorer = Cross(load_model(str(tiny_cross), "CrossEncoder"))
     scorer.model.predict = lambda pairs, **_: np.full(len(pairs), np.nan)
     with pytest.raises(HedgerowError, match="not finite numbers"):

@@ -73,7 +73,7 @@ def test_the_anchor_itself_is_not_a_variant() -> None:
     assert "verbal" not in found.texts and found.problems == (AnswerProblem.UNCHANGED,)
 
 
-def test_an_ignored_cue_is_reported_and_a_fitting_form_of_it_is_none() -> None:
+def test_an_ignored_cue_is_reported_but_not_a_suitable_form_of_it() -> None:
     cues = {"word": "seem", "phrase": "not entirely sure"}
     good = {"word": "The bridge seems safe.", "phrase": "I'm not sure, not entirely sure of it."}
     assert parse(json.dumps(good), HEDGES, cues).problems == ()

@@ -102,7 +102,7 @@ def served_model(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_nonsense_is_kept_and_told_and_becomes_no_variant(
+def test_nonsense_is_stored_and_reported_but_becomes_no_variant(
     engine: Engine, home: Path, served_model: tuple[str, str]
 ) -> None:
     with writing(engine) as session:

@@ -120,7 +120,7 @@ def test_a_second_run_adds_nothing(anchors: Engine, home: Path) -> None:
     assert test_run.table(anchors) == first
 
 
-def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
+def test_a_type_without_rules_is_refused_or_skipped_with_a_sentence(
     anchors: Engine, home: Path
 ) -> None:
     with writing(anchors) as session:

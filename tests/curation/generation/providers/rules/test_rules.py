@@ -198,7 +198,7 @@ def test_what_would_be_unsound_is_left_out(type_id: str, anchor: str) -> None:
     assert written(type_id, anchor) is None
 
 
-def test_an_opening_clause_stands_after_that_only() -> None:
+def test_an_opening_clause_only_follows_that() -> None:
     anchor = "When we arrived, the gate was open."
     cues = [f"not {word}" for word in ("clear", "sure", "very clear", "certain")]
     for cue in cues:

@@ -345,7 +345,7 @@ def test_code_in_a_model_folder_is_not_run(plain: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_weights_that_are_no_numbers_are_one_sentence(plain: Path, tmp_path: Path) -> None:
+def test_weights_that_are_not_numbers_give_one_sentence(plain: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     folder = Path(shutil.copytree(plain, tmp_path / "nan"))

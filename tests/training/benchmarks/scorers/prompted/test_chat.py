@@ -68,7 +68,9 @@ def test_a_model_that_always_says_the_same_number_gains_nothing(
     assert result.asked["first_share"] == (100.0 if number == "1" else 0.0)
 
 
-def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_is_none(serve_chat: Serve) -> None:
+def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_stays_missing(
+    serve_chat: Serve,
+) -> None:
     address, server = serve_chat()
 
     def says(prompt: str) -> str:

@@ -74,7 +74,7 @@ def test_the_letters_of_a_prompt_are_those_of_its_words_and_texts(texts: list[st
         assert len(whole) == words + len(text) + sum(map(len, shown))
 
 
-def test_each_candidate_stands_in_each_place_once() -> None:
+def test_each_candidate_is_in_each_position_once() -> None:
     assert orders(2) == [(0, 1), (1, 0)]
     assert orders(3) == [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
     prompts = choice_prompts([Question("q", ("a", "b", "c"))], "paraphrase_choice", installed())
