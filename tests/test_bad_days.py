@@ -147,9 +147,9 @@ def test_a_file_of_settings_that_cannot_be_used(
     monkeypatch.delenv("HEDGEROW_HOME")
     (home / ".env").write_bytes(content)
     for command in (*COMMANDS, APP) if content.startswith(b"HEDGEROW_REVIEWER=Ada") else COMMANDS:
-        said = complaint(*command)
-        assert sentence in said
-        assert "sk-secret" not in said
+        message = complaint(*command)
+        assert sentence in message
+        assert "sk-secret" not in message
 
 
 # -- the database ------------------------------------------------------------------------
@@ -169,8 +169,8 @@ def test_a_damaged_database(command: list[str], keep: int, home: Path) -> None:
     path = project(home)
     damage(path, keep=keep)
     before = path.read_bytes()
-    said = complaint(*command)
-    assert "is damaged" in said or "cannot be read as a database" in said
+    message = complaint(*command)
+    assert "is damaged" in message or "cannot be read as a database" in message
     assert path.read_bytes() == before
 
 
@@ -178,8 +178,8 @@ def test_a_damaged_database(command: list[str], keep: int, home: Path) -> None:
 def test_a_truncated_database(command: list[str], home: Path) -> None:
     path = project(home)
     os.truncate(path, path.stat().st_size // 2 // 4096 * 4096)
-    said = complaint(*command)
-    assert "is damaged" in said or "cannot be read as a database" in said
+    message = complaint(*command)
+    assert "is damaged" in message or "cannot be read as a database" in message
 
 
 def test_damage_that_shows_only_in_the_middle_of_work(home: Path) -> None:
@@ -310,9 +310,9 @@ def test_a_server_that_is_away(
     command: list[str], url: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url)
-    said = complaint(*command)
-    assert sentence in said
-    assert "sk-secret" not in said
+    message = complaint(*command)
+    assert sentence in message
+    assert "sk-secret" not in message
 
 
 def server() -> URL:
@@ -328,9 +328,9 @@ def server() -> URL:
 def test_a_server_that_refuses(change: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     url = server().set(**change)  # type: ignore[arg-type]
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url.render_as_string(hide_password=False))
-    said = complaint("status")
-    assert "refuses the connection" in said
-    assert "sk-secret" not in said
+    message = complaint("status")
+    assert "refuses the connection" in message
+    assert "sk-secret" not in message
 
 
 @pytest.mark.databases("postgresql")

@@ -107,8 +107,8 @@ def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
 ) -> None:
     (home / "hedgerow_data").write_text("a file in its place")
     run = new_run(project_engine, "export")
-    said = complaint("run", str(run.id))
-    assert "hedgerow_data" in said and "cannot be created" in said
+    message = complaint("run", str(run.id))
+    assert "hedgerow_data" in message and "cannot be created" in message
     assert state(project_engine, run)[0] == RunState.QUEUED
 
 

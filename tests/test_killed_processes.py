@@ -46,12 +46,12 @@ class Process:
     def __init__(self, folder: Path) -> None:
         """Start it. Its confirmations go to a file, which outlives it."""
         self.said = folder / f"{time.monotonic_ns()}.txt"
-        with self.said.open("wb") as said:
+        with self.said.open("wb") as file:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.deciding_process", str(REVIEWERS)],
                 cwd=ROOT,
                 env=os.environ | {"PYTHONPATH": str(ROOT)},
-                stdout=said,
+                stdout=file,
                 stderr=subprocess.PIPE,
             )
 

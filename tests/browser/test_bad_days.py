@@ -165,8 +165,8 @@ def test_a_database_that_is_away_for_a_while_is_one_sentence(
     visit(page, share(home), "/review")
     uid = wait_for_card(page)
     (home / "hedgerow.db").rename(home / "away.db")
-    told = page.get_by_text("no longer exists; restore it").first
-    press_until(page, "a", told.is_visible)
+    message = page.get_by_text("no longer exists; restore it").first
+    press_until(page, "a", message.is_visible)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_role("link", name="Release & export")).to_be_visible()
     assert not (home / "hedgerow.db").exists()

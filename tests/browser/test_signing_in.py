@@ -110,7 +110,7 @@ def test_who_signs_in_may_what_the_settings_say(
     assert shown(other) == seen
     press(other, "s")
     expect(other.get_by_role("button", name="Accept")).to_have_count(0)
-    for path, said in {
+    for path, message in {
         "/generate": "Only leads can start runs.",
         "/anchors?part=Add": "Only leads can add anchors.",
         "/train": "Only leads can start trainings.",
@@ -120,7 +120,7 @@ def test_who_signs_in_may_what_the_settings_say(
         "/adjudicate": "Only leads can settle conflicts.",
     }.items():
         other.goto(f"{address}{path}")
-        expect(other.get_by_text(said)).to_be_visible()
+        expect(other.get_by_text(message)).to_be_visible()
         assert other.get_by_text("This page failed").count() == 0
         assert SECRET not in other.content()
     assert len(_decisions(home)) == 1

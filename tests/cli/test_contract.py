@@ -20,12 +20,12 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
-from cli.shared.terminal import show
+from cli.shared import terminal
 from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
 from hedgerow.runs.progress import progress_bar
-from tests.cli.support.commands import ask, complaint, ended, process, said
+from tests.cli.support.commands import ask, complaint, ended, process, show
 from tests.support.checkout import ROOT
 from tests.support.factories import add_anchor
 
@@ -53,7 +53,7 @@ def command(names: tuple[str, ...]) -> Any:
 
 @pytest.mark.parametrize("names", list(commands()), ids=" ".join)
 def test_every_command_offers_json_and_says_what_it_does(names: tuple[str, ...]) -> None:
-    shown = said(*names, "--help")
+    shown = show(*names, "--help")
     assert "--json" in shown
     assert all(one.help for one in command(names).params if not one.hidden)
     assert re.search(r"Usage: .*\n\n  [A-Z]", shown)
@@ -224,7 +224,7 @@ def test_whatever_goes_wrong_is_one_json_object(
 
 
 def test_a_figure_that_is_not_a_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
+    terminal.show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
         "cosines": [None, {"score": None}],
         "n": 2,
@@ -279,7 +279,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 
 
 def test_the_version_is_printed() -> None:
-    assert said("--version") == f"hedgerow {metadata.version('hedgerow')}\n"
+    assert show("--version") == f"hedgerow {metadata.version('hedgerow')}\n"
 
 
 def options() -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -327,7 +327,7 @@ def test_people_get_sentences_without_keys_and_values(
         ("diagnose",),
         ("prices", "set", "own", "1", "2"),
     ):
-        lines = said(*command).splitlines()
+        lines = show(*command).splitlines()
         assert not [line for line in lines if re.match(r"[\w ]+: \S+$", line)], (command, lines)
         assert [line for line in lines if re.match(r"[A-Z'].*\.$", line)], (command, lines)
 
@@ -340,7 +340,7 @@ def test_paths_are_printed_so_that_they_open_from_anywhere(
     exported = ask("export", "out", "--format", "jsonl", "--zip")
     assert exported["folder"] == str(tmp_path / "out")
     assert exported["zip"] == str(tmp_path / "out.zip")
-    assert str(tmp_path / "out") in said("export", "out", "--format", "jsonl")
+    assert str(tmp_path / "out") in show("export", "out", "--format", "jsonl")
     made = ask("benchmarks", "suite", "suite.jsonl", "--split", "train")
     assert made["file"] == str(tmp_path / "suite.jsonl")
 

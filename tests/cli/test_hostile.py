@@ -12,7 +12,7 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Anchor, AnchorRevision, Status, Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.support.databases import Copies, opened
 from tests.support.hostile import HUGE, REFUSED, TEXTS, stored
 from tests.support.hostile_project import fill
@@ -59,7 +59,7 @@ def test_anchors_come_in_and_their_texts_are_canonical(empty: Path) -> None:
     file = lines_file(empty / "-evil '$(x)' <b>.jsonl", TEXTS)
     options = ("--column", "text", "--genre-column", "genre", "--include-suspicious")
     for name in ("=cmd|' /C calc'!A0", TEXTS["script"]):
-        output = said("anchors", "add", str(file), *options, "--source", name, "--dry-run")
+        output = show("anchors", "add", str(file), *options, "--source", name, "--dry-run")
         assert quiet(output)
     ask("anchors", "add", str(file), *options, "--source", TEXTS["script"])
     assert anchors() == stored()
@@ -69,7 +69,7 @@ def test_anchors_come_in_and_their_texts_are_canonical(empty: Path) -> None:
 def test_rows_that_are_not_sentences_are_always_left_out(empty: Path, name: str) -> None:
     text = REFUSED.get(name, HUGE)
     file = lines_file(empty / "file.jsonl", {"good": "It is good.", "bad": text})
-    output = said("anchors", "add", str(file), "--column", "text", "--include-suspicious")
+    output = show("anchors", "add", str(file), "--column", "text", "--include-suspicious")
     assert "Added 1 anchor " in output
     assert quiet(output)
     assert list(anchors().values()) == ["It is good."]
@@ -90,7 +90,7 @@ def test_no_command_steers_the_terminal(hostile: Path) -> None:
         ("release", "list"),
         ("anchors", "list"),
     ):
-        assert quiet(said(*command)), command
+        assert quiet(show(*command)), command
     for command in (
         ("review", "accept", TEXTS["rich markup"], "--reviewer", "Ada"),
         ("review", "accept", uid, "--reviewer", REFUSED["link of a terminal"]),

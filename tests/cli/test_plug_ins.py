@@ -15,7 +15,7 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Encoder, Source, Variant, VariantCosine
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, complaint, said, stored_run
+from tests.cli.support.commands import add_small_project, ask, complaint, show, stored_run
 from tests.support.factories import add_anchor
 from tests.support.plug_in_packages import install, install_example
 from tests.training.benchmarks.support.samples import write_lines
@@ -57,13 +57,13 @@ def test_all_are_listed_and_a_broken_one_says_what_is_wrong(
     assert "is Hedgerow's own" in found["hf", "rival"]["problem"]
     twice = [one["problem"] for (name, _), one in found.items() if name == "tsv"]
     assert sum("Another package has" in problem for problem in twice) == 1
-    shown = said("plugins")
+    shown = show("plugins")
     assert "hedgerow-example" in shown and "No module named 'nothing_such'" in shown
 
 
 def test_without_plug_ins_the_list_says_where_to_read_on(opened_home: Path) -> None:
     assert ask("plugins") == {"plug_ins": []}
-    assert "docs/plug_ins.md" in said("plugins")
+    assert "docs/plug_ins.md" in show("plugins")
 
 
 def test_the_help_names_them_and_imports_none(
@@ -140,7 +140,7 @@ def test_a_benchmark_is_measured_with_a_scorer_and_listed(example: Path) -> None
     kind = ["--architecture", "words-in-common"]
     answer = ask("benchmark", "opposites", "--data", str(items), *kind)
     assert (answer["score"], answer["metric"], answer["n"]) == (50.0, "accuracy", 2)
-    assert "words-in-common" in said("benchmarks", "--benchmark", "opposites")
+    assert "words-in-common" in show("benchmarks", "--benchmark", "opposites")
     ask("benchmark", "opposites", "--architecture", "random")
     errors = ask("benchmarks", "errors", "opposites")
     assert errors["items"] == 2

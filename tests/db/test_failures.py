@@ -16,8 +16,8 @@ def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:
     cascade = " CASCADE" if engine.name == "postgresql" else ""
     with engine.execution_options(writes=True).begin() as connection:
         connection.execute(text(f"DROP TABLE note{cascade}"))
-    with pytest.raises(HedgerowError) as told, reading(engine) as session:
+    with pytest.raises(HedgerowError) as refusal, reading(engine) as session:
         session.execute(select(Note)).all()
-    sentence = str(told.value)
+    sentence = str(refusal.value)
     assert "is missing a table or column" in sentence and "note" in sentence
     assert "restore a backup" in sentence and "hedgerow init" not in sentence

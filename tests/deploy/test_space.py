@@ -102,8 +102,8 @@ def test_a_failed_upload_is_reported_and_made_up_for(
     add(home, "The door is open.")
     hub.fault = 403
     mirror._try_to_upload(watching)
-    said = capsys.readouterr().err
-    assert f"No backup was uploaded to {DATASET}" in said and TOKEN not in said
+    errors = capsys.readouterr().err
+    assert f"No backup was uploaded to {DATASET}" in errors and TOKEN not in errors
     hub.fault = 0
     mirror._try_to_upload(watching)
     assert "hedgerow-backup.zip" in hub.repos["dataset", DATASET].files

@@ -69,8 +69,8 @@ def test_what_is_broken_ends_the_build_and_is_named(tmp_path: Path) -> None:
     (source / "index.md").write_text(BROKEN, encoding="utf-8")
     done = sphinx(source, tmp_path / "html", tmp_path / "doctrees")
     assert done.returncode != 0
-    for said in ("nowhere.md", "no-such-heading", "none.png", "nonsense"):
-        assert said in done.stderr
+    for problem in ("nowhere.md", "no-such-heading", "none.png", "nonsense"):
+        assert problem in done.stderr
 
 
 PARSERS: dict[str, Callable[[str], object]] = {

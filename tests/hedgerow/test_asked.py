@@ -37,10 +37,10 @@ def test_problems_give_one_sentence(
     name: str, example_project: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    attempt, said = ATTEMPTS[name]
+    attempt, message = ATTEMPTS[name]
     with pytest.raises(hedgerow.HedgerowError) as refusal:
         attempt(example_project())
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 def test_a_single_name_may_stand_alone(example_project: Example) -> None:

@@ -56,9 +56,9 @@ def test_examples(
     assert examples
     for test in examples:
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-        said: list[str] = []
-        runner.run(test, out=said.append)
-        assert not runner.failures, "".join(said)
+        output: list[str] = []
+        runner.run(test, out=output.append)
+        assert not runner.failures, "".join(output)
 
 
 def test_each_public_method_has_an_example() -> None:

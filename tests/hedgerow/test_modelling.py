@@ -61,12 +61,12 @@ def test_a_point_between_base_and_model_is_saved_and_published(
     saved = measured.save(0.5)
     assert isinstance(saved, SentenceTransformer) and saved.run > measured.run
     assert set(saved.figures) == {"before", "after"}
-    for share, said in (
+    for share, message in (
         (0.5, "already saved"),
         (0.7, "one of the measured shares"),
         ("x", "found"),
     ):
-        with pytest.raises(hedgerow.HedgerowError, match=said):
+        with pytest.raises(hedgerow.HedgerowError, match=message):
             measured.save(share)  # type: ignore[arg-type]
 
     pushed = project.push(saved, f"{OWNER}/point")

@@ -77,7 +77,7 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         ("The lamp is bright.", "put a single sentence in a list"),
         ([1, 2], "Expected sentences, found int among them."),
@@ -87,9 +87,9 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
     ],
     ids=["text", "numbers", "number", "splits", "numeric"],
 )
-def test_what_holds_no_sentences_is_refused(texts: object, said: str, tmp_path: Path) -> None:
+def test_what_holds_no_sentences_is_refused(texts: object, message: str, tmp_path: Path) -> None:
     with hedgerow.open(tmp_path) as project:
-        with pytest.raises(hedgerow.HedgerowError, match=said):
+        with pytest.raises(hedgerow.HedgerowError, match=message):
             project.anchors.add(texts)
         assert len(project.anchors()) == 0
 
@@ -104,7 +104,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         ({"type": "nonsense"}, "Expected a variant type"),
         ({"status": "nonsense"}, "Expected a status"),
@@ -113,9 +113,9 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     ids=["type", "status", "source"],
 )
 def test_what_is_not_there_is_named(
-    wanted: dict[str, str], said: str, example_project: Example
+    wanted: dict[str, str], message: str, example_project: Example
 ) -> None:
-    with pytest.raises(hedgerow.HedgerowError, match=said):
+    with pytest.raises(hedgerow.HedgerowError, match=message):
         example_project().variants(**wanted)
 
 
@@ -174,14 +174,14 @@ def test_an_unknown_name_is_reported(example_project: Example, tmp_path: Path) -
     project = example_project()
     file = tmp_path / "claims.csv"
     file.write_text("claim\nThe lamp is bright.\n")
-    for ask, said in (
+    for ask, message in (
         (lambda: project.anchors(source="Cofee"), "source of anchors"),
         (lambda: project.decide_by_rule("source = Cofee", "accept"), "source of anchors"),
         (lambda: project.decide_by_rule("source != Cofee", "accept", dry_run=True), "'Cofee'"),
         (lambda: project.generate(provider="rules", wait=5), "unknown setting"),
         (lambda: hedgerow.open(file), "found the file .*claims.csv"),
     ):
-        with pytest.raises(hedgerow.HedgerowError, match=said):
+        with pytest.raises(hedgerow.HedgerowError, match=message):
             ask()
     assert len(project.variants(status="pending")) == 1
 

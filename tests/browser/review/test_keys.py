@@ -106,8 +106,8 @@ def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
             page.wait_for_timeout(1500)
             assert shown(page) == second != before
             assert count(home) == accepted
-            said = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"
-            assert "Key ignored" in page.evaluate(said)
+            content = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"
+            assert "Key ignored" in page.evaluate(content)
 
 
 def test_what_is_typed_while_a_panel_is_open_is_text_and_decides_nothing(

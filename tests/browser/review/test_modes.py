@@ -69,10 +69,10 @@ def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant
         expect(card(page)).to_contain_text("status: rejected")
         page.reload()
     expect(page.get_by_text(f"Reviewing as {NAME}")).to_be_visible()
-    for uid, said in ((uids[1], "An edit has replaced this wording."), (uids[2], "Out of use")):
+    for uid, message in ((uids[1], "An edit has replaced this wording."), (uids[2], "Out of use")):
         page.goto(f"{address}/review?variant={uid}")
         expect(card(page)).to_have_attribute("data-variant", uid)
-        expect(card(page)).to_contain_text(said)
+        expect(card(page)).to_contain_text(message)
     page.goto(f"{address}/review?variant=<b>x</b>")
     expect(page.get_by_text("There is no variant '<b>x</b>'")).to_be_visible()
     expect(card(page)).to_be_visible()

@@ -58,13 +58,13 @@ class App:
             start_new_session=True,
         )
         assert process.stdout is not None
-        said = []
+        lines = []
         for line in process.stdout:
-            said.append(line)
+            lines.append(line)
             if re.search(re.escape(self.address), line):
                 break
         else:
-            pytest.fail("hedgerow app ended without an address: " + "".join(said))
+            pytest.fail("hedgerow app ended without an address: " + "".join(lines))
         # Nobody reads the rest, and a full pipe would stop the app.
         Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
 

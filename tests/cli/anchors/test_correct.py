@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 pytestmark = pytest.mark.slow  # loading the starter corpus takes seconds
 
@@ -36,7 +36,7 @@ def test_anchors_are_found_by_their_text(home_of_bo: Path) -> None:
     assert [a["uid"] for a in found["anchors"]] == [anchor["uid"]]
     assert ask("anchors", "list", "--search", "%")["total"] < everything["total"]
     assert ask("anchors", "list", "--retired")["total"] == 0
-    shown = said("anchors", "list", "--search", anchor["uid"])
+    shown = show("anchors", "list", "--search", anchor["uid"])
     assert anchor["uid"] in shown and anchor["text"].split()[0] in shown
 
 
@@ -78,12 +78,12 @@ def test_several_anchors_are_retired_at_once_or_none(home_of_bo: Path) -> None:
     first, second, third = uids(3)
     assert "no anchor 'nope'" in complaint("anchors", "retire", first, "nope")
     assert ask("anchors", "list", "--retired")["total"] == 0
-    said_ = said("anchors", "retire", first, second)
+    said_ = show("anchors", "retire", first, second)
     assert "2 anchors retired." in said_
-    assert "1 anchor retired. 2 anchors were retired already." in said(
+    assert "1 anchor retired. 2 anchors were retired already." in show(
         "anchors", "retire", first, second, third
     )
-    assert "3 anchors restored." in said("anchors", "restore", first, second, third)
+    assert "3 anchors restored." in show("anchors", "restore", first, second, third)
 
 
 def test_genre_and_language_are_set_for_several_anchors(home_of_bo: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_correction_is_carried_over_to_accepted_variants(home_of_bo: Path) -> 
 
 def test_without_carry_over_the_variants_keep_their_words(home_of_bo: Path) -> None:
     uid, better = with_a_better_wording(home_of_bo)
-    output = said("anchors", "correct", uid, better)
+    output = show("anchors", "correct", uid, better)
     assert "also contain the corrected words" in output
     assert one(home_of_bo, "SELECT count(*) FROM variant WHERE text LIKE '%footbridge%'") == 0
 

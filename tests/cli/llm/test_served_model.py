@@ -63,7 +63,7 @@ def test_nonsense_is_stored_and_reported_and_changes_nothing(served: list[str]) 
         run = session.get(Run, judged["run"])
         assert run is not None and run.kind == "judge"
         opinions = session.execute(select(Answer).where(col(Answer.id) > written[-1].id)).scalars()
-        said = opinions.all()
+        given = opinions.all()
         assert session.execute(select(Opinion)).first() is None
     assert code == 1 and "calls failed" in judged["error"], "nonsense is no opinion"
-    assert said and all(answer.raw for answer in said)
+    assert given and all(answer.raw for answer in given)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow
-from tests.cli.support.commands import ask, complaint, process, said
+from tests.cli.support.commands import ask, complaint, process, show
 from tests.support.harness_tasks import save_own_tasks
 
 
@@ -45,7 +45,7 @@ def test_a_user_defined_task(small_llama: Path, tasks: str) -> None:
     assert line["kind"] == "causal-lm" and line["seconds_per_item"] > 0
     assert (line["published"], line["cost_per_item"]) == (False, None)
     assert line["scores"] == {"opposites": answer["score"], "sums": 0.0}
-    head, row = said("benchmarks", "--table").splitlines()[:2]
+    head, row = show("benchmarks", "--table").splitlines()[:2]
     assert head.split()[:2] == ["model", "Kind"] and "causal-lm" in row
 
 
@@ -82,6 +82,6 @@ def test_published_lines_come_after_measured_ones(tmp_path: Path) -> None:
     assert [line["published"] for line in lines] == [False] + [True] * (len(lines) - 1)
     hedge = next(line for line in lines if line["model"] == "Llama-3-8B-Hedge")
     assert (hedge["kind"], hedge["scores"]) == ("causal-lm", {"NevIR": 78.13})
-    assert "Llama-3-8B-Hedge (HedgeTriple, Table 3: language models)" in said(
+    assert "Llama-3-8B-Hedge (HedgeTriple, Table 3: language models)" in show(
         "benchmarks", "--table"
     ).replace("\n", " ")

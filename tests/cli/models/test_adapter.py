@@ -8,7 +8,7 @@ import torch
 from curation.encoders.adapter_folders import ADAPTER_WEIGHTS
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def test_an_adapter_of_a_folder_needs_no_project_and_is_a_model(trained: Path, h
     assert answer["share_of_layers"] == pytest.approx(1, abs=1e-3)
     measured = ask("similarity", "--model", "out", "--before", str(trained))
     assert measured["model"] == str(home / "out")
-    told = said("adapter", "second", "--model", str(trained), "--rank", "1")
-    assert "At rank 1 it contains 36.0% of the change of all weights" in told
+    output = show("adapter", "second", "--model", str(trained), "--rank", "1")
+    assert "At rank 1 it contains 36.0% of the change of all weights" in output
     assert "already exists" in complaint("adapter", "out", "--model", str(trained))
 
 

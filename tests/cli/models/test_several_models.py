@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.encoders.model_folders import TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, ended, said
+from tests.cli.support.commands import ask, complaint, ended, show
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 
 
@@ -49,7 +49,7 @@ def test_several_models_are_measured_and_those_that_cannot_be_are_skipped(
     assert all(one["model"] in one["problem"] for one in answer["skipped"])
     assert answer["state"] == "failed", "'hedgerow run' measures what is missing"
     assert [row["model"] for row in ask("benchmarks")["results"]] == measured[::-1]
-    shown = said(*arguments)
+    shown = show(*arguments)
     assert "Skipped: " in shown and missing in shown and TRAINED_ENCODER in shown
 
 
@@ -69,7 +69,7 @@ def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
     other = Path(sample).with_name("other.jsonl")
     other.write_text("".join(Path(sample).read_text().splitlines(keepends=True)[:2]))
     ask("benchmark", "semantoneg", "--data", str(other), "--architecture", "tf-idf")
-    shown = said("benchmarks", "errors", "semantoneg", "--at-least", "1")
+    shown = show("benchmarks", "errors", "semantoneg", "--at-least", "1")
     assert "items of SemAntoNeg (sample.jsonl) are wrong in at least 1 of 3 models" in shown
     assert "cold / hot" in shown
     assert "from 1 to 2, found 3" in complaint(
@@ -89,7 +89,7 @@ def test_semantoneg_by_training_objective(sample: str) -> None:
     assert len(answer["models"]) == 115
     (own,) = [model for model in answer["models"] if model["source"] == "measured"]
     assert (own["model"], own["objective"]) == ("TF-IDF", "other")
-    shown = said("benchmarks", "objectives")
+    shown = show("benchmarks", "objectives")
     assert "TF-IDF" in shown and "42 of them have another objective" in shown
 
 

@@ -12,7 +12,7 @@ from db.engine import writing
 from db.execution import RunContext
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.curation.support.families import add_plain_family
 from training.runs import trainings
 from training.studies import members
@@ -44,11 +44,11 @@ def test_a_study_tells_what_each_training_came_to() -> None:
     assert labels == ["All types", "Without Verbal negation", "Without Lexical negation"]
     assert {member["state"] for member in found["members"]} == {"done"}
     assert found["members"][0]["held_out"]["after"] == {"ranked": 0.75}
-    assert "0.750" in said("study", "types", "--set", "batch_size=2")
+    assert "0.750" in show("study", "types", "--set", "batch_size=2")
 
 
 def test_the_help_says_what_each_study_answers() -> None:
-    help_ = " ".join(said("study", "--help").split())
+    help_ = " ".join(show("study", "--help").split())
     assert "writers: Are rule-based variants as good" in help_
 
 

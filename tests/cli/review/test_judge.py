@@ -15,7 +15,7 @@ from db.engine import reading, writing
 from db.models import ModelCall, Opinion, RunState, Source, Variant
 from db.runs import list_runs
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.support.factories import TEXTS, add_anchor, add_variant
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import opinion_on
@@ -49,8 +49,8 @@ def test_a_few_are_judged_then_the_rest_and_the_costs_are_known(serve_chat: Serv
     assert (few["done"], few["failed"], few["reviewer"]) == (2, 0, NAME)
     after = ask(*asked, "--dry-run")
     assert after["variants"] == 5 and after["cost"] > 0
-    assert "has judged 5 variants" in said(*asked)
-    assert "nothing to judge" in said(*asked)
+    assert "has judged 5 variants" in show(*asked)
+    assert "nothing to judge" in show(*asked)
     assert ask("status")["variants"]["verbal"]["pending"] == 1
 
 
@@ -81,7 +81,7 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
 
 
 def test_agreement_is_reported_for_each_type(serve_chat: Serve, variants: dict[str, str]) -> None:
-    assert "No model has given an opinion yet." in said("review", "agreement")
+    assert "No model has given an opinion yet." in show("review", "agreement")
     address, _ = serve_chat()
     ask("review", "judge", "--model", "fake", "--base-url", address)
     ask("review", "accept", variants["verbal"], "--reviewer", "Ada")
@@ -96,7 +96,7 @@ def test_agreement_is_reported_for_each_type(serve_chat: Serve, variants: dict[s
         **{key: float(value) for key, value in agreed.items()},
         "all": sum(agreed.values()) / 2,
     }
-    assert "left out" in said("review", "agreement")
+    assert "left out" in show("review", "agreement")
 
 
 def test_switched_on_it_counts(serve_chat: Serve) -> None:
@@ -129,4 +129,4 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(serve_chat: Se
     sentence = complaint(*asked, "--budget", "0.0015")
     assert "Paused at the budget" in sentence and "(estimated: the server reports no" in sentence
     assert 0 < len(server.asked) < 7
-    assert "(estimated: the server reports no" in said(*asked)
+    assert "(estimated: the server reports no" in show(*asked)

@@ -40,7 +40,7 @@ def ended(*arguments: str) -> tuple[int, dict[str, Any]]:
     return result.exit_code, answer
 
 
-def said(*arguments: str) -> str:
+def show(*arguments: str) -> str:
     """The output of a command for people."""
     result = CliRunner().invoke(cli.app, [*arguments])
     assert result.exit_code == 0, result.output

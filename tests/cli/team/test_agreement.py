@@ -9,7 +9,7 @@ import hedgerow
 from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.support.factories import TEXTS, add_family
 
 HOSTILE = "=1+1 <b>x</b>"
@@ -35,7 +35,7 @@ def decide(family: dict[str, str]) -> None:
 
 
 def test_without_overlap_it_says_so(family: dict[str, str]) -> None:
-    assert "No two people have decided on the same variant yet." in said("review", "agreement")
+    assert "No two people have decided on the same variant yet." in show("review", "agreement")
     found = ask("review", "agreement")
     assert found["judges"] == [] and found["people"]["variants"] == 0
     assert found["people"]["groups"] == [] and found["people"]["agreement"] is None
@@ -54,8 +54,8 @@ def test_people_are_compared_by_type_and_by_pair(family: dict[str, str]) -> None
     assert (pair["person"], pair["other"], pair["variants"]) == ("Ada", HOSTILE, 4)
     (cue,) = ask("review", "agreement", "--by", "cue")["people"]["groups"]
     assert cue["cue"] == "probably"
-    told = said("review", "agreement", "--by", "source", "--source", "test")
-    assert "4 variants with verdicts of several people:" in told and "50.0% (0.0% to" in told
+    output = show("review", "agreement", "--by", "source", "--source", "test")
+    assert "4 variants with verdicts of several people:" in output and "50.0% (0.0% to" in output
 
 
 def test_the_verdicts_are_written_without_formulas(family: dict[str, str], tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_python_has_the_same_figures(family: dict[str, str]) -> None:
     decide(family)
     project = hedgerow.open()
     found = project.agreement(by="type")
-    told = found.astype(object).where(found.notna(), None).to_dict("records")
-    assert told == ask("review", "agreement")["people"]["groups"]
+    rows = found.astype(object).where(found.notna(), None).to_dict("records")
+    assert rows == ask("review", "agreement")["people"]["groups"]
     assert project.agreement()["alpha"].iloc[0] == ask("review", "agreement")["people"]["alpha"]
     assert list(project.agreement(by="pair").columns[:2]) == ["person", "other"]
     assert len(project.shared_verdicts()) == 8

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, complaint, ended, said
+from tests.cli.support.commands import add_small_project, ask, complaint, ended, show
 from tests.support.databases import opened
 
 
@@ -52,7 +52,7 @@ def test_the_project_moves_to_another_database(
 
 
 def test_the_copy_says_what_to_do_with_it(project: Path, tmp_path: Path) -> None:
-    output = said("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
+    output = show("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
     assert f"Models, exports and logs stay in {project / 'hedgerow_data'}." in output
     assert "HEDGEROW_DATABASE_URL" in output
 
@@ -65,7 +65,7 @@ def test_a_backup_restores_the_project_elsewhere(
     assert made["path"] == str(tmp_path / "b.zip")
     assert "The file" in complaint("db", "backup", made["path"])
     monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path / "new"))
-    assert "artifact" in said("db", "restore", made["path"])
+    assert "artifact" in show("db", "restore", made["path"])
     assert counts() == before
     assert "Expected an empty database" in complaint("db", "restore", made["path"])
 
@@ -97,4 +97,4 @@ def test_check_ends_with_one_if_something_is_wrong(project: Path) -> None:
     assert "accepted, but pending by its decisions" in found["example"]
     repaired = ask("db", "check", "--repair")
     assert finding(repaired, "status")["repaired"] is True
-    assert "Status of variants: OK." in said("db", "check")
+    assert "Status of variants: OK." in show("db", "check")

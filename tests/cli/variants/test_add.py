@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.diagnostics import measuring
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 TABLE = (
     "sentence;negated;fine?\n"
@@ -64,12 +64,12 @@ def test_what_is_here_already_is_skipped(file: str) -> None:
     assert (again["variants"], again["decisions"], again["run"]) == (0, 0, None)
     assert first["run"] is not None
     assert counts() == before
-    output = said("variants", "add", file, *MAPPED, "--reviewer", "Ada")
+    output = show("variants", "add", file, *MAPPED, "--reviewer", "Ada")
     assert "Nothing is left to import: the project has everything that could be imported" in output
 
 
 def test_a_dry_run_says_what_would_be_added_and_stores_nothing(file: str, home: Path) -> None:
-    output = said("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
+    output = show("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
     assert "Would add 2 anchors, 2 variants and 2 verdicts." in output
     assert "rows without an anchor" in output and "line 5 of mine.csv" in output
     assert counts() == {"anchors": 0}

@@ -6,7 +6,7 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, ended, said
+from tests.cli.support.commands import ask, ended, show
 from tests.support.factories import add_anchor, add_variant
 
 
@@ -34,7 +34,7 @@ def test_the_most_similar_variants_come_first(uid: str) -> None:
     assert found["similar"][0]["cosine"] > 0.8
     assert found["similar"][0]["status"] == "pending"
     assert len(ask("variants", "similar", uid, "--limit", "1")["similar"]) == 1
-    assert "The doors are not open." in said("variants", "similar", uid)
+    assert "The doors are not open." in show("variants", "similar", uid)
 
 
 def test_an_unknown_uid_is_one_sentence(uid: str) -> None:

@@ -82,7 +82,7 @@ def variant(session: Session, type_id: str = "verbal") -> Variant:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("The bridge isn't safe.", "already negated"),
         ("The bridge is hardly safe.", "contains a near-negator"),
@@ -94,9 +94,9 @@ def variant(session: Session, type_id: str = "verbal") -> Variant:
     ],
 )
 def test_a_suspicious_wording_is_taken_only_on_insistence(
-    engine: Engine, ada: int, text: str, said: str
+    engine: Engine, ada: int, text: str, message: str
 ) -> None:
-    with pytest.raises(SuspiciousText, match=said), writing(engine) as session:
+    with pytest.raises(SuspiciousText, match=message), writing(engine) as session:
         correct(session, ada, text)
     with writing(engine) as session:
         assert session.get_one(Anchor, 1).revision == 1

@@ -175,8 +175,8 @@ def test_a_second_loading_adds_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.id)
 def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus: Corpus) -> None:
-    said = corpus.readme
-    assert "language model" in said and "CC BY 4.0" in said and "review" in said
+    words = corpus.readme
+    assert "language model" in words and "CC BY 4.0" in words and "review" in words
     assert parse_rule(f"no flags and source = {corpus.source}").clauses
     assert len({anchor_uid(family["anchor"]) for family in corpus.families()}) == corpus.anchors
 

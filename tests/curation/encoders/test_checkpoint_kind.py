@@ -22,9 +22,9 @@ def test_a_checkpoint_that_is_not_an_encoder_is_refused_with_one_sentence(
     folder = checkpoint(architecture, tmp_path)
     with pytest.raises(HedgerowError) as refusal:
         load_encoder(str(folder), device="cpu")
-    told = str(refusal.value)
-    assert told.startswith(f"Expected a text encoder in {str(folder)!r}, found {architecture}: ")
-    assert told.endswith(
+    message = str(refusal.value)
+    assert message.startswith(f"Expected a text encoder in {str(folder)!r}, found {architecture}: ")
+    assert message.endswith(
         "; choose an encoder, or a sentence-transformers model made from this one (a folder with "
         "modules.json)."
     )

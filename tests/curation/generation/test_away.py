@@ -110,14 +110,14 @@ def test_a_server_that_wants_to_be_left_alone_for_long_pauses_the_run_and_says_u
 def test_a_short_wait_is_respected_and_reported(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(
-        RunContext, "listener", staticmethod(lambda *report: said.append(report[2]))
+        RunContext, "listener", staticmethod(lambda *report: messages.append(report[2]))
     )
     address, _ = serve_chat(faults=1.0, kinds=("rate limit",), retry_after=1.2)
     result = carry_out(anchors, home, base_url=address, selection={"limit": 1})[1]
     assert result["done"] == 2
-    assert any("The server is busy; retrying at" in message for message in said)
+    assert any("The server is busy; retrying at" in message for message in messages)
 
 
 def test_a_call_that_a_server_always_fails_at_while_it_answers_others_fails_alone(

@@ -112,7 +112,7 @@ def answered(engine: Engine) -> set[int]:
         return set(session.execute(done).scalars())
 
 
-def said(home: Path) -> str:
+def printed(home: Path) -> str:
     """The output of the runs' processes."""
     return (home / "out.txt").read_text()
 
@@ -124,7 +124,7 @@ def kill_at_work(forker: Forker, engine: Engine, home: Path, run_id: int, *, aft
     while stored(engine) == begun_with and is_alive(process):
         time.sleep(0.02)
     time.sleep(after)
-    assert is_alive(process), f"the run ended before all kills: {said(home)}"
+    assert is_alive(process), f"the run ended before all kills: {printed(home)}"
     kill(process)
     with reading(engine) as session:
         assert get_run(session, run_id).state is RunState.INTERRUPTED
@@ -133,7 +133,7 @@ def kill_at_work(forker: Forker, engine: Engine, home: Path, run_id: int, *, aft
 def wait_for(process: int, home: Path) -> None:
     until = time.monotonic() + 60
     while is_alive(process):
-        assert time.monotonic() < until, said(home)
+        assert time.monotonic() < until, printed(home)
         time.sleep(0.02)
 
 
@@ -157,7 +157,7 @@ def test_ten_kills_and_a_failing_server_leave_the_table_of_an_undisturbed_run(
         asked |= {call: server.asked[prompts[call]] for call in answered(engine) - set(asked)}
     assert asked
     wait_for(forker.start(engine.url, home, run_id, CONSTANTS), home)
-    assert table(engine) == undisturbed, said(home)
+    assert table(engine) == undisturbed, printed(home)
     assert asked == {call: server.asked[prompts[call]] for call in asked}, "none is asked again"
     lost = kills * 8 * 4  # in progress, or answered and not yet stored
     assert sum(server.asked.values()) <= stored(engine) + lost
@@ -210,10 +210,10 @@ def test_a_batch_survives_a_kill_in_every_phase(
         process = forker.start(engine.url, home, run_id, CONSTANTS)
         started.append(process)
         wait_for(process, home)
-        assert not started, f"it was not killed when {phase}: {said(home)}"
+        assert not started, f"it was not killed when {phase}: {printed(home)}"
     assert TRIED < stored(engine) < 200
     wait_for(forker.start(engine.url, home, run_id, CONSTANTS), home)
-    assert table(engine) == undisturbed, said(home)
+    assert table(engine) == undisturbed, printed(home)
     assert [batch["request_counts"]["total"] for batch in server.batches.batches.values()] == [198]
     assert set(server.asked.values()) == {1} and stored(engine) == 200
 
@@ -233,7 +233,7 @@ def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
     both = [forker.start(engine.url, home, run_id, CONSTANTS) for _ in range(2)]
     for process in both:
         wait_for(process, home)
-    assert "is already running in process" in said(home)
+    assert "is already running in process" in printed(home)
     assert table(engine) == undisturbed and set(server.asked.values()) == {1}
 
 
@@ -259,7 +259,7 @@ def test_a_process_that_lost_its_run_to_another_does_no_harm(
             again(engine, home, run_id)
             break
     wait_for(first, home)
-    assert "was interrupted" in said(home)
+    assert "was interrupted" in printed(home)
     assert table(engine) == undisturbed
     assert sum(server.asked.values()) <= 200 + 8 * 20, "the first one goes on for a second at most"
     with reading(engine) as session:

@@ -128,9 +128,9 @@ def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) ->
         }
     assert found == dict.fromkeys(texts, ("rule", 0)) | {texts[0]: ("person", 1)}
     assert release.summary["decided_by"] == {"person": 1, "rule": 3}
-    said = review_statement(release.summary)
-    assert "Of the 4 accepted variants, a person accepted 1 (25.0%)" in said
-    assert "3 (75.0%) were accepted by a rule over their measurements" in said
+    statement = review_statement(release.summary)
+    assert "Of the 4 accepted variants, a person accepted 1 (25.0%)" in statement
+    assert "3 (75.0%) were accepted by a rule over their measurements" in statement
 
 
 @both_databases

@@ -40,7 +40,7 @@ class TestParsing:
         assert clause == FlagSet(Flag(sum(Flag)), present=False)
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("", "found 0"),
             ("levenshtein > 60" + " and no flags" * 50, "at most|1 to 500"),
@@ -57,8 +57,8 @@ class TestParsing:
             ("levenshtein > (select 1)", "found"),
         ],
     )
-    def test_anything_else_is_refused_with_one_sentence(self, text: str, said: str) -> None:
-        with pytest.raises(HedgerowError, match=said):
+    def test_anything_else_is_refused_with_one_sentence(self, text: str, message: str) -> None:
+        with pytest.raises(HedgerowError, match=message):
             parse_rule(text)
 
     @pytest.mark.parametrize(

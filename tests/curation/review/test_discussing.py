@@ -58,8 +58,8 @@ def test_anybody_lifts_a_mark_and_the_history_keeps_both(engine: Engine, ada: in
         lift(session, 1, reviewer_id=ada)
     assert marked(engine) == []
     with reading(engine) as session:
-        told = [(e.reviewer, e.kind, e.remark, e.undone) for e in mark_events(session, 1)]
-    assert told == [("Bert", MarkKind.MARK, "Why?", False), ("Ada", MarkKind.LIFT, "", False)]
+        events = [(e.reviewer, e.kind, e.remark, e.undone) for e in mark_events(session, 1)]
+    assert events == [("Bert", MarkKind.MARK, "Why?", False), ("Ada", MarkKind.LIFT, "", False)]
     bert_marks(engine)
     assert marked(engine) == [1]
 

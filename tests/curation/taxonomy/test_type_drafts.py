@@ -71,7 +71,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"label": "x"}, "a name of 2 to 40 characters, found 1"),
         ({"label": "x" * 41}, "shorten it"),
@@ -90,8 +90,8 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"surface_check": {"negative_prefixes": ["un1"]}}, "affixes of letters"),
     ],
 )
-def test_mistakes_give_one_sentence(values: Mapping[str, Any], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said) as refused:
+def test_mistakes_give_one_sentence(values: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message) as refused:
         draft(changed(NEGATION, **values), TAXONOMY)
     assert "\n" not in str(refused.value)
 

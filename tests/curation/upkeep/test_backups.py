@@ -285,6 +285,6 @@ def test_another_programs_database_is_not_a_backup(tmp_path: Path, empty: Settin
 
 def test_the_manifest_says_what_made_it(backup: Path) -> None:
     with zipfile.ZipFile(backup) as archive:
-        said = json.loads(archive.read(MANIFEST))
-    assert said["schema"] == migrate.head_revision()
-    assert said["artifacts"] is True
+        manifest = json.loads(archive.read(MANIFEST))
+    assert manifest["schema"] == migrate.head_revision()
+    assert manifest["artifacts"] is True

@@ -25,7 +25,7 @@ def ids(engine: Engine) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("type_id", "text", "kind", "said"),
+    ("type_id", "text", "kind", "message"),
     [
         ("verbal", "The bridge isn't safe" + " at all" * 12 + ".", "OVER_THRESHOLD", "is 60"),
         ("verbal", "The bridge is unsafe, they say.", "WRONG_SURFACE", "No new verbal negator"),
@@ -42,13 +42,13 @@ def ids(engine: Engine) -> dict[str, int]:
     ],
 )
 def test_each_flag_is_a_sentence_for_edits_and_own_variants(
-    engine: Engine, ids: dict[str, int], type_id: str, text: str, kind: str, said: str
+    engine: Engine, ids: dict[str, int], type_id: str, text: str, kind: str, message: str
 ) -> None:
     with reading(engine) as session:
         edit = check_edit(session, ids[type_id], text=text, cue="sure, but")
         own = check_own(session, 1, type_id=type_id, text=text, cue="sure, but")
     for draft in (edit, own):
-        assert said in {c.kind: c.sentence for c in draft.concerns}[kind]
+        assert message in {c.kind: c.sentence for c in draft.concerns}[kind]
 
 
 def test_a_text_that_the_checks_pass_raises_no_concern(engine: Engine, ids: dict[str, int]) -> None:

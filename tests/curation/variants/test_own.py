@@ -74,7 +74,7 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "told"),
+    ("verdict", "message"),
     [
         ("", "it is pending"),
         ("accept", "it is accepted"),
@@ -83,7 +83,7 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
     ],
 )
 def test_a_text_that_is_there_is_named_with_its_status(
-    engine: Engine, ada: int, verdict: str, told: str
+    engine: Engine, ada: int, verdict: str, message: str
 ) -> None:
     with writing(engine) as session:
         known = session.get_one(Variant, 1)
@@ -94,7 +94,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         elif verdict == "edit":
             actions.edit(session, shown(known), reviewer_id=ada, text=OWN)
         before, decided = count(session), session.execute(select(col(Decision.id))).all()
-    with pytest.raises(HedgerowError, match=told), writing(engine) as session:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         write(session, ada, TEXTS["verbal"])
     with reading(engine) as session:
         assert count(session) == before

@@ -18,9 +18,9 @@ NOT_LOADED = (
 
 def loaded(code: str) -> set[str]:
     """The names of the modules that a new Python process has loaded after this code."""
-    told = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     found = subprocess.run(
-        [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return set(json.loads(found.stdout.splitlines()[-1]))
 

@@ -39,8 +39,8 @@ def test_each_wait_is_reported_once(
     waits: int, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert carry_out(load_settings(), engine, waits)["state"] == "done"
-    said = capsys.readouterr()
-    assert said.err == f"{WAITING}\n2 of 2, All types: {WAITING}\n" and said.out == ""
+    printed = capsys.readouterr()
+    assert printed.err == f"{WAITING}\n2 of 2, All types: {WAITING}\n" and printed.out == ""
 
 
 def test_a_bar_says_it_instead(

@@ -127,9 +127,9 @@ def test_a_column_can_be_given_another_role(page: AppTest) -> None:
 def test_what_is_unclear_is_said_in_the_words_of_the_page(
     page: AppTest, row: dict[str, str], words: str
 ) -> None:
-    told = texts(upload(page, [row]))
-    assert words in told
-    assert "COLUMN" not in told and "--" not in told
+    shown = texts(upload(page, [row]))
+    assert words in shown
+    assert "COLUMN" not in shown and "--" not in shown
 
 
 def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
@@ -146,8 +146,10 @@ def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
 
 def test_every_field_has_its_words() -> None:
     for field in Field:
-        told = in_fields(Unclear("Expected one", field, "{x}"))
-        assert told.startswith("Expected one; ") and "COLUMN" not in told and "--" not in told
+        message = in_fields(Unclear("Expected one", field, "{x}"))
+        assert (
+            message.startswith("Expected one; ") and "COLUMN" not in message and "--" not in message
+        )
 
 
 def test_verdicts_without_a_name_ask_for_one(page: AppTest, app_engine: Engine) -> None:

@@ -131,9 +131,9 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()
-    said = page_text(items)
-    assert "61.1% of the answers are 1 (33% means no position bias)" in said
-    assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in said
+    shown = page_text(items)
+    assert "61.1% of the answers are 1 (33% means no position bias)" in shown
+    assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in shown
 
 
 def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(

@@ -290,11 +290,11 @@ def test_cues_and_negators_are_told_with_their_entropy(
 ) -> None:
     with writing(with_source) as session:
         fill(session)
-    said = texts(section(open_page("diagnostics"), "Cues & negators"))
-    assert "Hedge: single word: 1 different cue, entropy 0.00 bits." in said
-    assert "In use: 1 of 134 cues on the paper's list." in said
-    assert "In use: 1 of 45 cues on the paper's list." in said
-    assert "Absolute negator: 1 different negator, entropy 0.00 bits." in said
+    shown = texts(section(open_page("diagnostics"), "Cues & negators"))
+    assert "Hedge: single word: 1 different cue, entropy 0.00 bits." in shown
+    assert "In use: 1 of 134 cues on the paper's list." in shown
+    assert "In use: 1 of 45 cues on the paper's list." in shown
+    assert "Absolute negator: 1 different negator, entropy 0.00 bits." in shown
 
 
 def test_acceptance_agrees_with_the_database(with_source: Engine, open_page: OpenPage) -> None:

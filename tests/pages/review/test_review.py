@@ -72,8 +72,8 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
     name = "picked"
     picked_variants._kept()[name] = VariantSelection((ids[2], ids[0]), HOSTILE)
     app = opened(selection=name)
-    said = [text.value for text in app.text if "left. Selection" in text.value]
-    assert said == [f"2 of 2 left. Selection: {HOSTILE}"]
+    captions = [text.value for text in app.text if "left. Selection" in text.value]
+    assert captions == [f"2 of 2 left. Selection: {HOSTILE}"]
     assert "The bridge number 2 is safe" in html(app).replace("<del>", "").replace("</del>", "")
     assert HOSTILE not in unsafe_texts(app)
     next(button for button in app.button if button.label == "Leave the selection").click().run()
@@ -174,7 +174,7 @@ def test_the_address_names_a_queue_and_opens_it_with_all_types(
 
 
 @pytest.mark.parametrize(
-    ("queue", "said"),
+    ("queue", "message"),
     [
         ("In conflict", "No variant is in conflict"),
         ("Accepted by a model only", "A person has decided on everything that models accepted"),
@@ -182,10 +182,10 @@ def test_the_address_names_a_queue_and_opens_it_with_all_types(
     ],
 )
 def test_an_empty_queue_says_so_and_leads_to_one_that_is_not(
-    ids: list[int], queue: str, said: str
+    ids: list[int], queue: str, message: str
 ) -> None:
     app = opened(queue=queue)
-    assert any(said in text.value for text in app.markdown)
+    assert any(message in text.value for text in app.markdown)
     next(button for button in app.button if button.label.startswith("Go to: Pending")).click().run()
     assert not app.exception
     assert first_card(app)
@@ -348,8 +348,8 @@ def test_a_source_without_a_type_says_which_types_it_has(
         anchor = add_anchor(session, "The door is safe.", source=HOSTILE)
         uid = add_variant(session, anchor, "lexical", "The door is dangerous.").uid
     app = opened(**{"queue": "Pending", "type": "Verbal negation", "queue-source": plain(HOSTILE)})
-    said = f"{HOSTILE} has no variants of this type. Continue with:"
-    assert said in [text.value for text in app.text]
+    message = f"{HOSTILE} has no variants of this type. Continue with:"
+    assert message in [text.value for text in app.text]
     assert [b.label for b in app.button if "go-on" in str(b.key)] == [
         "Lexical negation (1)",
         "This type in all sources (3)",

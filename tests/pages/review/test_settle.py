@@ -101,8 +101,8 @@ def test_a_selection_shows_the_card_in_conflict(state: ReviewState, conflict: in
 
 def test_the_card_says_who_said_what(state: ReviewState, conflict: int) -> None:
     with reading(state.engine) as session:
-        said = messages.disagreement(history(session, conflict), Status.CONFLICT)
-    assert said == (
+        sentence = messages.disagreement(history(session, conflict), Status.CONFLICT)
+    assert sentence == (
         "In conflict: Bert accepted it; Cleo rejected it (wrong scope). Your decision settles it."
     )
     state.accept(draw(state))

@@ -183,10 +183,10 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
         first, second = current_round(session, ada).items
         before = session.execute(select(func.count()).select_from(Decision)).scalar()
     press(app, "a")
-    said = texts(app)
-    assert ("Right" if first.verdict is Verdict.ACCEPT else "Not quite") in said
-    assert "&lt;img src=x" in said and "<img" not in unsafe_texts(app)
-    assert "From the guideline: affixal" in said
+    shown = texts(app)
+    assert ("Right" if first.verdict is Verdict.ACCEPT else "Not quite") in shown
+    assert "&lt;img src=x" in shown and "<img" not in unsafe_texts(app)
+    assert "From the guideline: affixal" in shown
     press(app, "n")
     assert "Right" not in texts(app).split("<article")[0]
     press(app, "4")

@@ -222,9 +222,9 @@ class ChatServer:
                 self.answered[prompt] += 1
             texts, finish = self._faulty(answer_to(prompt), fault)
             completion = _completion(request, prompt, texts, finish, fault)
-            if not fault and (said := self.says(prompt)) is not None:
-                completion["choices"][0]["message"]["content"] = said
-                completion["usage"]["completion_tokens"] = len(said.split())
+            if not fault and (text := self.says(prompt)) is not None:
+                completion["choices"][0]["message"]["content"] = text
+                completion["usage"]["completion_tokens"] = len(text.split())
             await self._send(send, json.dumps(self._reported(completion)).encode())
 
     async def _send(self, send: Send, body: bytes) -> None:

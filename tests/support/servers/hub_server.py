@@ -101,16 +101,16 @@ class HubServer:
             await self._send_file(send, found["repo"], found["file"], headers)
             return
         status, answer = self._answer(scope["method"], scope["path"], headers, body)
-        said = str(answer.get("error", ""))
-        await _json(send, status, answer, {"x-error-message": said} if said else None)
+        message = str(answer.get("error", ""))
+        await _json(send, status, answer, {"x-error-message": message} if message else None)
 
     def _answer(
         self, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> tuple[int, dict[str, Any]]:
         token = headers.get("authorization", "").removeprefix("Bearer ")
         if self.fault:
-            told = f" for {token}" if self.quotes else ""
-            return self.fault, {"error": f"No luck{told}."}
+            quoted = f" for {token}" if self.quotes else ""
+            return self.fault, {"error": f"No luck{quoted}."}
         for its_method, pattern, name in _ROUTES:
             if its_method == method and (found := re.fullmatch(pattern, path)):
                 if name not in _OPEN and token not in (TOKEN, READ_TOKEN):

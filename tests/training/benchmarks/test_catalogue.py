@@ -103,19 +103,19 @@ def test_one_that_lacks_something_is_reported_and_left_out(plug: Plug) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("return record['q']", "The plug-in 'mine' failed (TypeError"),
         ("return Question('q', ('one',))", "Expected a right candidate and wrong ones on line 1"),
         ("return 5", "The plug-in 'mine' failed (AttributeError"),
     ],
 )
-def test_a_faulty_one_takes_no_file(plug: Plug, tmp_path: Path, body: str, said: str) -> None:
+def test_a_faulty_one_takes_no_file(plug: Plug, tmp_path: Path, body: str, message: str) -> None:
     plug(body)
     content = "\n".join(json.dumps(row) for row in ROWS).encode()
     with pytest.raises(HedgerowError) as refusal:
         keep_data(tmp_path / "data", "mine", {"items.jsonl": content})
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
     assert kept_data(tmp_path / "data") == []
 
 

@@ -62,7 +62,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     keep_doors(folder)
     keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
     seen: list[tuple[int, int, str]] = []
-    nevir, own = compare(session, folder, release, report=lambda *told: seen.append(told))
+    nevir, own = compare(session, folder, release, report=lambda *reports: seen.append(reports))
     assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
     assert description(own.facts) == SAID and own.shares
     assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [

@@ -45,9 +45,9 @@ def pushed(
 
 def refused(engine: Engine, subject: Subject, *, repo: str = REPO) -> str:
     """The one sentence of a failed push. It quotes no token."""
-    with pytest.raises(HedgerowError) as told:
+    with pytest.raises(HedgerowError) as refusal:
         pushed(engine, subject, repo=repo)
-    sentence = str(told.value)
+    sentence = str(refusal.value)
     assert "\n" not in sentence and TOKEN not in sentence and READ_TOKEN not in sentence
     return sentence
 

@@ -169,8 +169,8 @@ def test_a_training_that_diverges_says_so(
         return real(self, *given, **more) * (float("inf") if self.state.global_step > 1 else 1.0)
 
     monkeypatch.setattr(trainer.QuestionTrainer, "compute_loss", broken)
-    said = failure(released, settings, small_llama, learning_rate=0.5)
-    assert "Training diverged before step 3 " in said and "now 0.5" in said
+    message = failure(released, settings, small_llama, learning_rate=0.5)
+    assert "Training diverged before step 3 " in message and "now 0.5" in message
 
 
 def test_failures_give_one_sentence(

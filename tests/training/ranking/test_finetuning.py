@@ -108,8 +108,8 @@ def test_what_a_model_was_taught_is_recorded_and_on_its_card(
     assert (data["trained_on"], data["passages"], data["held_out"]) == (5, 5, 4)
     assert run.inputs == {"data": expected.hash}
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
-    for said in (expected.hash, "pairs.jsonl", "| training pairs | 5 |", "Multiple", "a local"):
-        assert said in card
+    for text in (expected.hash, "pairs.jsonl", "| training pairs | 5 |", "Multiple", "a local"):
+        assert text in card
     assert str(settings.data_folder) not in card and str(tiny_encoder) not in card
     assert not any(one["doc1"] in card for one in ENTRIES)
 

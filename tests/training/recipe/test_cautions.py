@@ -7,5 +7,5 @@ from training.recipe.schema import Recipe
 
 def test_another_pooling_than_the_base_encoders_is_pointed_out() -> None:
     assert cautions(Recipe()) == []
-    (said,) = cautions(PRESETS[PAPER].recipe)
-    assert said.startswith("Pooling is 'cls'") and "as_base" in said
+    (caution,) = cautions(PRESETS[PAPER].recipe)
+    assert caution.startswith("Pooling is 'cls'") and "as_base" in caution

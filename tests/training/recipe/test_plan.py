@@ -82,13 +82,13 @@ def test_an_epoch_has_a_source_s_share_of_its_families() -> None:
 def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
     guide = ROOT / "docs" / "training.md"
     table = guide.read_text(encoding="utf-8").partition("| key | default |")[2].partition("\n\n")[0]
-    told: dict[str, str] = {}
+    described: dict[str, str] = {}
     for line in table.splitlines():
         if line.startswith("| `"):
             keys, defaults = line.split(" | ")[:2]
-            told |= zip(
+            described |= zip(
                 re.findall(r"\w+", keys), defaults.replace("`", "").split(", "), strict=True
             )
-    assert set(told) == set(Recipe.model_fields) - {"version"}
-    words = [f"{key}={value}" for key, value in told.items()]
+    assert set(described) == set(Recipe.model_fields) - {"version"}
+    words = [f"{key}={value}" for key, value in described.items()]
     assert Recipe(max_steps=1, scale=1).with_overrides(words) == Recipe()

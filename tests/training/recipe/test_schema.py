@@ -201,8 +201,8 @@ def test_a_long_line_of_weights_is_refused_at_once() -> None:
 
 
 def test_a_weight_of_one_is_the_same_as_none() -> None:
-    plain, said = Recipe(sources={}), Recipe(sources={"Mine": 1}, types={"word": 1.0})
-    assert plain == said and plain.hash == said.hash
+    plain, weighted = Recipe(sources={}), Recipe(sources={"Mine": 1}, types={"word": 1.0})
+    assert plain == weighted and plain.hash == weighted.hash
     one, other = {"a": 0.5, "b": 0}, {"b": -0.0, "a": 0.5, "c": 1}
     assert Recipe(sources=one).hash == Recipe(sources=other).hash
     assert Recipe(sources=one).to_yaml() == Recipe(sources=other).to_yaml()

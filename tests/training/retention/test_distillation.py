@@ -171,9 +171,13 @@ def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     model = AnyText()
     loss = with_topics(model)
     sampled = loss.draw(1)
-    told = [topic.texts for topic in TOPICS if topic.same[0] in sampled]
-    assert len(told) == 2 and sampled[2:] and all(text in sampled for one in told for text in one)
-    pairs = [pair for texts in told for pair in combinations(texts, 2)]
+    complete = [topic.texts for topic in TOPICS if topic.same[0] in sampled]
+    assert (
+        len(complete) == 2
+        and sampled[2:]
+        and all(text in sampled for one in complete for text in one)
+    )
+    pairs = [pair for texts in complete for pair in combinations(texts, 2)]
     places = [(sampled.index(one), sampled.index(other)) for one, other in pairs]
     old = model.encode(sampled, normalize_embeddings=True)
     new = np.roll(old, 1, axis=0)

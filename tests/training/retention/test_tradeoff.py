@@ -26,7 +26,7 @@ from db.models import Encoder, Run, RunState, Split
 from db.runs import get_run, request_cancel
 from db.settings import Settings
 from tests.cli.support.commands import ask as run_command
-from tests.cli.support.commands import complaint, said
+from tests.cli.support.commands import complaint, show
 from tests.curation.support.families import add_plain_family
 from tests.training.support.trainings import ask, train
 from training.evaluation.held_out import STS
@@ -288,7 +288,7 @@ def test_the_command_shows_what_is_known_measures_what_is_not_and_saves(
     assert answer["encoder"].startswith("run 1 at 0.75: ")
     assert Path(answer["model"]).parent.parent == settings.data_folder / "runs"
     assert "README.md" in [path.name for path in Path(answer["model"]).iterdir()]
-    assert "0.75" in said("tradeoff", "1")
+    assert "0.75" in show("tradeoff", "1")
     assert "already saved" in complaint("tradeoff", "1", "--share", "0.75", "--save")
 
 

@@ -28,16 +28,16 @@ from training.runs.figures import distributions, figure_1, loss_curve, own_figur
 def test_a_run_says_its_step_and_all_steps_from_the_first_one_on(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     real = RunContext.progress
 
     def listening(context: RunContext, step: int, total: int, message: str) -> None:
-        told.append(message)
+        messages.append(message)
         real(context, step, total, message)
 
     monkeypatch.setattr(RunContext, "progress", listening)
     train(project, settings, ask(project, recipe))
-    steps = [message for message in told if "step" in message]
+    steps = [message for message in messages if "step" in message]
     assert steps == [
         "Loading the encoder: step 1 of 3.",
         "Training: step 1 of 3.",

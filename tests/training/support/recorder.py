@@ -28,7 +28,7 @@ class Recorder(Progress):
 
     def goes_on(self, step: int) -> None:
         for points in self.metrics.values():
-            for later in [told for told in points if told > step]:
+            for later in [point for point in points if point > step]:
                 del points[later]
 
     def check(self) -> None:

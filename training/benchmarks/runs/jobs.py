@@ -158,7 +158,7 @@ class _Watch:
         self._scorer = scorer
         if self._account:
             self._account.measures = measures
-        self._before = self._said()
+        self._before = self._usage()
 
     def __enter__(self) -> None:
         self._since = time.monotonic()
@@ -168,7 +168,7 @@ class _Watch:
         if kind and self._account:
             self._account.took(self.seconds)
 
-    def _said(self) -> tuple[int, int]:
+    def _usage(self) -> tuple[int, int]:
         """The number of prompts to a chat model, and the tokens of its answers."""
         if not isinstance(self._scorer, Chat):
             return 0, 0
@@ -189,7 +189,7 @@ class _Watch:
         }
 
     def _took(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, float]:
-        asked, tokens = (now - then for now, then in zip(self._said(), self._before, strict=True))
+        asked, tokens = (now - then for now, then in zip(self._usage(), self._before, strict=True))
         if isinstance(self._scorer, Chat):
             return took(asked, self.seconds, tokens_out=tokens)
         work = units(size_of(benchmark), found.architecture)

@@ -92,9 +92,9 @@ def test_it_is_asked_again_about_what_it_has_judged(
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [({"repeats": 2}, "temperature above 0"), ({"repeats": 1, "temperature": 1}, "at least 2")],
 )
-def test_what_could_not_differ_is_refused(how: dict[str, Any], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said):
+def test_what_could_not_differ_is_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message):
         checked(JudgeRequest, {"model": "fake"} | how)

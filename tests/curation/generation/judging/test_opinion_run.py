@@ -85,13 +85,13 @@ def test_every_pending_variant_is_judged_once_and_keeps_its_status(
     result = carry_out(families, home, asked(families, base_url=address))
     assert result["done"] == result["calls"] == 35 and result["failed"] == 0
     assert set(server.asked.values()) == {1}
-    for text, said, decided, reason, note, suggestion, certainty in table(families):
+    for text, verdict, decided, reason, note, suggestion, certainty in table(families):
         expected = opinion_on(text)
-        assert said == expected["verdict"]
-        assert decided == ("accept" if said == "accept" else "reject")
-        assert reason == ("" if said == "accept" else "wrong_scope")
+        assert verdict == expected["verdict"]
+        assert decided == ("accept" if verdict == "accept" else "reject")
+        assert reason == ("" if verdict == "accept" else "wrong_scope")
         assert note == expected["comment"] and certainty == float(expected["certainty"])
-        assert suggestion == (f"Rather: {text}" if said == "edit" else "")
+        assert suggestion == (f"Rather: {text}" if verdict == "edit" else "")
     with reading(families) as session:
         variants = session.execute(select(Variant)).scalars().all()
         assert len(variants) == 35  # a suggestion creates no variant

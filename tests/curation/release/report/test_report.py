@@ -45,7 +45,7 @@ def table(found: Report, name: str) -> dict[str, list[str | int]]:
     return {str(row[0]): list(row[1:]) for row in rows}
 
 
-def said(found: Report) -> str:
+def text_of(found: Report) -> str:
     return "\n".join(b for s in found.sections for b in s.blocks if isinstance(b, str))
 
 
@@ -138,8 +138,8 @@ def test_its_figures_are_those_of_the_release(
 
 def test_it_says_who_wrote_and_what_that_cost(found: Report) -> None:
     assert table(found, "writers")["openai"] == [HOSTILE, "negation v3", 2, 2, "0.5000"]
-    assert "Writing the variants cost 0.5000 US dollars in total." in said(found)
-    assert "Of the released texts, 1 were edited by a person" in said(found)
+    assert "Writing the variants cost 0.5000 US dollars in total." in text_of(found)
+    assert "Of the released texts, 1 were edited by a person" in text_of(found)
 
 
 def test_it_says_how_reviewers_agreed_and_names_none_of_them(found: Report) -> None:
@@ -149,7 +149,7 @@ def test_it_says_how_reviewers_agreed_and_names_none_of_them(found: Report) -> N
     }
     assert (
         "Reviewers disagreed about 1 variant: 1 settled by 1 person, 0 still in conflict. The "
-        "release has 1 settled variant." in said(found)
+        "release has 1 settled variant." in text_of(found)
     )
     assert table(found, "agreement")["all"][:2] == [2, "50.0% (0.0% to 100.0%)"]
     for form in Form:
@@ -217,7 +217,7 @@ def test_its_markdown_has_no_markup_of_others(found: Report) -> None:
 def test_of_people_who_never_met_it_says_so(engine: Engine) -> None:
     with writing(engine) as session:
         accept(session, add_family(session)["verbal"], person(session))
-        output = said(report(session, create_release(session).release))
+        output = text_of(report(session, create_release(session).release))
     assert "No two people decided on the same variant independently" in output
     assert "No variant was decided by a rule over measures." in output
     assert "There were no disagreements between reviewers." in output

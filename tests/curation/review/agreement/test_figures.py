@@ -118,10 +118,12 @@ def test_it_does_not_matter_who_is_who(units: list[list[Verdict]], order: list[i
 
 
 @pytest.mark.parametrize(
-    ("agreeing", "said"),
+    ("agreeing", "interpretation"),
     [(99, "calls reliable"), (87, "tentative conclusions only"), (70, "below 0.667")],
 )
-def test_alpha_is_interpreted_with_krippendorffs_thresholds(agreeing: int, said: str) -> None:
+def test_alpha_is_interpreted_with_krippendorffs_thresholds(
+    agreeing: int, interpretation: str
+) -> None:
     many = 100
     found = figures(
         Overlap(
@@ -133,7 +135,7 @@ def test_alpha_is_interpreted_with_krippendorffs_thresholds(agreeing: int, said:
         )
     )
     first, kappa, rate = sentences(found)
-    assert said in first and "interval" not in first
+    assert interpretation in first and "interval" not in first
     assert f"a kappa of {found.kappa.value:.2f}" in kappa
     assert rate.endswith("of the verdicts accept.")
 
@@ -142,9 +144,9 @@ def test_an_extreme_base_rate_and_a_wide_interval_are_reported() -> None:
     found = figures(
         Overlap((pattern(list(range(36)), (1, A), (2, A)), pattern([40, 41], (1, R), (2, R))))
     )
-    told = " ".join(sentences(found))
-    assert "The interval includes 0.667 and 0.800" in told
-    assert "94.7% of the verdicts accept, so chance alone gives" in told
+    text = " ".join(sentences(found))
+    assert "The interval includes 0.667 and 0.800" in text
+    assert "94.7% of the verdicts accept, so chance alone gives" in text
     same = figures(Overlap((pattern([1, 2], (1, A), (2, A)),)))
     assert "alpha and kappa are not defined" in sentences(same)[0]
 

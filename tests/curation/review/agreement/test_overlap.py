@@ -277,8 +277,8 @@ def test_random_histories(engine: Engine, steps: list[tuple[str, int, str, bool]
         ids = [variant.id for variant in variants]
         found = overlap(session)
         assert {k: v for k, v in votes(found).items() if k in ids} == _expected(session, ids, False)
-        told = {k: v for k, v in independent(session).items() if k in ids}
-        assert told == _expected(session, ids, True)
+        known = {k: v for k, v in independent(session).items() if k in ids}
+        assert known == _expected(session, ids, True)
         session.rollback()
 
 
@@ -291,7 +291,7 @@ def _expected(session: Session, ids: list[int], independent: bool) -> dict[int, 
             decided[row.variant_id].append(row)
     expected = {}
     for key in ids:
-        said: dict[int, Verdict] = {}
+        latest: dict[int, Verdict] = {}
         for who in {row.reviewer_id for row in decided[key]}:
             own = [row for row in decided[key] if row.reviewer_id == who]
             # The first and last verdict of each person, or the one before others had decided, if
@@ -300,9 +300,9 @@ def _expected(session: Session, ids: list[int], independent: bool) -> dict[int, 
             if independent:
                 own = [row for row in own if row.blind or not _before(decided[key], row)]
             if own:
-                said[who] = own[0].verdict
-        if len(said) > 1:
-            expected[key] = said
+                latest[who] = own[0].verdict
+        if len(latest) > 1:
+            expected[key] = latest
     return expected
 
 

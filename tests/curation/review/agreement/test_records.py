@@ -37,8 +37,8 @@ def test_a_variant_has_all_verdicts_in_order(engine: Engine) -> None:
     with reading(engine) as session:
         (record,) = records(session, ids_of(overlap(session)))
     assert record[:6] == (word.uid, "word", "probably", "test", ANCHOR, TEXTS["word"])
-    told = [(v.reviewer, v.verdict, v.reason, v.note, v.independent) for v in record.verdicts]
-    assert told == [
+    rows = [(v.reviewer, v.verdict, v.reason, v.note, v.independent) for v in record.verdicts]
+    assert rows == [
         ("=Bert", Verdict.REJECT, "not_a_hedge", "As firm as before.", True),
         ("Ada", Verdict.REJECT, "not_a_hedge", "As firm as before.", True),
         ("Ada", Verdict.ACCEPT, "", "", False),

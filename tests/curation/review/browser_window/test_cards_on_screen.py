@@ -123,11 +123,11 @@ def test_a_late_decision_is_stored_and_both_people_get_a_message(state: ReviewSt
     )
     assert status(state, mine.variant_id) == Status.CONFLICT
     draw(state)
-    said = (
+    sentence = (
         "Bert also had “The bridge is not safe.” on screen and accepted it after you. "
         "It is now in conflict."
     )
-    assert said in state.message
+    assert sentence in state.message
     state.toggle_details()
     state.say("")
     draw(state)

@@ -95,8 +95,8 @@ def test_judges_are_ranked_by_kappa(engine: Engine) -> None:
         draw_sample(session, SampleRequest(types=("word",)))
         for name, errors in (("bad", 4), ("good", 1), ("fair", 2)):
             for number, variant in enumerate(variants):
-                said = A if (number % 2 == 0) != (number < errors) else R
-                add_opinion(session, variant, said, reviewer_id=judge(session, name))
+                verdict = A if (number % 2 == 0) != (number < errors) else R
+                add_opinion(session, variant, verdict, reviewer_id=judge(session, name))
         for number, variant in enumerate(variants):
             decide(session, variant, ada, A if number % 2 == 0 else R)
         silent = judge(session, "silent")
@@ -135,7 +135,7 @@ def test_a_type_is_trusted_from_the_lower_limit_on(right: int, wrong: int, trust
 
 @one_database
 def test_the_calibration_error_is_the_gap_of_each_bin_by_its_size() -> None:
-    said: Sequence[tuple[float | None, bool]] = [
+    opinions: Sequence[tuple[float | None, bool]] = [
         *[(1.0, True)] * 6,
         *[(0.95, False)] * 2,
         *[(0.5, True)] * 1,
@@ -143,7 +143,7 @@ def test_the_calibration_error_is_the_gap_of_each_bin_by_its_size() -> None:
         (0.0, False),
         (None, True),
     ]
-    found = reliability(said)
+    found = reliability(opinions)
     assert [(one.low, one.items) for one in found.bins] == [(0.0, 1), (0.4, 2), (0.9, 8)]
     gap = 2 * abs(0.475 - 0.5) + 8 * abs((6 + 1.9) / 8 - 6 / 8)
     assert found.error == pytest.approx(gap / 11) and found.unnamed == 1

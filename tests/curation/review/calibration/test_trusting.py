@@ -35,8 +35,8 @@ def judged(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
             family = add_family(session, f"Bridge {number} is safe.", subject=f"bridge {number}")
             for type_id in ("verbal", "word"):
                 accepts = type_id == "verbal" or number % 2 == 0
-                said = Verdict.ACCEPT if accepts else Verdict.REJECT
-                add_opinion(session, family[type_id], said, reviewer_id=who)
+                verdict = Verdict.ACCEPT if accepts else Verdict.REJECT
+                add_opinion(session, family[type_id], verdict, reviewer_id=who)
                 variants.append(family[type_id])
         draw_sample(session, SampleRequest(size=12, types=("verbal", "word")))
         for variant in variants[:12]:

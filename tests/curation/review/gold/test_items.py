@@ -151,7 +151,7 @@ def test_the_maker_is_who_they_were_merged_into(engine: Engine, lead: int) -> No
 
 @one_database
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"uid": "0" * 16}, "There is no variant"),
         ({"reason": "wrong_type"}, "Only 'reject' takes a reason"),
@@ -163,11 +163,11 @@ def test_the_maker_is_who_they_were_merged_into(engine: Engine, lead: int) -> No
     ],
 )
 def test_what_cannot_be_is_refused(
-    engine: Engine, lead: int, given: dict[str, object], said: str
+    engine: Engine, lead: int, given: dict[str, object], message: str
 ) -> None:
     with reading(engine) as session:
         wanted = {"uid": uid_of(session), "verdict": A} | given
-    with pytest.raises(HedgerowError, match=said), writing(engine) as session:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         mark(session, reviewer_id=lead, **wanted)  # type: ignore[arg-type]
     with reading(engine) as session:
         assert gold_items(session) == []

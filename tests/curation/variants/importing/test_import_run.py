@@ -74,10 +74,15 @@ def test_a_second_import_adds_nothing(seeded: Engine, settings: Settings) -> Non
     assert done["left_out"] == {"there": 1, "verdict_there": 2}
     assert counts(seeded) == before
     with reading(seeded) as session:
-        said = preview(session, staged(seeded, ROWS), choices())
-    assert said.places == {"there": "line 3 of mine.jsonl", "verdict_there": "line 1 of mine.jsonl"}
-    assert [(one.reason, one.verdicts) for one in said.examples] == [(LeftOut.THERE, ())] * 3
-    assert nothing_left(said) == "Nothing is left to import: the project has all of it already."
+        previewed = preview(session, staged(seeded, ROWS), choices())
+    assert previewed.places == {
+        "there": "line 3 of mine.jsonl",
+        "verdict_there": "line 1 of mine.jsonl",
+    }
+    assert [(one.reason, one.verdicts) for one in previewed.examples] == [(LeftOut.THERE, ())] * 3
+    assert (
+        nothing_left(previewed) == "Nothing is left to import: the project has all of it already."
+    )
 
 
 def test_one_undo_reverses_all_verdicts_of_a_reviewer(
@@ -119,14 +124,14 @@ def test_the_preview_says_what_differs_from_the_project(seeded: Engine, settings
     rows = [ROWS[2], rejecting, ROWS[1], rejecting | {"text": "The bridge is unsafe."}]
     about = About("yours")
     with reading(seeded) as session:
-        said = preview(session, staged(seeded, rows), choices(about=about))
-    assert said.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
-    assert "1 rejects a variant that is accepted here." in against(said)
-    assert said.elsewhere["mine"].variants == 2
+        previewed = preview(session, staged(seeded, rows), choices(about=about))
+    assert previewed.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
+    assert "1 rejects a variant that is accepted here." in against(previewed)
+    assert previewed.elsewhere["mine"].variants == 2
     other = f"variants of anchors that belong to the source 'mine', such as “{bridge}”"
     add = "(use that source for the file to add them)"
-    assert left_out(said) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
-    assert {one.variant.text: (one.reason, one.verdicts) for one in said.examples} == {
+    assert left_out(previewed) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
+    assert {one.variant.text: (one.reason, one.verdicts) for one in previewed.examples} == {
         "The ferry is early.": (None, ()),
         "The bridge is not safe.": (LeftOut.THERE, (Verdict.REJECT,)),
         "The bridge is probably safe.": (LeftOut.OTHER_SOURCE, ()),

@@ -115,8 +115,8 @@ def test_cosines_stand_where_their_bins_are() -> None:
 def test_a_heat_map_tells_numbers_and_shares() -> None:
     cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
     chart = shares.heat_map(cells, columns={"x": "X", "y": "Y"}, of="All", dark=False)
-    told = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
-    assert told == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
+    values = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
+    assert values == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
 
 
 def test_outcomes_add_up_to_a_whole_bar() -> None:

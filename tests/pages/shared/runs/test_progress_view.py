@@ -46,8 +46,8 @@ def test_the_time_left_waits_for_enough_steps_and_then_does_not_jump(
 ) -> None:
     # The first answers come at once, after a minute of loading; then one comes each second.
     looks = [(0, 0), (60, 1), (62, 9), (64, 11), (70, 17), (80, 27), (90, 37), (200, 147)]
-    said = page_text(monkeypatch, looks)
-    assert said == [*[""] * 5, *(f"about {minutes} min left" for minutes in (12, 13, 14))]
+    shown = page_text(monkeypatch, looks)
+    assert shown == [*[""] * 5, *(f"about {minutes} min left" for minutes in (12, 13, 14))]
 
 
 def test_a_run_that_has_gone_on_for_long_has_its_time_left_at_once(

@@ -40,10 +40,10 @@ def on_small_data(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], LoadedTask
 
 def test_a_user_defined_task(llama: tuple[Any, Any], tmp_path: Path) -> None:
     task = load_task("opposites", save_own_tasks(tmp_path))
-    told: list[tuple[int, int]] = []
-    result = measure(*llama, task, on_progress=lambda *progress: told.append(progress))
+    reports: list[tuple[int, int]] = []
+    result = measure(*llama, task, on_progress=lambda *progress: reports.append(progress))
     assert (result.benchmark, result.metric, result.n) == ("lm_eval:opposites", "accuracy", 4)
-    assert told[-1] == (8, 8), "a request for each choice"
+    assert reports[-1] == (8, 8), "a request for each choice"
     likelier = [row.scores[0] > row.scores[1] for row in result.rows]
     assert [row.right for row in result.rows] == likelier
     assert result.score == pytest.approx(result.figures["acc"]) == 25 * sum(likelier)

@@ -21,7 +21,7 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('"{{choices}}"', "!function code.choices", "a task without code .*'!function'"),
         ("test_split: test", "class: !function code.Task", "a task without code"),
@@ -37,10 +37,10 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
         ("task: opposites", "task: [", "a YAML task in 'opposites.yaml'"),
     ],
 )
-def test_what_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
+def test_what_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in CHOICES
     folder = save_own_tasks(tmp_path, opposites=CHOICES.replace(old, new))
-    with pytest.raises(HedgerowError, match=told):
+    with pytest.raises(HedgerowError, match=message):
         own_task(folder, "opposites")
 
 

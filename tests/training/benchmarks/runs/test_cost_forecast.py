@@ -134,7 +134,7 @@ def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: floa
         run = Run(kind=KIND, parameters={}, folder="x", host=host or socket.gethostname())
         session.add(run)
         session.flush()
-        told = {"units": 1000.0, "seconds": 10.0, "weight": 0.0, "tokens_out": 0.0} | took
+        values = {"units": 1000.0, "seconds": 10.0, "weight": 0.0, "tokens_out": 0.0} | took
         session.add(
             BenchmarkResult(
                 run_id=run.id,
@@ -144,7 +144,7 @@ def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: floa
                 architecture=kind,
                 metric="m",
                 score=1.0,
-                summary={"took": told},
+                summary={"took": values},
                 file="rows",
             )
         )

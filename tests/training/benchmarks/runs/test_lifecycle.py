@@ -371,7 +371,7 @@ def test_which_tokens_find_each_other(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"suites": ("quick",)}, "Expected at least one model"),
         ({"models": (TF_IDF,)}, "Expected at least one benchmark"),
@@ -391,9 +391,9 @@ def test_which_tokens_find_each_other(
     ],
 )
 def test_what_cannot_be_asked_for(
-    engine: Engine, settings: Settings, asked: dict[str, Any], said: str
+    engine: Engine, settings: Settings, asked: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(HedgerowError, match=said), writing(engine) as session:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         request_benchmarks(session, settings, BenchmarkRequest(**asked), requested_by=None)
     with reading(engine) as session:
         assert session.get(Run, 1) is None
@@ -406,7 +406,7 @@ def test_a_model_without_a_name_is_refused(architecture: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "run_as", "said"),
+    ("architecture", "run_as", "message"),
     [
         ("T5ForConditionalGeneration", "bi-encoder", "found a monot5; choose that"),
         ("T5ForConditionalGeneration", "cross-encoder", "found a monot5; choose that"),
@@ -417,10 +417,10 @@ def test_a_model_without_a_name_is_refused(architecture: str) -> None:
     ],
 )
 def test_a_checkpoint_that_is_not_an_encoder_is_not_benchmarked(
-    engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, said: str
+    engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, message: str
 ) -> None:
     choice = ModelChoice(name=str(checkpoint(architecture, tmp_path)), architecture=run_as)
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         requested(engine, settings, choice, benchmarks=(semantoneg(settings),))
     with reading(engine) as session:
         assert session.get(Run, 1) is None

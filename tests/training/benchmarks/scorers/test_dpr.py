@@ -124,7 +124,7 @@ def test_it_is_measured_under_both_names(
 
 
 @pytest.mark.parametrize(
-    ("order", "said"),
+    ("order", "message"),
     [
         ((1, 0), "Expected a DPRQuestionEncoder before the '.', found DPRContextEncoder"),
         ((0, 0), "Expected a DPRContextEncoder after the '.', found DPRQuestionEncoder"),
@@ -135,22 +135,22 @@ def test_encoders_in_the_wrong_places_are_refused(
     settings: Settings,
     halves: tuple[Path, Path],
     order: tuple[int, int],
-    said: str,
+    message: str,
 ) -> None:
     name = "+".join(str(halves[number]) for number in order)
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         requested(engine, settings, ModelChoice(name=name), benchmarks=(nevir(settings),))
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         load_scorer(name)
 
 
 def test_one_encoder_alone_is_refused(
     engine: Engine, settings: Settings, halves: tuple[Path, Path]
 ) -> None:
-    for architecture, said in (
+    for architecture, message in (
         ("", "one of the two encoders of a DPR model, which benchmarks use together"),
         ("dpr", r"both encoders of a DPR model as QUESTION_MODEL\+CONTEXT_MODEL, found"),
     ):
         choice = ModelChoice(name=str(halves[0]), architecture=architecture)
-        with pytest.raises(HedgerowError, match=said):
+        with pytest.raises(HedgerowError, match=message):
             requested(engine, settings, choice, benchmarks=(nevir(settings),))

@@ -131,7 +131,7 @@ def test_a_baseline_of_a_plug_in_is_measured_next_to_the_others(
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         ("1 / 0", "failed (ZeroDivisionError: division by zero); repair or uninstall its package"),
         ("[1.0]", "Expected scores of the shape (2,) from the plug-in 'faulty', found (1,)"),
@@ -141,12 +141,12 @@ def test_a_baseline_of_a_plug_in_is_measured_next_to_the_others(
     ],
 )
 def test_a_plug_in_that_fails_is_named_in_one_sentence(
-    plug_in: Install, result: str, said: str
+    plug_in: Install, result: str, message: str
 ) -> None:
     plug_in(FAULTY.replace("RESULT", result), faulty="Faulty")
     with pytest.raises(HedgerowError) as refusal:
         load_scorer("", "faulty").score(PAIRS, asks="similarity")
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 def test_one_that_fails_leaves_the_other_models_alone(

@@ -188,9 +188,9 @@ def test_prompts_are_refused_if_nothing_takes_them(
 
 def test_the_label_of_a_long_prompt_still_distinguishes_two(tmp_path: Path) -> None:
     one, other = (Prompts("word " * 30 + end) for end in ("a", "b"))
-    told = [
+    descriptions = [
         scoring_description(scoring_of(None, "bi-encoder", given), given)[0]
         for given in (one, other)
     ]
-    assert told[0] != told[1] and all(len(text) < 90 for text in told)
+    assert descriptions[0] != descriptions[1] and all(len(text) < 90 for text in descriptions)
     assert len(scoring_of(tmp_path, "bi-encoder", one)) <= 40

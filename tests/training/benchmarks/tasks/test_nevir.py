@@ -63,7 +63,7 @@ def test_the_similarity_of_the_documents_is_figured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"q1": "a", "q2": "b", "doc1": "c"}', "Expected 'doc2' on line 1 of 'f.jsonl', found "),
         (
@@ -79,12 +79,12 @@ def test_the_similarity_of_the_documents_is_figured() -> None:
         ('{"q1": "\\ud800"}', "found half a character"),
     ],
 )
-def test_a_wrong_file_is_named_as_such(tmp_path: Path, content: str, said: str) -> None:
+def test_a_wrong_file_is_named_as_such(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(HedgerowError) as error:
         NevIR.read(path)
-    assert said in str(error.value) and str(error.value).count(". ") == 0
+    assert message in str(error.value) and str(error.value).count(". ") == 0
 
 
 def test_a_missing_file_and_one_that_is_not_text(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_antonyms_are_left_open_if_more_than_a_word_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"sentences": ["a", "b"]},
@@ -58,9 +58,9 @@ def test_antonyms_are_left_open_if_more_than_a_word_changes() -> None:
         ({"input": None}, "a text in 'input' on line 1 of 's.json', found null"),
     ],
 )
-def test_a_wrong_entry_is_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
+def test_a_wrong_entry_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
     path = write_lines(tmp_path / "s.json", [semantoneg_rows()[0] | change])
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         SemAntoNeg.read(path)
 
 

@@ -136,7 +136,7 @@ def test_a_file_holds_sentences_or_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.txt", "", "found nothing in 'a.txt'"),
         ("a.txt", "Tea is nice.\nThe sea is blue.", "none in 2 sentences; the first, 'Tea is nice"),
@@ -145,7 +145,9 @@ def test_a_file_holds_sentences_or_pairs(tmp_path: Path) -> None:
         ("a.txt", "Tea\0 is not hot.", "control character U+0000"),
     ],
 )
-def test_a_file_without_such_sentences(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_a_file_without_such_sentences(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(HedgerowError, match=said.replace("+", r"\+")):
+    with pytest.raises(HedgerowError, match=message.replace("+", r"\+")):
         built_of(tmp_path / name)

@@ -91,11 +91,11 @@ def found(engine: Engine, run_id: int) -> Run:
 def wait_until(true: Callable[[], bool], home: Path) -> None:
     until = time.monotonic() + SECONDS
     while not true():
-        assert time.monotonic() < until, said(home)
+        assert time.monotonic() < until, printed(home)
         time.sleep(0.02)
 
 
-def said(home: Path) -> str:
+def printed(home: Path) -> str:
     out = home / "out.txt"
     return out.read_text() if out.exists() else ""
 
@@ -117,7 +117,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     calm = ask(project, long_recipe)
     wait_for(forker.start(project.url, home, calm, QUICK), home)
     expected = found(project, calm)
-    assert expected.state == RunState.DONE, said(home)
+    assert expected.state == RunState.DONE, printed(home)
     broken = ask(project, long_recipe)  # the same run, which is refused while it is in progress
     folder = settings.data_folder / found(project, broken).folder
     sampled, reached = random.Random(3), 0
@@ -134,7 +134,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
             load_encoder(str(folder / "model"), device="cpu")
     wait_for(forker.start(project.url, home, broken, QUICK), home)
     run = found(project, broken)
-    assert run.state == RunState.DONE, said(home)
+    assert run.state == RunState.DONE, printed(home)
     data = settings.data_folder
     assert weights(data / run.result["model"]) == weights(data / expected.result["model"])
     assert curves(project, broken) == curves(project, calm)
@@ -164,7 +164,7 @@ def test_trainings_of_one_machine_take_turns(
     assert found(project, runs[1]).state == RunState.RUNNING and is_alive(second)
     kill(first)
     wait_for(second, home)
-    assert found(project, runs[1]).state == RunState.DONE, said(home)
+    assert found(project, runs[1]).state == RunState.DONE, printed(home)
 
 
 @pytest.mark.slow
@@ -218,11 +218,11 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     wait_until(lambda: checkpoints.step_reached(folder) > 0, home)
     kill(leader)
     wait_for(helper, home)
-    assert "Another process of this training run has ended" in said(home)
+    assert "Another process of this training run has ended" in printed(home)
     for process in start_together(forker, project, home, shared):
         wait_for(process, home)
     run = found(project, shared)
-    assert run.state == RunState.DONE, said(home)
+    assert run.state == RunState.DONE, printed(home)
     assert run.result["kept_step"] == alone.result["kept_step"]
     assert_nearly_equal(
         settings.data_folder / alone.result["model"], settings.data_folder / run.result["model"]

@@ -128,7 +128,7 @@ def test_a_job_that_fails_says_what_the_provider_says(
 
 
 @pytest.mark.parametrize(
-    ("how", "without", "said"),
+    ("how", "without", "message"),
     [
         ({"model": "missing"}, (), "has no model 'missing'"),
         ({}, ("jobs",), "does not offer finetuning"),
@@ -140,12 +140,12 @@ def test_what_the_provider_does_not_have_is_one_sentence(
     served: Served,
     how: dict[str, Any],
     without: tuple[str, ...],
-    said: str,
+    message: str,
 ) -> None:
     address, server = served
     server.finetuning.without = without
     settings = settings_of(home, address)
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         carried_out(released, settings, requested(released, settings, **how))
 
 

@@ -20,7 +20,7 @@ from training.llm.provider.request import (
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"model": " "}, "name the model"),
         ({"base_url": "http://me:secret@server/v1"}, "leave out user name, password"),
@@ -30,9 +30,9 @@ from training.llm.provider.request import (
     ],
 )
 def test_what_cannot_be_asked_for_is_one_sentence(
-    released: Engine, home: Path, how: dict[str, Any], said: str
+    released: Engine, home: Path, how: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(HedgerowError, match=said) as refusal:
+    with pytest.raises(HedgerowError, match=message) as refusal:
         requested(released, settings_of(home, ""), **how)
     assert "secret" not in str(refusal.value)
 

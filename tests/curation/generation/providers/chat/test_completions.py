@@ -48,8 +48,8 @@ def test_an_impossible_token_count_is_not_stored(tokens: Any) -> None:
     assert read_completion(body).prompt_tokens is None
 
 
-def waiting(said: str) -> float | None:
-    return retry_after(httpx2.Response(429, headers={"retry-after": said}))
+def waiting(header: str) -> float | None:
+    return retry_after(httpx2.Response(429, headers={"retry-after": header}))
 
 
 def test_a_wait_is_a_number_or_a_date_and_never_too_long() -> None:
@@ -58,4 +58,4 @@ def test_a_wait_is_a_number_or_a_date_and_never_too_long() -> None:
     soon = datetime.now(UTC) + timedelta(seconds=30)
     assert 25 < (waiting(format_datetime(soon, usegmt=True)) or 0) <= 30
     assert waiting("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert [waiting(said) for said in ("", "soon", "-1", "nan", "inf")] == [None] * 5
+    assert [waiting(header) for header in ("", "soon", "-1", "nan", "inf")] == [None] * 5

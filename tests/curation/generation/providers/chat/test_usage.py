@@ -41,8 +41,8 @@ NONSENSE: list[Any] = [
 
 
 def reply(usage: Any, *, finish: str = "stop", **message: Any) -> Reply:
-    said = {"role": "assistant", "content": ANSWER} | message
-    body = {"choices": [{"message": said, "finish_reason": finish}], "usage": usage}
+    answer = {"role": "assistant", "content": ANSWER} | message
+    body = {"choices": [{"message": answer, "finish_reason": finish}], "usage": usage}
     return with_trusted_tokens(read_completion(body), REQUEST)
 
 

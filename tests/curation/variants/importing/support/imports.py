@@ -99,16 +99,16 @@ def load(
     read = staged(engine, place, *mapping)
     chosen = choices(**more)
     with reading(engine) as session:
-        said = preview(session, read, chosen)
+        previewed = preview(session, read, chosen)
     with writing(engine) as session:
         run = create_import(session, settings, read, chosen)
     done = execute(engine, settings, run.id, {KIND: work})
     assert (done["anchors"], done["variants"], done["decisions"]) == (
-        said.anchors,
-        said.variants,
-        said.decisions,
+        previewed.anchors,
+        previewed.variants,
+        previewed.decisions,
     )
-    assert done["left_out"] == {reason.value: count for reason, count in said.left_out.items()}
+    assert done["left_out"] == {reason.value: count for reason, count in previewed.left_out.items()}
     return done
 
 

@@ -115,8 +115,8 @@ def test_files_of_one_table_have_the_same_columns(tmp_path: Path) -> None:
 
 
 def test_a_task_of_label_studio_is_a_row_for_each_annotator() -> None:
-    def choice(said: str, name: str = "verdict") -> dict[str, Any]:
-        return {"from_name": name, "type": "choices", "value": {"choices": [said]}}
+    def choice(verdict: str, name: str = "verdict") -> dict[str, Any]:
+        return {"from_name": name, "type": "choices", "value": {"choices": [verdict]}}
 
     tasks = [
         {
@@ -229,9 +229,9 @@ def test_a_record_of_argilla_is_a_row_for_each_annotator(record: Any, write: Any
     ],
 )
 def test_broken_files_are_refused_with_one_sentence(data: bytes, sentence: str) -> None:
-    said = complaint(data)
-    assert sentence in said
-    assert said.endswith(".") and "\n" not in said
+    message = complaint(data)
+    assert sentence in message
+    assert message.endswith(".") and "\n" not in message
 
 
 def test_an_office_file_is_refused_as_one() -> None:

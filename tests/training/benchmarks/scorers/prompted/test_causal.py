@@ -160,8 +160,8 @@ def always(folder: Path, answer: str) -> Path:
             layer.self_attn.o_proj.weight.zero_()
             layer.mlp.down_proj.weight.zero_()
         asked = tokenizer("Answer:", add_special_tokens=False).input_ids[-1]
-        said = tokenizer(f"Answer: {answer}", add_special_tokens=False).input_ids[-1]
-        model.lm_head.weight[said] = 10 * model.model.embed_tokens.weight[asked]
+        token = tokenizer(f"Answer: {answer}", add_special_tokens=False).input_ids[-1]
+        model.lm_head.weight[token] = 10 * model.model.embed_tokens.weight[asked]
     model.save_pretrained(folder)
     return folder
 
@@ -296,17 +296,17 @@ def test_encoders_are_checked_as_before(plain: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "said"),
+    ("template", "message"),
     [
         ("{{ raise_exception('Only system prompts') }}", "chat template .*Only system prompts"),
         ("{% if %}", "Could not use the model's chat template"),
     ],
 )
 def test_a_chat_template_that_fails_is_one_sentence(
-    tmp_path: Path, template: str, said: str
+    tmp_path: Path, template: str, message: str
 ) -> None:
     scorer = loaded(save_small_llama(tmp_path, chat_template=template))
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         scorer.chosen(["a"], 2)
 
 

@@ -140,12 +140,12 @@ def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None
 
 
 @pytest.mark.parametrize(
-    ("numbers", "said"),
+    ("numbers", "message"),
     [
         ({"hedge": 1}, r"Expected a prompt of benchmarks \(relevance, similarity, paraphrase_cho"),
         ({"relevance": 0}, "relevance"),
     ],
 )
-def test_unknown_versions_are_refused(numbers: dict[str, int], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said):
+def test_unknown_versions_are_refused(numbers: dict[str, int], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message):
         chosen_versions(numbers)
