@@ -250,7 +250,7 @@ def _free_name(session: Session, name: str, *, but: str = "") -> str:
         raise HedgerowError(f"Expected a name of 1 to {MAX_NAME} characters, found {len(clean)}.")
     taken = {there.casefold() for there in [*list_sets(session), OWN_SET] if there != but}
     if clean.casefold() in taken:
-        raise HedgerowError(f"There already is a probe set {clean!r}; choose another name.")
+        raise HedgerowError(f"The probe set {clean!r} already exists; choose another name.")
     return clean
 
 

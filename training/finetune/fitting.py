@@ -169,7 +169,7 @@ def _prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HedgerowError(f"Could not make {str(folder)!r}: {error.strerror}.") from error
+        raise HedgerowError(f"Could not create {str(folder)!r}: {error.strerror}.") from error
 
 
 def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:

@@ -66,7 +66,9 @@ def request_language_study(
             `request_language_finetuning`. Roll the session back in this case.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is already such a study; wait until it has ended.")
+        raise HedgerowError(
+            f"Run {other.id} is another study of this kind; wait until it has ended."
+        )
     release = get_release(session, release_number)
     recipes = {
         label: (recipe or LanguageRecipe()).model_copy(update={"arm": arm})

@@ -110,7 +110,7 @@ def request_study(
             case.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is already a study; wait until it has ended.")
+        raise HedgerowError(f"Run {other.id} is another study; wait until it has ended.")
     planned = plan_study(session, study, data=data, base=base)
     if planned.design.obstacle:
         raise HedgerowError(planned.design.obstacle)

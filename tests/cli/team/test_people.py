@@ -61,7 +61,7 @@ def test_a_person_is_added_before_they_begin(uids: list[str]) -> None:
     assert ask("reviewers", "add", "Cy", "viewer") == {"name": "Cy", "role": "viewer"}
     roles = {one["name"]: one["role"] for one in ask("reviewers", "list")["reviewers"]}
     assert roles == {"ada l.": "lead", "Ada": "lead", "Cy": "viewer"}
-    assert "There is already a person 'cy'" in complaint("reviewers", "add", "cy")
+    assert "The person 'cy' already exists" in complaint("reviewers", "add", "cy")
     assert show("reviewers", "add", "Bo") == "Added Bo as a lead.\n"
     assert ask("review", "quota", "Bo", "10")
 

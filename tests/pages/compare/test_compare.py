@@ -259,7 +259,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
     assert "3 pairs of “Weather”" in page_text(compare)
     compare.text_input("compare-rename").set_value("Sixty Groups").run()
     compare.button("compare-renamed").click().run()
-    assert "There already is a probe set 'Sixty Groups'" in page_text(compare)
+    assert "The probe set 'Sixty Groups' already exists" in page_text(compare)
     compare.text_input("compare-rename").set_value("Rain").run()
     compare.button("compare-renamed").click().run()
     assert compare.selectbox("set").value == "Rain"

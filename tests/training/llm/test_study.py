@@ -61,7 +61,7 @@ def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
 ) -> None:
     engine = of_both_kinds
     run = ask(engine, small_llama)
-    with pytest.raises(HedgerowError, match=f"Run {run.id} is already such a study"):
+    with pytest.raises(HedgerowError, match=f"Run {run.id} is another study of this kind"):
         ask(engine, small_llama)
     execute(engine, settings, run.id, {KIND: work})
     with reading(engine) as session:

@@ -331,7 +331,7 @@ def test_a_study_without_a_success_fails_and_says_why(
 
 def test_a_second_study_waits_until_the_first_has_ended(project: Engine, base: Recipe) -> None:
     first = asked(project, Study.TYPES, base)
-    with pytest.raises(HedgerowError, match=f"Run {first} is already a study"):
+    with pytest.raises(HedgerowError, match=f"Run {first} is another study"):
         asked(project, Study.TYPES, base)
     with writing(project) as session:
         request_cancel(session, first)

@@ -119,10 +119,10 @@ def _read(path: Path) -> Any:
 
 def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     if odd := sorted(str(name) for name in values if name not in FIELDS):
-        raise _wrong(path, f"only fields for data and prompts, found {odd[0][:60]!r}")
+        raise _wrong(path, f"only keys for data and prompts, found {odd[0][:60]!r}")
     kind = values.get("output_type", "generate_until")
     if kind not in METRICS:
-        raise _wrong(path, f"output_type {' or '.join(METRICS)}, found {str(kind)[:60]!r}")
+        raise _wrong(path, f"the output_type {' or '.join(METRICS)}, found {str(kind)[:60]!r}")
     metrics = values.get("metric_list") or [{"metric": METRICS[kind][0]}]
     for metric in metrics:
         name = metric.get("metric") if isinstance(metric, dict) else metric
@@ -136,14 +136,16 @@ def _data(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     """The location of the data: files, or a data set on the hub."""
     source, how = str(values.get("dataset_path")), values.get("dataset_kwargs") or {}
     if not isinstance(how, dict) or not how.keys() <= WHERE:
-        raise _wrong(path, f"no dataset_kwargs but {' and '.join(sorted(WHERE))}, found others")
+        raise _wrong(
+            path, f"only {' and '.join(sorted(WHERE))} in dataset_kwargs, found other keys"
+        )
     if source in FORMATS:
         files = how.get("data_files")
         return {"dataset_kwargs": how | {"data_files": _here(path.parent, files)}}
     if not _ON_THE_HUB.fullmatch(source) or os.path.exists(source):
         raise _wrong(
             path,
-            f"dataset_path {', '.join(FORMATS)} or a data set of the model hub, found "
+            f"the dataset_path {', '.join(FORMATS)} or a data set on the model hub, found "
             f"{source[:60]!r}",
         )
     return {}
@@ -159,4 +161,4 @@ def _here(folder: Path, files: Any) -> Any:
 
 
 def _wrong(path: Path, expected: str) -> HedgerowError:
-    return HedgerowError(f"Expected {expected}, in the task {path.name!r}; correct it.")
+    return HedgerowError(f"In the task {path.name!r}: expected {expected}; correct the file.")

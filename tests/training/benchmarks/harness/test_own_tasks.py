@@ -32,7 +32,11 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
         ("metric: acc", "metric: acc\n    hf_evaluate: true", "a metric .acc"),
         ("dataset_path: json", "dataset_path: pandas", "dataset_path json, csv, parquet, text"),
         ("dataset_path: json", "dataset_path: /etc", "dataset_path json"),
-        ("  data_files:", "  trust_remote_code: true\n  data_files:", "no dataset_kwargs but"),
+        (
+            "  data_files:",
+            "  trust_remote_code: true\n  data_files:",
+            "only data_files and revision in dataset_kwargs",
+        ),
         ("multiple_choice", "loglikelihood_rolling", "output_type multiple_choice or"),
         ("task: opposites", "task: [", "a YAML task in 'opposites.yaml'"),
     ],
