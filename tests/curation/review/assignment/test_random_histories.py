@@ -85,7 +85,7 @@ def people_of(session: Session, variant: Variant) -> list[PastDecision]:
     """The people's decisions on a variant that count."""
     kinds = dict(session.execute(select(Reviewer.id, Reviewer.kind)).all())
     past = history(session, variant.id)
-    return [d for d in past if d.stands and kinds[d.reviewer_id] is ReviewerKind.PERSON]
+    return [d for d in past if d.is_valid and kinds[d.reviewer_id] is ReviewerKind.PERSON]
 
 
 def waits_for(session: Session, variant: Variant, who: int, plan: Plan) -> bool:

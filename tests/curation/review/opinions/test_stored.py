@@ -12,7 +12,7 @@ from curation.release.summary import review_summary
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.decisions import compute_standing, counts_still
-from curation.review.history import history, stands
+from curation.review.history import history, not_retracted
 from curation.review.opinions.model_verdicts import apply_switch, plan_switch
 from curation.review.opinions.stored import (
     counting_judges,
@@ -139,7 +139,7 @@ def decided_by_people(session: Session) -> set[int]:
         select(col(Decision.variant_id))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
-        .where(col(Reviewer.kind) == ReviewerKind.PERSON, stands(), counts_still())
+        .where(col(Reviewer.kind) == ReviewerKind.PERSON, not_retracted(), counts_still())
     )
     return set(session.execute(query).scalars())
 

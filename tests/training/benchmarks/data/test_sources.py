@@ -75,7 +75,7 @@ def test_excluir_is_two_files_whatever_they_are_called(tmp_path: Path) -> None:
     )._replace(name="")
     assert len({data.file.split("-")[0] for data in kept_data(tmp_path)}) == 1
     corpus = keep_file_here(tmp_path, "excluir", folder / "corpus.json")
-    assert kept_data(tmp_path, "excluir")[0] == corpus, "either file stands for both"
+    assert kept_data(tmp_path, "excluir")[0] == corpus, "either file gives both"
 
 
 def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Path) -> None:
