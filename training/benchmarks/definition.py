@@ -49,7 +49,7 @@ class ItemResult:
     Attributes:
         key: the item's name in its data, unique there.
         outcome: what happened, in the words of the benchmark's ``outcomes``.
-        right: whether it counts; None where the metric is a correlation.
+        right: whether it counts; None if the metric is a correlation.
         tied: two scores that should differ are equal; such an item is not right.
         answered: False if the model gave no score; such an item is not right, and is left out of a
             correlation.
@@ -286,7 +286,7 @@ def _breakdowns(marks: Sequence[PartMark]) -> dict[str, dict[str, PartScore]]:
 def above(right: np.ndarray, wrong: np.ndarray) -> tuple[bool, bool]:
     """Whether every right candidate scores higher than every wrong one, and whether it is a tie.
 
-    A tie is no success, and neither is a missing score (NaN).
+    A tie does not count, and neither does a missing score (NaN).
     """
     near, far = right.min(), wrong.max()
     return bool(near > far), bool(near == far)

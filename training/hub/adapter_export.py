@@ -185,7 +185,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
 
 
 def _apart_from_weights(model: SentenceTransformer) -> list[Any]:
-    """What determines embeddings besides the weights: maximum length, pooling and so on."""
+    """Everything besides the weights that affects embeddings: maximum length, pooling and so on."""
     modules = list(model)[1:]
     return [model.max_seq_length, *((type(m).__name__, m.get_config_dict()) for m in modules)]
 

@@ -123,7 +123,7 @@ def opening(base: str, form: Form) -> list[str]:
     """The first sections of a card: what the model is, and how to load it.
 
     Args:
-        base: as `public_base` gives it.
+        base: as in `public_base`.
     """
     return [
         f"# {escape(base or 'Encoder')}, {form.title}",
@@ -156,7 +156,7 @@ def header(base: str, form: Form, languages: Iterable[str]) -> str:
     """The YAML that the Hub reads.
 
     Args:
-        base: as `public_base` gives it.
+        base: as in `public_base`.
         languages: the tags of its training languages.
     """
     # Loading the hub's client takes half a second, and only the end of a training needs it.

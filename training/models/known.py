@@ -113,7 +113,7 @@ def require_known_encoder(session: Session, name: str) -> None:
     """Check that a model is a text encoder. Models that were trained on a release always are.
 
     Args:
-        name: as `clean_name` gives it.
+        name: as in `clean_name`.
 
     Raises:
         HedgerowError: as in `check_encoder`.
@@ -147,7 +147,7 @@ def find_encoder(session: Session, name: str) -> Encoder | None:
     different one. Without local files, it is identified by its name.
 
     Args:
-        name: as `clean_name` gives it.
+        name: as in `clean_name`.
 
     Raises:
         HedgerowError: the folder is missing or cannot be read.

@@ -65,8 +65,8 @@ Rank = Literal["best", "second", ""]
 def interval(result: Result) -> Interval:
     """The percentile bootstrap interval of a result's score. It is reproducible.
 
-    Items made from the same sentence are resampled together, because they are not independent. At
-    0 and 100 points, where a bootstrap has no width, it is the Clopper-Pearson interval.
+    Items made from the same sentence are resampled together, because they are not independent. At 0
+    and 100 points, a bootstrap interval has no width, so it is the Clopper-Pearson interval.
 
     Raises:
         HedgerowError: the result has no rows.
@@ -94,7 +94,7 @@ def interval(result: Result) -> Interval:
 
 
 def interval_of_extreme(score: float, units: int) -> Interval:
-    """The interval at 0 or 100 points, where all units are wrong or all are correct."""
+    """The interval at 0 or 100 points: all units are wrong, or all are correct."""
     from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
 
     found = binomtest(units if score else 0, units).proportion_ci(CONFIDENCE)

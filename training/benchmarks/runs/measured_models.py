@@ -218,7 +218,7 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
     """Check that the local files of a model match the chosen architecture.
 
     Args:
-        choice: as `clean_model` gives it.
+        choice: as in `clean_model`.
 
     Raises:
         HedgerowError: they do not, or the files are gone.
@@ -252,7 +252,7 @@ def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> b
     """Whether the model is, or may be, a language model that gets prompts.
 
     Args:
-        choice: as `clean_model` gives it.
+        choice: as in `clean_model`.
 
     Raises:
         HedgerowError: its files are gone or damaged.
@@ -267,7 +267,7 @@ def may_do_general(architecture: str, prompts: Prompts) -> bool:
     """Whether the model can do mteb tasks. They need embeddings and the model's own prompts.
 
     Args:
-        architecture: '' where the model's files have yet to say it.
+        architecture: '' if only the model's files show it.
     """
     return architecture in ("", *GENERAL) and prompts == OWN_PROMPTS
 
@@ -276,7 +276,7 @@ def may_do_language(architecture: str) -> bool:
     """Whether the model can do lm_eval tasks. They need the likelihood of any text.
 
     Args:
-        architecture: '' where the model's files have yet to say it.
+        architecture: '' if only the model's files show it.
     """
     return architecture in ("", Causal.architecture)
 

@@ -60,7 +60,7 @@ class BenchmarkRequest(BaseModel):
 
     @property
     def folder_of_tasks(self) -> Path | None:
-        """As `load_task` takes it."""
+        """The task as in `load_task`."""
         return Path(self.tasks_folder) if self.tasks_folder else None
 
 

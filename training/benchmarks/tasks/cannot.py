@@ -10,7 +10,7 @@ WITH_WMT = PairColumns("reference", "candidate", "score")
 
 
 class Cannot(ScoredPairs):
-    """The published table has a label, 1 where the second sentence negates the first.
+    """The published table has a label: 1 if the second sentence negates the first.
 
     Its mixture with WMT's translations, used in HedgeTriple's Table 1, has a score instead
     (MiriUll/negation_aware_evaluation on GitHub).

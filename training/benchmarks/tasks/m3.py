@@ -9,8 +9,7 @@ GRADES = {-1.0: "negated", 0.0: "no evidence", 1.0: "hedged"}
 
 
 class M3Counterfactual(ScoredPairs):
-    """Scores of an original with another form: -1 for its negation, 0 for 'there is no evidence', 1
-    for a hedge."""
+    """Scores of pairs: -1 for a negation, 0 for 'there is no evidence', 1 for a hedge."""
 
     id = "m3"
     title = "M3-Counterfactual"

@@ -44,7 +44,7 @@ class Span(NamedTuple):
         texts: the number of texts.
         places: (texts, longest): indices of each text's tokens within the span, padded with that of
             its first token.
-        bias: (texts, 1, longest): 0, or minus infinity where there is no token.
+        bias: (texts, 1, longest): 0 for a token, minus infinity for padding.
         tokens: the indices of the tokens among `texts` times `longest` positions.
         The last three are None if all texts are equally long.
     """

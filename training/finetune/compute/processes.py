@@ -61,7 +61,7 @@ def joined() -> Iterator[Group]:
     from torch import distributed
 
     yield Group(distributed.get_rank(), distributed.get_world_size())
-    distributed.destroy_process_group()  # not after an error, where it would wait for the others
+    distributed.destroy_process_group()  # not after an error: it would wait for the others
 
 
 def _meet_the_others() -> None:
