@@ -106,9 +106,9 @@ def _put_in_order(items: list[pytest.Item]) -> None:
         for path in dict.fromkeys([*slow, *(item.path for item in items)])
         if path not in browser
     ]
-    apart = len(others) / (len(browser) + 2)
+    distance = len(others) / (len(browser) + 2)
     place: dict[Path, float] = {path: number for number, path in enumerate(others)}
-    place |= {path: number * apart for number, path in enumerate(browser)}
+    place |= {path: number * distance for number, path in enumerate(browser)}
     items.sort(key=lambda item: (place[item.path], item.path))
 
 

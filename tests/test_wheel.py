@@ -129,12 +129,12 @@ def test_an_installed_wheel_is_the_same_app(hedgerow: Path, elsewhere: Path, app
     assert isinstance(status["anchors"], int) and status["anchors"] > 100
     opened = first_page(app)
     assert opened.headings[0] == "Overview" and not opened.errors
-    look, settings = opened.session.custom_theme, opened.session.config
-    assert look.light.primary_color == OPTIONS["theme"]["light"]["primaryColor"]
-    assert list(look.heading_font_sizes) == OPTIONS["theme"]["headingFontSizes"]
-    assert list(look.heading_font_weights) == OPTIONS["theme"]["headingFontWeights"]
+    theme, settings = opened.session.custom_theme, opened.session.config
+    assert theme.light.primary_color == OPTIONS["theme"]["light"]["primaryColor"]
+    assert list(theme.heading_font_sizes) == OPTIONS["theme"]["headingFontSizes"]
+    assert list(theme.heading_font_weights) == OPTIONS["theme"]["headingFontWeights"]
     colours = OPTIONS["theme"]["dark"]["chartCategoricalColors"]
-    assert list(look.dark.chart_categorical_colors) == colours
+    assert list(theme.dark.chart_categorical_colors) == colours
     assert settings.toolbar_mode == settings.ToolbarMode.MINIMAL
     assert settings.show_error_links == settings.ShowErrorLinks.SHOW_ERROR_LINKS_FALSE
     assert settings.disable_data_export and not settings.gather_usage_stats

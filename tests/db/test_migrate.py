@@ -78,19 +78,19 @@ def test_tables_that_another_process_makes_meanwhile_are_not_foreign(
     url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, other = create_engine(url), create_engine(url)
-    looks = 0
+    checks = 0
 
     def slow_look(at: Engine) -> Inspector:
-        nonlocal looks
-        looks += at is engine
-        if looks == 2:
-            looks += 1
+        nonlocal checks
+        checks += at is engine
+        if checks == 2:
+            checks += 1
             migrate.upgrade(other)
         return inspect(at)
 
     monkeypatch.setattr(migrate, "inspect", slow_look)
     assert migrate.upgrade(engine) is None
-    assert looks > 2 and migrate.current_revision(engine) == migrate.head_revision()
+    assert checks > 2 and migrate.current_revision(engine) == migrate.head_revision()
     for each in (engine, other):
         each.dispose()
 

@@ -194,8 +194,10 @@ def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
     assert lengths["Verbal", "Accepted"] == 0.25
     assert (lengths["Verbal", "Triples"], lengths["Word", "Triples"]) == (1.0, 0.5)
     assert lengths["Word", "Trained"] == 0.0
-    drawn = {value for head in heads for row in head["data"]["values"] for value in row.values()}
-    assert {"Variants", "30", "80.1k", "All types"} <= drawn
+    chart_values = {
+        value for head in heads for row in head["data"]["values"] for value in row.values()
+    }
+    assert {"Variants", "30", "80.1k", "All types"} <= chart_values
 
 
 def test_the_way_of_one_source_is_shown_where_there_are_several(

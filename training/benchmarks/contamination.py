@@ -174,9 +174,11 @@ def _compare(
 ) -> list[OverlapWithTest]:
     """The stored comparisons, and the missing ones, which are made now."""
     wanted = missing(data_folder, compared.content_hash, n=n)
-    anew = {(data.benchmark.id, data.key) for data in wanted}
+    again = {(data.benchmark.id, data.key) for data in wanted}
     found = [
-        c for c in kept(data_folder, compared.content_hash, n=n) if (c.benchmark, c.key) not in anew
+        c
+        for c in kept(data_folder, compared.content_hash, n=n)
+        if (c.benchmark, c.key) not in again
     ]
     if not wanted:
         return found

@@ -50,8 +50,8 @@ def test_from_the_sample_to_the_rule_and_back(
     serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(figures, "FEWEST", 8)
-    drawn = ask("review", "calibration", "draw", "--size", "8", "--types", "verbal, word")
-    sample, uids = str(drawn["sample"]), drawn["variants"]
+    sampled = ask("review", "calibration", "draw", "--size", "8", "--types", "verbal, word")
+    sample, uids = str(sampled["sample"]), sampled["variants"]
     assert len(uids) == 16
     assert "No model has judged it yet." in show("review", "calibration", "show")
     address, server = serve_chat()

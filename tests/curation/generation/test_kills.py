@@ -151,9 +151,9 @@ def test_ten_kills_and_a_failing_server_leave_the_table_of_an_undisturbed_run(
     run_id = request(engine, base_url=address, timeout=0.6, attempts=20)
     prompts = prompts_of(engine, run_id)
     asked: dict[int, int] = {}  # for each call, how often its answer was seen to be stored
-    drawn = random.Random(4)
+    chance = random.Random(4)
     for _ in range(kills):
-        kill_at_work(forker, engine, home, run_id, after=drawn.uniform(0.0, 0.25))
+        kill_at_work(forker, engine, home, run_id, after=chance.uniform(0.0, 0.25))
         asked |= {call: server.asked[prompts[call]] for call in answered(engine) - set(asked)}
     assert asked
     wait_for(forker.start(engine.url, home, run_id, CONSTANTS), home)

@@ -54,11 +54,11 @@ def test_incremental_counts_of_a_large_release_equal_full_counts(
     engine, families, release = released
 
     def agreed(session: Session) -> None:
-        anew = contents_now(session)
+        counted = contents_now(session)
         with monkeypatch.context() as patch:
             patch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
             patch.setattr("curation.release.upcoming._accepted_families", None)  # it is not called
-            assert contents_now(session) == anew
+            assert contents_now(session) == counted
 
     with writing(engine) as session:
         ada = person(session)

@@ -77,10 +77,10 @@ def answered(anchor: float, both: float, verbal: float, lexical: float) -> float
 
 
 def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
-    looks = measured(BASE)
+    metrics = measured(BASE)
     turned = encoder(a=(60, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
-    assert looks.figures(turned)["drift"] == pytest.approx(abs(cos(30) - cos(90)), rel=1e-5)
-    assert looks.figures(BASE) == looks.before
+    assert metrics.figures(turned)["drift"] == pytest.approx(abs(cos(30) - cos(90)), rel=1e-5)
+    assert metrics.figures(BASE) == metrics.before
 
 
 def test_an_sts_file_is_measured_as_well() -> None:
@@ -95,12 +95,12 @@ def test_an_sts_file_is_measured_as_well() -> None:
 
 def test_every_text_is_encoded_once_per_evaluation() -> None:
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
-    looks: list[None] = []
-    counted = measured(base, sts=[StsPair(1, "a", "b")], check=lambda: looks.append(None))
+    checks: list[None] = []
+    counted = measured(base, sts=[StsPair(1, "a", "b")], check=lambda: checks.append(None))
     assert len(base.encoded) == len(set(base.encoded)) == 10
     counted.figures(base)
     assert len(base.encoded) == 20
-    assert len(looks) >= 2
+    assert len(checks) >= 2
 
 
 def test_counts_say_what_each_figure_rests_on() -> None:

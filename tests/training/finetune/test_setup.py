@@ -27,8 +27,10 @@ def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
     trained = finetune(
         Data(FAMILIES, held_out), recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen
     )
-    looks = seen.metrics["cosine:negation"]
-    assert looks[max(looks)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)
+    evaluations = seen.metrics["cosine:negation"]
+    assert evaluations[max(evaluations)] == pytest.approx(
+        trained.after["cosine:negation"], abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("epochs", [1, 3, 10, 11, 40])

@@ -55,6 +55,6 @@ def test_the_share_is_that_of_one_question_at_a_time(small_llama: Path) -> None:
         right.append((yes < no) == bool(choice.right))
     assert found["right"] == pytest.approx(sum(right) / len(right))
     assert found["right"] == pytest.approx((found["right:Yes"] + found["right:No"]) / 2)
-    looked: list[int] = []
-    shares_right(model, choices[:1], pad=0, check=lambda: looked.append(1))
-    assert looked == [1]
+    checks: list[int] = []
+    shares_right(model, choices[:1], pad=0, check=lambda: checks.append(1))
+    assert checks == [1]

@@ -140,8 +140,8 @@ def test_a_fifth_is_held_out() -> None:
 
 def test_a_file_to_measure_on_shares_no_passage_with_the_other() -> None:
     train = file([pair("1-2", "A a.", "B"), pair("2-2", "C", "D")])
-    apart = file([pair("1-2", "E", "F")], "dev.jsonl")
-    assert parts_of(train, apart) == (list(train.pairs), list(apart.pairs))
+    separate = file([pair("1-2", "E", "F")], "dev.jsonl")
+    assert parts_of(train, separate) == (list(train.pairs), list(separate.pairs))
     shares = file([pair("9-2", "F", "a A"), pair("9-3", "F", "A, A")], "dev.jsonl")
     assert parts_of(train, shares._replace(pairs=(pair("9-2", "F", "A!"),)))
     with pytest.raises(HedgerowError, match="'train.jsonl' shares 1 passage with 'dev.jsonl'"):

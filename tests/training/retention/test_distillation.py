@@ -181,12 +181,12 @@ def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     places = [(sampled.index(one), sampled.index(other)) for one, other in pairs]
     old = model.encode(sampled, normalize_embeddings=True)
     new = np.roll(old, 1, axis=0)
-    apart = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
+    changes = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
     rest = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
         np.square(old @ old.T - new @ new.T).mean()
     )
     value = float(loss.loss(torch.from_numpy(new), sampled))
-    assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
+    assert value == pytest.approx(rest + np.sqrt(np.square(changes).mean()), rel=1e-4)
 
 
 def test_topics_are_drawn_whole_and_no_more_than_there_are() -> None:

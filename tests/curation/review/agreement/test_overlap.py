@@ -187,7 +187,7 @@ def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert, who = person(session), person(session, "Bert"), judge(session)
         family = add_family(session)
-        blind, seen, unseen, looked, changed = (
+        blind, seen, unseen, opinion_seen, changed = (
             family[key] for key in ("verbal", "word", "phrase", "lexical", "affixal")
         )
         for variant in family.values():
@@ -195,10 +195,10 @@ def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
         decide(session, blind, bert, R, blind=True)
         decide(session, seen, bert, A)
         decide(session, unseen, bert, R, version=1)  # his card was drawn before she decided
-        add_opinion(session, looked, A, reviewer_id=who)
-        show_opinions(session, looked.id, reviewer_id=bert, own_first=False)
+        add_opinion(session, opinion_seen, A, reviewer_id=who)
+        show_opinions(session, opinion_seen.id, reviewer_id=bert, own_first=False)
         session.flush()
-        decide(session, looked, bert, A, blind=True)
+        decide(session, opinion_seen, bert, A, blind=True)
         decide(session, changed, bert, R, blind=True)
         decide(session, changed, bert, A)  # after the message about her verdict
     with reading(engine) as session:

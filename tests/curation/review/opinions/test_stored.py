@@ -199,8 +199,8 @@ def test_looking_is_recorded_and_refused_before_a_blind_verdict(engine: Engine, 
             0.4,
         )
         assert show_opinions(session, 7, reviewer_id=ada, own_first=False) == []
-        looks = session.execute(select(OpinionLook)).scalars().all()
-        assert [(seen.reviewer_id, seen.variant_id) for seen in looks] == [(ada, 4)]
+        stored_looks = session.execute(select(OpinionLook)).scalars().all()
+        assert [(seen.reviewer_id, seen.variant_id) for seen in stored_looks] == [(ada, 4)]
 
 
 def test_a_long_model_name_still_names_a_reviewer() -> None:

@@ -78,11 +78,11 @@ def test_rows_are_cut_if_they_would_be_too_long(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert can_pack(model)
-    expected, looks = embed(model, TEXTS), []
+    expected, checks = embed(model, TEXTS), []
     monkeypatch.setattr(packing, "TOKENS", 100)
-    found = embed(model, TEXTS, packed=True, check=lambda: looks.append(1))
+    found = embed(model, TEXTS, packed=True, check=lambda: checks.append(1))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-    assert len(looks) > 3
+    assert len(checks) > 3
 
 
 @pytest.mark.parametrize("count", [1, 7, 60])

@@ -35,8 +35,10 @@ def make_model(folder: Path) -> None:
     The files are written one by one, because importing the library takes longer than the rest of
     the test.
     """
-    drawn = random.Random(1)
-    words = sorted({"".join(drawn.choices(string.ascii_lowercase, k=5)) for _ in range(50)})
+    random_numbers = random.Random(1)
+    words = sorted(
+        {"".join(random_numbers.choices(string.ascii_lowercase, k=5)) for _ in range(50)}
+    )
     numbered = {word: number for number, word in enumerate(["<unk>", "<end>", *words])}
     tokenizer = Tokenizer(models.WordLevel(numbered, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -85,9 +87,9 @@ def weights(words: int) -> dict[str, NDArray[np.float32]]:
     }
     for norm in ("h.0.ln_1", "h.0.ln_2", "ln_f"):
         shapes |= {f"{norm}.weight": (WIDTH,), f"{norm}.bias": (WIDTH,)}
-    drawn = np.random.default_rng(1)
+    random_numbers = np.random.default_rng(1)
     return {
-        f"transformer.{name}": drawn.normal(0, 0.02, shape).astype(np.float32)
+        f"transformer.{name}": random_numbers.normal(0, 0.02, shape).astype(np.float32)
         for name, shape in shapes.items()
     }
 

@@ -220,13 +220,13 @@ def test_a_type_of_the_users_own_has_no_rule() -> None:
 
 def test_a_cue_that_cannot_be_placed_gives_way_to_another_of_the_list() -> None:
     entry = variant_type("word")
-    drawn = {
+    chosen_cues = {
         write_by_rule(
             f"The bridge number {n} is safe.", types=[entry], cues={"word": "clean"}
         ).cues["word"]
         for n in range(400)
     }
-    assert drawn == set(placeable("word"))
+    assert chosen_cues == set(placeable("word"))
 
 
 @pytest.mark.parametrize("type_id", ["word", "phrase"])
