@@ -1,5 +1,5 @@
 # make setup   create .venv and install the locked versions
-# make run     set up, load the starter corpus into the working directory, open the app
+# make run     set up, load the first corpora into the working directory, open the app
 # make test    set up with the test tools, run every test
 # make quick   the same, but every rule once in about a minute: no browser, no PostgreSQL, no training
 # make check   set up with the test tools, run linters and type checks

@@ -1,1 +1,1 @@
-"""Measurements: each prints a ratio against a named baseline, taken in the same run."""
+"""Benches: each compares a measurement with a named baseline from the same run."""

@@ -1,23 +1,24 @@
-"""How long what a team looks at takes, over a large project and one a tenth of its size.
+"""Agreement figures and the team's pages, in a large project and in one a tenth of its size.
 
     python -m bench.agreement [--large 350000] [--rounds 5] [--folder DIR] [--cpu]
 
-Two people have decided on a tenth of the variants, and have settled some of their conflicts.
-Measured, turn by turn over both projects:
+In both projects, two people have decided on a tenth of the variants and settled some of their
+conflicts. The bench alternates between the projects and measures:
 
-    baseline   the latest decision of every reviewer on every variant, in one plain GROUP BY
-    pass       the one query that aggregates what several people have decided
-    figures    overall, by type, pair, cue and source, with all intervals (nothing kept)
+    baseline   one plain GROUP BY for the latest decision of every reviewer on every variant
+    pass       the single query that aggregates the verdicts of several people
+    figures    overall and by type, pair, cue and source, with all intervals, without caches
     records    the first hundred variants behind a figure, with their verdicts
-    page       the page Team with all its figures: the first view after a decision, and the next
+    page       the page Team with all its figures: the first view after a decision (cold), and the
+               next view (warm)
     audit, adjudicate, disputed, settled, judges
-               likewise Team > Audit, Adjudicate in both of its orders and what is settled there,
-               and Generate > Judges
+               the same for Team > Audit, for Adjudicate in both orders and its settled conflicts,
+               and for Generate > Judges
 
-Prints medians in milliseconds. Expected of each, as in bench.pages: at most 300 over the large
-project, or at most 1.5 times what it takes over the small one; of the pass, at most 2.5 times the
-baseline.
---folder keeps the projects, and --cpu counts this program's processor time, as for bench.pages.
+It prints medians in milliseconds. The limits are those of bench.pages: at most 300 ms in the large
+project, or at most 1.5 times the small project's time. The pass should take at most 2.5 times as
+long as the baseline. --folder keeps the projects, and --cpu measures this program's CPU time
+instead, as in bench.pages.
 """
 
 import argparse
@@ -52,7 +53,7 @@ from db.models import Decision
 from db.settings import Settings
 
 PASS_LIMIT = 2.5
-"""Times the baseline."""
+"""The highest ratio of the pass to the baseline."""
 
 SHOWN = 100
 
@@ -65,10 +66,10 @@ PAGES = {
     "judges": "generate?step=Judges",
 }
 COUNTED = {"team", "generate?step=Judges"}
-"""Pages that are complete only once a thread has counted; their figures come then."""
+"""Pages that show their figures only after a background thread has counted."""
 
 Times = dict[str, dict[str, list[float]]]
-"""What → project → milliseconds of every round."""
+"""Measurement → project → milliseconds of every round."""
 
 
 def _opened(home: Path, variants: int) -> Engine:
@@ -105,16 +106,16 @@ def _list(engine: Engine, found: Overlap) -> None:
 
 
 class _Visitor:
-    """Somebody who has a page of a project open.
+    """A person who has a page of a project open.
 
     Args:
-        address: the page's file and what its address names, as in ``team?show=Audit``.
+        address: the page's file and its query parameters, as in ``team?show=Audit``.
     """
 
     def __init__(self, home: Path, address: str) -> None:
         os.environ["HEDGEROW_HOME"] = str(home)
         os.environ["HEDGEROW_REVIEWER"] = PEOPLE[0]
-        st.cache_resource.clear()  # the engine is that of the other project
+        st.cache_resource.clear()  # otherwise the page keeps the other project's engine
         st.cache_data.clear()
         self._app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
         page, _, query = address.partition("?")
@@ -123,9 +124,9 @@ class _Visitor:
             self._app.query_params[key] = value
         self.view()
         end = time.monotonic() + TIMEOUT
-        while address in COUNTED and not self._app.dataframe:  # in a thread beside the page
+        while address in COUNTED and not self._app.dataframe:  # a thread is counting
             if time.monotonic() > end:
-                raise RuntimeError(f"{address} has counted for {TIMEOUT:.0f} seconds.")
+                raise RuntimeError(f"{address} shows no figures after {TIMEOUT:.0f} seconds.")
             time.sleep(0.1)
             self.view()
 
@@ -136,23 +137,23 @@ class _Visitor:
             raise RuntimeError([found.value for found in (*self._app.exception, *self._app.error)])
 
     def leave(self) -> None:
-        """Give back the card that the page shows."""
+        """Leave the page, which releases the lease on its card."""
         self._app.switch_page("pages/settings.py")
         self.view()
 
 
 def measure(folder: Path, *, large: int, rounds: int, clock: Callable[[], float]) -> Times:
-    """Milliseconds of every round, the first one left out."""
+    """The milliseconds of every round except the first."""
     sizes = {"large": large, "small": large // 10}
     engines = {name: _opened(folder / name, size) for name, size in sizes.items()}
     found: Times = defaultdict(lambda: defaultdict(list))
     changes = count()
 
-    def timed(what: str, project: str, work: Callable[[], Any]) -> Any:
-        begun = clock()
-        made = work()
-        found[what][project].append((clock() - begun) * 1000)
-        return made
+    def timed(name: str, project: str, work: Callable[[], Any]) -> Any:
+        start = clock()
+        result = work()
+        found[name][project].append((clock() - start) * 1000)
+        return result
 
     for _ in range(rounds + 1):
         for project, engine in engines.items():
@@ -167,13 +168,13 @@ def measure(folder: Path, *, large: int, rounds: int, clock: Callable[[], float]
                 timed(f"{name}, warm", project, visitor.view)
                 visitor.leave()
     return {
-        what: {project: times[1:] for project, times in projects.items()}
-        for what, projects in found.items()
+        name: {project: times[1:] for project, times in projects.items()}
+        for name, projects in found.items()
     }
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", type=int, default=350_000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -186,13 +187,13 @@ def main() -> None:
         found = measure(Path(folder), large=options.large, rounds=options.rounds, clock=clock)
     print(f"{'':12}{'large':>8}{'small':>8}{'ratio':>7}")
     medians = {
-        what: {project: statistics.median(times) for project, times in projects.items()}
-        for what, projects in found.items()
+        name: {project: statistics.median(times) for project, times in projects.items()}
+        for name, projects in found.items()
     }
-    for what, projects in medians.items():
+    for name, projects in medians.items():
         large, small = projects["large"], projects["small"]
-        verdict = "  misses" if large > LIMIT_MS and large / small > LIMIT_RATIO else ""
-        print(f"{what:12}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
+        verdict = "  over the limit" if large > LIMIT_MS and large / small > LIMIT_RATIO else ""
+        print(f"{name:12}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
     ratio = medians["pass"]["large"] / medians["baseline"]["large"]
     print(f"pass / baseline {ratio:.2f} (at most {PASS_LIMIT:g})")
 

@@ -1,16 +1,17 @@
-"""Anchors from a CSV file into the database, against the plain SQL insert of the same rows.
+"""Importing anchors from a CSV file, compared with a plain SQL insert of the same rows.
 
     python -m bench.anchor_import [--anchors 50000] [--turns 5] [--triples 248000]
 
-Prints the median seconds of each step of an import (parse, look at every row, compare and check,
-insert and commit), of the plain insert, and the ratio; both measured turn by turn in one run, on
-equal databases that hold the starter corpus's anchors. The plain insert hands finished rows of both
-tables, ids included, to the driver's executemany in one transaction. Expected: at most 3 times.
+The bench prints the median seconds of each step of the import (parse, check and compare, insert and
+commit) and of the plain insert, and their ratio. It alternates between the two, on identical
+databases with the anchors of the starter corpus. The plain insert passes complete rows for both
+tables, including ids, to the driver's executemany in one transaction. The import should take at
+most 3 times as long.
 
-With ``--triples``, that many triples without types instead (as HedgeTriple has them, four negations
-and two hedges an anchor, shuffled) as variants of their types: the CPU seconds of reading them from
-JSON lines and from Parquet, against those of taking the same file into memory with ``json`` and
-pyarrow, of comparing and storing them, and the most memory that was used.
+``--triples`` imports this many untyped triples as variants instead (in the format of HedgeTriple,
+four negations and two hedges per anchor, shuffled). The bench prints the CPU seconds for reading
+them from JSON lines and from Parquet, compared with loading the same file into memory with ``json``
+and pyarrow, the CPU seconds for comparing and for storing them, and the peak memory.
 """
 
 import argparse
@@ -67,7 +68,7 @@ def starter_anchors() -> list[dict[str, Any]]:
 
 
 def csv_of(count: int) -> bytes:
-    """A CSV file of this many different anchors, one in fifty of which is negated."""
+    """A CSV file with this many distinct anchors. One in fifty is negated."""
     families = starter_anchors()
     file = io.StringIO()
     writer = csv.writer(file)
@@ -81,7 +82,7 @@ def csv_of(count: int) -> bytes:
 
 
 def prepare(folder: Path) -> Path:
-    """A database with the starter corpus's anchors, made by the import itself."""
+    """A database with the anchors of the starter corpus, which the import itself creates."""
     path = folder / "prepared.db"
     engine = create_engine(URL.create("sqlite", database=str(path)))
     upgrade(engine)
@@ -94,7 +95,7 @@ def prepare(folder: Path) -> Path:
 
 
 def copy_of(prepared: Path) -> Engine:
-    """An engine on a fresh copy, its first connection made."""
+    """An engine for a new copy, with its first connection already open."""
     path = prepared.with_name("copy.db")
     for ending in ("", "-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
@@ -105,7 +106,7 @@ def copy_of(prepared: Path) -> Engine:
 
 
 def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[FileRow]]:
-    """Seconds of each step, taken as ``hedgerow anchors add`` takes them, and the rows added."""
+    """The seconds of each step that ``hedgerow anchors add`` takes, and the added rows."""
     times = [time.perf_counter()]
     table = read_file(data, name="anchors.csv")
     times.append(time.perf_counter())
@@ -122,7 +123,7 @@ def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[File
 
 
 def run_plain(engine: Engine, rows: list[FileRow]) -> float:
-    """Seconds of the plain insert of the same rows."""
+    """The seconds of the plain insert of the same rows."""
     with writing(engine) as session:
         source = Source(name="bench")
         session.add(source)
@@ -141,7 +142,7 @@ def run_plain(engine: Engine, rows: list[FileRow]) -> float:
 
 
 def measure(*, count: int, turns: int) -> dict[str, list[float]]:
-    """Seconds of every turn, by step; the first turn warms up."""
+    """Step → seconds of every turn except the first, which warms up."""
     found: dict[str, list[float]] = {}
     data = csv_of(count)
     with tempfile.TemporaryDirectory() as folder:
@@ -161,7 +162,7 @@ def measure(*, count: int, turns: int) -> dict[str, list[float]]:
 
 
 def triples(count: int) -> list[dict[str, str]]:
-    """So many triples out of the starter corpus, each anchor made new with a number."""
+    """This many triples from the starter corpus. A number makes each anchor distinct."""
     families = starter_anchors()
     rows: list[dict[str, str]] = []
     for number in range(count // 8):
@@ -181,7 +182,7 @@ def triples(count: int) -> list[dict[str, str]]:
 
 
 def read_triples(path: Path) -> Staged:
-    """The file, read as ``hedgerow variants add`` reads it."""
+    """Read the file as ``hedgerow variants add`` does."""
     with tempfile.TemporaryDirectory() as folder:
         engine = create_engine(URL.create("sqlite", database=str(Path(folder) / "types.db")))
         upgrade(engine)
@@ -196,7 +197,7 @@ def read_triples(path: Path) -> Staged:
 
 
 def store_triples(staged: Staged, folder: Path) -> dict[str, float]:
-    """CPU seconds of comparing a file with an empty project and of storing it."""
+    """The CPU seconds for comparing a file with an empty project, and for storing it."""
     engine = create_engine(URL.create("sqlite", database=str(folder / "triples.db")))
     upgrade(engine)
     choices = Choices(About(source="bench"), accept=True)
@@ -219,7 +220,7 @@ def store_triples(staged: Staged, folder: Path) -> dict[str, float]:
 
 
 def measure_triples(count: int) -> None:
-    """Measure the typed import, and print."""
+    """Measure the import of triples, and print the results."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -233,9 +234,9 @@ def measure_triples(count: int) -> None:
             lines: lambda: [json.loads(line) for line in lines.open(encoding="utf-8")],
             parquet: lambda: pq.read_table(parquet).to_pylist(),
         }
-        for path, taken_in in plain.items():
+        for path, load in plain.items():
             start = time.process_time()
-            taken_in()
+            load()
             baseline = time.process_time() - start
             start = time.process_time()
             staged = read_triples(path)
@@ -246,12 +247,12 @@ def measure_triples(count: int) -> None:
             )
         for step, seconds in store_triples(staged, folder).items():
             print(f"{step:15} {seconds:6.2f} s   {len(rows) / seconds:9,.0f} triples/s")
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"most memory     {most:6.0f} MB (the plain reads and the rows themselves included)")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory     {peak:6.0f} MB (including the plain reads and the rows)")
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--anchors", type=int, default=50_000)
     parser.add_argument("--turns", type=int, default=5)

@@ -1,14 +1,14 @@
-"""Measuring a benchmark, against encoding every occurrence of its texts.
+"""Evaluating benchmarks, compared with encoding every occurrence of their texts.
 
     python -m bench.benchmarks [--sentences 788] [--pairs 1383] [--rounds 1]
 
-Ours is `training.benchmarks.results.measure`: every distinct text is encoded once. The baseline is
-`model.encode`, in batches of 32, of each entry's input and three candidates (SemAntoNeg), and of
-each query with its two documents (NevIR), as the benchmarks' own scripts do it. The sentences are
-made up, as many and as long as theirs: 788 in four forms, and 1,383 pairs of documents of 113 words
-that differ in a negation. The encoder is the built-in one, loaded before either begins. Prints
-seconds (the medians of the rounds) and their ratios, and fails where the accuracies differ by more
-than one item, or a ratio is above 0.35 (SemAntoNeg) or 0.55 (NevIR).
+Hedgerow (`training.benchmarks.results.measure`) encodes every distinct text once. The baseline
+calls `model.encode` in batches of 32, as the benchmarks' own scripts do, for each entry's input and
+its three candidates (SemAntoNeg), and for each query and its two documents (NevIR). The texts are
+synthetic, with the numbers and lengths of the real ones: 788 sentences in four forms, and 1,383
+pairs of documents of 113 words that differ in a negation. Both use the built-in encoder, which is
+loaded first. The bench prints the median seconds of the rounds and their ratios. It fails if the
+accuracies differ by more than one item, or if a ratio is above 0.35 (SemAntoNeg) or 0.55 (NevIR).
 """
 
 import argparse
@@ -31,7 +31,7 @@ from training.benchmarks.tasks.suites import Forms, suite
 
 BATCH = 32
 LIMITS = {"semantoneg": 0.35, "nevir": 0.55}
-WARM_UP = ["A first text.", "The model is slower at its first ones."]
+WARM_UP = ["A first text.", "The first texts take longer."]
 
 NOUNS = "soup road task river lamp garden bridge letter engine window plan story".split()
 OPPOSITES = [
@@ -45,7 +45,7 @@ DOCUMENT_WORDS, QUERY_WORDS = 113, 11
 
 
 def sentences(count: int) -> Benchmark[Any]:
-    """A suite of so many sentences in four forms."""
+    """A suite of this many sentences, each in four forms."""
     rng = random.Random(1)
     forms = []
     for number in range(count):
@@ -58,7 +58,7 @@ def sentences(count: int) -> Benchmark[Any]:
 
 
 def documents(count: int) -> Benchmark[Any]:
-    """So many pairs of documents, each with a query."""
+    """A benchmark with this many pairs of documents, each with two queries."""
     rng = random.Random(2)
     words = [*NOUNS, *(word for both in OPPOSITES for word in both), "the", "of", "and", "in"]
     items = []
@@ -76,7 +76,7 @@ def documents(count: int) -> Benchmark[Any]:
 
 
 def every_occurrence(model: Any, benchmark: Benchmark[Any]) -> float:
-    """The baseline's score."""
+    """The score of the baseline, which encodes every occurrence of a text."""
     questions = benchmark.questions()
     texts = [text for question in questions for text in (question.text, *question.candidates)]
     rows = model.encode(texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True)
@@ -85,32 +85,33 @@ def every_occurrence(model: Any, benchmark: Benchmark[Any]) -> float:
 
 
 def timed(work: Callable[[], float]) -> tuple[float, float]:
-    """Seconds, and what the work gives."""
-    begun = time.perf_counter()
+    """The seconds that the work takes, and the score that it returns."""
+    start = time.perf_counter()
     score = work()
-    return time.perf_counter() - begun, score
+    return time.perf_counter() - start, score
 
 
 def compared(model: Any, benchmark: Benchmark[Any], *, rounds: int) -> bool:
-    """Print one benchmark's line; whether it holds what is expected."""
-    taken: list[tuple[float, float]] = []
+    """Print the results of one benchmark, and return whether they meet the limits."""
+    rounds_taken: list[tuple[float, float]] = []
     for _ in range(rounds):
         plain, expected = timed(lambda: every_occurrence(model, benchmark))
         ours, score = timed(lambda: measure(benchmark, BiEncoder(model)).score)
-        taken.append((ours, plain))
-    seconds = [statistics.median(column) for column in zip(*taken, strict=True)]
+        rounds_taken.append((ours, plain))
+    seconds = [statistics.median(column) for column in zip(*rounds_taken, strict=True)]
     ratio, limit = seconds[0] / seconds[1], LIMITS[benchmark.id]
     same = abs(score - expected) <= 100 / len(benchmark.items) + 1e-9
     print(
         f"{benchmark.title}: {len(benchmark.questions()):,} questions, "
-        f"{len(benchmark.texts()):,} distinct texts; ours {seconds[0]:.1f} s, every occurrence "
-        f"{seconds[1]:.1f} s, ratio {ratio:.2f} (at most {limit}); {score:.1f} and {expected:.1f}"
+        f"{len(benchmark.texts()):,} distinct texts; hedgerow {seconds[0]:.1f} s, every occurrence "
+        f"{seconds[1]:.1f} s, ratio {ratio:.2f} (at most {limit}); scores {score:.1f} and "
+        f"{expected:.1f}"
     )
     return same and ratio <= limit
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print a line for each benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=788)
     parser.add_argument("--pairs", type=int, default=1383)
@@ -121,7 +122,7 @@ def main() -> None:
     tests = [sentences(given.sentences), documents(given.pairs)]
     fine = [compared(model, test, rounds=given.rounds) for test in tests]
     if not all(fine):
-        sys.exit("Expected equal scores, and ratios within their limits.")
+        sys.exit("Expected equal scores and ratios within the limits.")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 120
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """A free port on this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -34,7 +34,7 @@ def free_port() -> int:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser of the machine: HEDGEROW_TEST_CHROMIUM, or Debian's."""
+    """Chromium at the path HEDGEROW_TEST_CHROMIUM; by default the path on Debian."""
     with sync_playwright() as driver:
         path = os.environ.get("HEDGEROW_TEST_CHROMIUM", "/usr/bin/chromium")
         browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
@@ -46,7 +46,7 @@ def chromium() -> Iterator[Browser]:
 def serving(
     command: Sequence[str], *, port: int, folder: Path, environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """The address of the server that the command starts, once it answers."""
+    """Start a server with this command, and yield its address when it answers."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -62,7 +62,7 @@ def serving(
         process.terminate()
         try:
             process.wait(timeout=5)
-        except subprocess.TimeoutExpired:  # it waits for a browser that has not left
+        except subprocess.TimeoutExpired:  # it waits for an open browser
             process.kill()
             process.wait()
 

@@ -1,13 +1,13 @@
-"""Measuring every variant's cosine, against encoding both texts of every pair.
+"""Measuring the cosine of every variant, compared with encoding both texts of every pair.
 
     python -m bench.diagnostics [--anchors 0] [--rounds 1]
 
-Ours is what `hedgerow diagnose` does: read the texts, encode each distinct one once in the order of
-its length, store the cosines. The baseline is `model.encode` of the first texts of all pairs and of
-the second ones, in batches of 32 (which it, too, sorts by length). Over the starter corpus, or the
-variants of its first --anchors anchors; the encoder is loaded before either begins, and the two
-take turns. Prints seconds (the medians of the rounds) and their ratio, and fails where the cosines
-differ by more than 0.00001. Expected: at most 0.65.
+Hedgerow does the work of `hedgerow diagnose`: it reads the texts, encodes each distinct text once
+in order of length, and stores the cosines. The baseline calls `model.encode` for the first texts of
+all pairs and for the second texts, in batches of 32 (which `encode` also sorts by length). The data
+are the starter corpus, or the variants of its first --anchors anchors. The encoder is loaded first,
+and the two alternate. The bench prints the median seconds of the rounds and their ratio, which
+should be at most 0.65. It fails if the cosines differ by more than 0.00001.
 """
 
 import argparse
@@ -35,16 +35,20 @@ from db.settings import Settings
 
 BATCH = 32
 LIMIT, TOLERANCE = 0.65, 1e-5
-WARM_UP = ["A first text.", "The model is slower at its first ones."]
+WARM_UP = ["A first text.", "The first texts take longer."]
 
 
 def make_project(home: Path, *, anchors: int) -> Engine:
-    """The starter corpus; where ``anchors`` is not 0, variants of the first ones only."""
+    """A project with the starter corpus.
+
+    Args:
+        anchors: leave only the variants of this many anchors unmeasured; 0 for all.
+    """
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         load(session, STARTER)
         encoder = register_encoder(session, name=DEFAULT_ENCODER, hash_="bench")
-        if anchors:  # the others count as measured
+        if anchors:  # mark the others as measured
             for variant_id in session.execute(
                 select(col(Variant.id)).where(col(Variant.anchor_id) > anchors)
             ).scalars():
@@ -54,7 +58,7 @@ def make_project(home: Path, *, anchors: int) -> Engine:
 
 
 def unmeasured(engine: Engine) -> dict[int, tuple[str, str]]:
-    """(anchor, variant) by the id of each variant without a cosine."""
+    """Id of each variant without a cosine → the texts of its anchor and of the variant."""
     texts: dict[int, tuple[str, str]] = {}
     with reading(engine) as session:
         measured = select(col(VariantCosine.variant_id))
@@ -65,7 +69,7 @@ def unmeasured(engine: Engine) -> dict[int, tuple[str, str]]:
 
 
 def every_pair(model: Any, pairs: list[tuple[str, str]]) -> np.ndarray:
-    """The baseline: cosines, shape (pairs,), of both texts of every pair."""
+    """The baseline: the cosine of the two texts of every pair, shape (pairs,)."""
     options = {"batch_size": BATCH, "show_progress_bar": False, "normalize_embeddings": True}
     left, right = (model.encode(list(texts), **options) for texts in zip(*pairs, strict=True))
     cosines: np.ndarray = np.einsum("ij,ij->i", left, right)
@@ -73,10 +77,10 @@ def every_pair(model: Any, pairs: list[tuple[str, str]]) -> np.ndarray:
 
 
 def ours(engine: Engine, model: Any, ids: list[int]) -> tuple[float, np.ndarray]:
-    """Seconds, and the cosines that were stored; they are taken out again."""
-    begun = time.perf_counter()
+    """The seconds, and the stored cosines, which are then deleted for the next round."""
+    start = time.perf_counter()
     store_cosines(engine, model, encoder_id=1, report=lambda done, total, message: None)
-    taken = time.perf_counter() - begun
+    taken = time.perf_counter() - start
     with writing(engine) as session:
         stored = select(col(VariantCosine.variant_id), col(VariantCosine.cosine))
         cosines = dict(session.execute(stored).all())
@@ -86,7 +90,7 @@ def ours(engine: Engine, model: Any, ids: list[int]) -> tuple[float, np.ndarray]
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--anchors", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1)
@@ -100,14 +104,14 @@ def main() -> None:
         for _ in range(options.rounds):
             taken, cosines = ours(engine, model, list(texts))
             seconds["hedgerow"].append(taken)
-            begun = time.perf_counter()
+            start = time.perf_counter()
             expected = every_pair(model, list(texts.values()))
-            seconds["every pair"].append(time.perf_counter() - begun)
-            apart = float(np.abs(cosines - expected).max())
-            if apart > TOLERANCE:
-                raise SystemExit(f"The cosines differ by up to {apart:.6f}.")
+            seconds["every pair"].append(time.perf_counter() - start)
+            difference = float(np.abs(cosines - expected).max())
+            if difference > TOLERANCE:
+                raise SystemExit(f"The cosines differ by up to {difference:.6f}.")
         engine.dispose()
-    print(f"{len(texts):,} variants; the cosines differ by at most {apart:.7f}")
+    print(f"{len(texts):,} variants; the cosines differ by at most {difference:.7f}")
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, median in medians.items():
         print(f"{name:11} {median:7.1f} s")

@@ -1,12 +1,12 @@
-"""A generation run against a server that answers in 200 ms, against the best it could be.
+"""A generation run with a server that answers in 200 ms, compared with the ideal throughput.
 
     python -m bench.generation [--anchors 2000] [--few 200] [--delay 0.2] [--at-once 64]
 
-The server is a process of its own, and so is each run (``python -m cli run ID``, measured as it is
-started by the app, but without the measuring of variants that follows). Prints calls a second from
-the first question to the last stored answer, the share of the ideal (as many calls at once as may
-be, each as long as the server takes), the processor seconds of a call, and the peak memory with
-many anchors against that with few. Expected: at least 90%, at most 1.3 times.
+The server and each run are separate processes. A run is executed as the app does it, but without
+the diagnostics that follow. The bench prints the calls per second from the first request to the
+last stored answer, their share of the ideal (the allowed number of concurrent calls, each taking
+only the server's time), the CPU time per call, and the peak memory with many and with few anchors.
+The share should be at least 90%, and the peak memory at most 1.3 times as high with many anchors.
 """
 
 import argparse
@@ -37,16 +37,17 @@ from db.settings import Settings
 from tests.support.factories import add_anchor
 
 CALLS = 2
-"""Of an anchor: one for its negations, one for its hedges."""
+"""Calls per anchor: one for negations, one for hedges."""
 
 
 class Measured(NamedTuple):
-    """What one run took.
+    """The time and memory of a run.
 
     Attributes:
-        seconds: from the first question to the last stored answer.
-        cpu: processor seconds of the run's process in that time.
-        peak: of its resident memory, in MiB, at the end and before the first question.
+        calls: the number of calls.
+        seconds: from the first request to the last stored answer.
+        cpu: the CPU seconds of the run's process in that time.
+        peak, idle: its peak resident memory in MiB, at the end and before the first request.
     """
 
     calls: int
@@ -57,28 +58,28 @@ class Measured(NamedTuple):
 
 
 def carry_out(home: Path, run_id: int) -> None:
-    """Carry out a run in this process, and print what it took as JSON."""
+    """Execute a run in this process, and print its measurements as JSON."""
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
     measuring.work = lambda context: {}
     idle = peak_memory()
-    begun, cpu = time.perf_counter(), time.process_time()
+    start, cpu = time.perf_counter(), time.process_time()
     execute(engine, settings, run_id, {generation.KIND: generation.work})
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     with reading(engine) as session:
         calls = session.execute(select(func.count(col(Answer.id)))).scalar_one()
         variants = session.execute(select(func.count(col(Variant.id)))).scalar_one()
-    assert variants == 3 * calls, f"{variants} variants of {calls} calls"
+    assert variants == 3 * calls, f"{variants} variants from {calls} calls"
     print(json.dumps(Measured(calls, seconds, cpu, peak_memory(), idle)._asdict()))
 
 
 def peak_memory() -> float:
-    """The most memory that this process held so far, in MiB."""
+    """The peak resident memory of this process so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measure(folder: Path, address: str, *, anchors: int, at_once: int) -> Measured:
-    """A run over so many anchors, in a process of its own."""
+    """Measure a run for this many anchors in a separate process."""
     home = folder / str(anchors)
     home.mkdir()
     engine = open_project(Settings(home=home, database_url=""))
@@ -87,8 +88,8 @@ def measure(folder: Path, address: str, *, anchors: int, at_once: int) -> Measur
         session.flush()
         for number in range(anchors):
             add_anchor(session, f"The bridge number {number} over the river is safe in winter.")
-        asked = {"model": "fake", "base_url": address, "concurrency": at_once}
-        run_id = request_generation(session, checked_request(asked)).id
+        values = {"model": "fake", "base_url": address, "concurrency": at_once}
+        run_id = request_generation(session, checked_request(values)).id
     engine.dispose()
     command = [sys.executable, "-m", "bench.generation", "--home", str(home), "--run", str(run_id)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -96,7 +97,7 @@ def measure(folder: Path, address: str, *, anchors: int, at_once: int) -> Measur
 
 
 def serve(delay: float) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the server; gives its process and address once it answers."""
+    """Start the server, and return its process and address when it answers."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [
@@ -112,14 +113,14 @@ def serve(delay: float) -> tuple[subprocess.Popen[bytes], str]:
         try:
             urlopen(f"http://127.0.0.1:{port}/")
         except URLError as error:
-            if hasattr(error, "code"):  # an answer, if not a friendly one
+            if hasattr(error, "code"):  # an HTTP error is an answer, too
                 break
             time.sleep(0.1)
     return server, f"http://127.0.0.1:{port}/v1"
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--anchors", type=int, default=2000)
     parser.add_argument("--few", type=int, default=200)
@@ -131,7 +132,7 @@ def main() -> None:
     if options.home:
         carry_out(options.home, options.run)
         return
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPU cores")
     with tempfile.TemporaryDirectory() as folder:
         server, address = serve(options.delay)
         try:
@@ -145,10 +146,12 @@ def main() -> None:
     ideal = options.at_once / options.delay
     rate = many.calls / many.seconds
     print(f"throughput   {rate:6.1f} calls/s of {ideal:.0f}: {rate / ideal:.0%} (at least 90%)")
-    print(f"processor    {1000 * many.cpu / many.calls:6.2f} ms a call, of {1000 / ideal:.2f}")
     print(
-        f"peak memory  {many.peak:6.1f} MiB, with {options.few} anchors {few.peak:.1f}: "
-        f"{many.peak / few.peak:.2f} times (at most 1.3); {many.idle:.1f} before the first call"
+        f"CPU time     {1000 * many.cpu / many.calls:6.2f} ms per call, ideal {1000 / ideal:.2f} ms"
+    )
+    print(
+        f"peak memory  {many.peak:6.1f} MiB, {few.peak:.1f} MiB with {options.few} anchors, ratio "
+        f"{many.peak / few.peak:.2f} (at most 1.3); {many.idle:.1f} MiB before the first call"
     )
     print(f"load {os.getloadavg()[0]:.1f}")
 

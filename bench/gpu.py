@@ -1,4 +1,4 @@
-"""Memory and utilisation of a GPU during a measurement; nothing if there is none."""
+"""Peak memory and utilisation of a GPU during a measurement, if there is a GPU."""
 
 import statistics
 import subprocess
@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOOKS_A_SECOND = 4
-"""At the utilisation."""
+SAMPLES_PER_SECOND = 4
+"""Of the utilisation."""
 
 
 class Gpu:
@@ -31,7 +31,7 @@ def finish_gpu() -> None:
         torch.cuda.synchronize()
 
 
-def let_gpu_be_fast() -> None:
+def allow_nondeterminism() -> None:
     """Undo the settings of `devices.repeatable`, because the baseline need not be repeatable."""
     import torch
 
@@ -52,9 +52,9 @@ def watched_gpu() -> Iterator[Gpu]:
 
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    looks: list[float] = []
+    samples: list[float] = []
     ended = threading.Event()
-    watcher = threading.Thread(target=_sample_load, args=(looks, ended), daemon=True)
+    watcher = threading.Thread(target=_sample_load, args=(samples, ended), daemon=True)
     watcher.start()
     try:
         yield gpu
@@ -62,21 +62,21 @@ def watched_gpu() -> Iterator[Gpu]:
         ended.set()
         watcher.join()
     peak = torch.cuda.max_memory_allocated() / 2**30
-    busy = f"{statistics.fmean(looks):.0f}% busy" if looks else "utilisation unknown"
-    gpu.summary = f"{peak:.2f} GiB at most, {busy}"
+    used = f"{statistics.fmean(samples):.0f}% utilisation" if samples else "utilisation unknown"
+    gpu.summary = f"peak memory {peak:.2f} GiB, {used}"
 
 
-def _sample_load(looks: list[float], ended: threading.Event) -> None:
+def _sample_load(samples: list[float], ended: threading.Event) -> None:
     """Record the utilisation, in percent, until the end or until it is unavailable."""
-    while not ended.wait(1 / LOOKS_A_SECOND):
+    while not ended.wait(1 / SAMPLES_PER_SECOND):
         found = _utilisation()
         if found is None:
             return
-        looks.append(found)
+        samples.append(found)
 
 
 def _utilisation() -> float | None:
-    """Percent of the last moment in which the GPU computed, by nvidia-smi."""
+    """The current utilisation in percent according to nvidia-smi, or None if it is unavailable."""
     command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
     try:
         output = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)

@@ -1,11 +1,11 @@
-"""The last word on a trained encoder: data that neither the training nor its developers saw.
+"""The final evaluation of a trained encoder, on data that nobody used to develop a recipe.
 
     python -m bench.judged MODEL [MODEL …] [--base NAME] [--data FOLDER]
 
-Prints figures of the base encoder and of each model, in points, on what lies in `bench/judged`
-(its README says who wrote it) and on further folders (`bench.judging` says what they may hold).
-Only this module reads `bench/judged`, and it is for one use: once a recipe has been changed because
-of what it says, it judges nothing any more.
+The bench prints the figures of the base encoder and of each model, in points, on the data in
+`bench/judged` (see its README) and in other folders (`bench.judging` describes their contents).
+Only this module reads `bench/judged`, and only once, when a recipe is final: if you change a recipe
+because of these figures, the data no longer give an independent evaluation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _GRADES = {role: -place for place, role in enumerate(LEVELS)}
 
 
 def families() -> list[Family]:
-    """The families of the judged part, with a variant of every type each."""
+    """The families in `bench/judged`, each with a variant of every type."""
     lines = (JUDGED / "families.jsonl").read_text(encoding="utf-8").splitlines()
     return [list(_members(json.loads(line))) for line in lines]
 
@@ -53,19 +53,22 @@ def _members(row: dict[str, Any]) -> Iterator[Member]:
 
 
 def on_families(found: list[Family], model: SentenceTransformer, base: Any) -> dict[str, float]:
-    """Shares that are right, the correlation of cosines with the four and with the three lower
-    levels, and the mean cosine of each level."""
-    figures = HeldOut(base, found).figures(model)
-    wanted = {name: value for name, value in figures.items() if ":" not in name}
+    """The figures of a model on families, in points.
+
+    These are the shares of correct answers (`training.evaluation.held_out`), the correlation of
+    cosines with all four levels and with the three lower levels, and the mean cosine of each level.
+    """
+    held_out = HeldOut(base, found).figures(model)
+    figures = {name: value for name, value in held_out.items() if ":" not in name}
     members = [(family[0].text, member) for family in found for member in family[1:]]
     cosines = np.array(pair_cosines(model, [(anchor, member.text) for anchor, member in members]))
     grades = np.array([_GRADES[member.role] for _, member in members])
     lower = np.array([member.role != Role.PARAPHRASE for _, member in members])
-    wanted["four levels"] = float(spearmanr(cosines, grades).statistic)
-    wanted["three levels"] = float(spearmanr(cosines[lower], grades[lower]).statistic)
+    figures["four levels"] = float(spearmanr(cosines, grades).statistic)
+    figures["three levels"] = float(spearmanr(cosines[lower], grades[lower]).statistic)
     for role in LEVELS:
-        wanted[f"cosine {role.name.lower()}"] = float(cosines[grades == _GRADES[role]].mean())
-    return {name: round(100 * value, 1) for name, value in wanted.items()}
+        figures[f"cosine {role.name.lower()}"] = float(cosines[grades == _GRADES[role]].mean())
+    return {name: round(100 * value, 1) for name, value in figures.items()}
 
 
 def _figures(model: SentenceTransformer, base: Any, folders: list[Path]) -> dict[str, float]:
@@ -78,7 +81,7 @@ def _figures(model: SentenceTransformer, base: Any, folders: list[Path]) -> dict
 
 
 def main() -> None:
-    """Measure all models and print every figure side by side."""
+    """Measure all models, and print their figures side by side."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("--base", default=DEFAULT_ENCODER)

@@ -1,4 +1,4 @@
-"""What the search for a recipe and the final judgement measure an encoder on."""
+"""The figures of an encoder in the recipe search and in the final evaluation."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ TESTS: dict[str, tuple[type[Benchmark[Any]], str]] = {
     "modality": (M3Counterfactual, "m3.jsonl"),
     "SemAntoNeg": (SemAntoNeg, "semantoneg_sample.jsonl"),
 }
-"""Benchmarks by the name of their figure, and where a folder has their data."""
+"""Name of a figure → the benchmark, and the place of its data in a folder."""
 
 
 def on_folders(folders: Sequence[Path], model: SentenceTransformer) -> dict[str, float]:
-    """Every figure, in points, that the folders have data for; and retrieval, which is bundled.
+    """Every figure for which the folders have data, and retrieval on bundled data, in points.
 
     Args:
-        folders: with data of `TESTS`, `sts/*.tsv` (score and two sentences), `answers/*.csv` in
-            TREC-QA's format and `contradiction/*.tsv` in SICK's.
+        folders: folders with data of `TESTS`, `sts/*.tsv` (a score and two sentences per line),
+            `answers/*.csv` in the format of TREC-QA, and `contradiction/*.tsv` in that of SICK.
     """
     found = dict(_figures(folders, model))
     found["retrieval"] = mean_reciprocal_rank(model, retrieval_items())
@@ -60,25 +60,27 @@ def _figures(folders: Sequence[Path], model: SentenceTransformer) -> Iterator[tu
 
 
 def on_benchmark(benchmark: Benchmark[Any], model: SentenceTransformer) -> float:
-    """The benchmark's score, in [-1, 1]."""
+    """The score on a benchmark, in [-1, 1]."""
     return measure(benchmark, BiEncoder(model)).score / 100
 
 
 def on_sts(path: Path, model: SentenceTransformer) -> float:
-    """Spearman's correlation of people's scores and cosines."""
+    """Spearman's correlation between human scores and cosines, in [-1, 1]."""
     pairs = read_sts(path)
     return spearman(pairs, pair_cosines(model, [(pair.first, pair.second) for pair in pairs]))
 
 
 def on_answers(path: Path, model: SentenceTransformer) -> float:
-    """Mean average precision of ranking a question's sentences by cosine (`qtext,label,atext`);
-    over the questions that have a right and a wrong one."""
+    """Mean average precision, in [0, 1], when the answers to a question are ranked by cosine.
+
+    Only questions with both right and wrong answers count. The columns are qtext, label and atext.
+    """
     candidates: dict[str, list[tuple[str, bool]]] = defaultdict(list)
     for row in _rows(path, ","):
         candidates[row["qtext"]].append((row["atext"], row["label"] == "1"))
     texts = [text for found in candidates.values() for text, _ in found]
-    every = list(dict.fromkeys([*candidates, *texts]))
-    rows = dict(zip(every, encode_distinct(model, every), strict=True))
+    distinct = list(dict.fromkeys([*candidates, *texts]))
+    rows = dict(zip(distinct, encode_distinct(model, distinct), strict=True))
     precisions = []
     for question, found in candidates.items():
         if len({right for _, right in found}) == 2:
@@ -89,7 +91,8 @@ def on_answers(path: Path, model: SentenceTransformer) -> float:
 
 
 def on_contradictions(path: Path, model: SentenceTransformer) -> float:
-    """The area under the ROC curve of the cosine: entailed pairs against contradicting ones."""
+    """The area under the ROC curve, in [0, 1], when cosines distinguish entailments from
+    contradictions."""
     kept = [row for row in _rows(path, "\t") if row["entailment_judgment"] != "NEUTRAL"]
     cosines = pair_cosines(model, [(row["sentence_A"], row["sentence_B"]) for row in kept])
     return float(roc_auc_score([r["entailment_judgment"] == "ENTAILMENT" for r in kept], cosines))

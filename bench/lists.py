@@ -1,18 +1,18 @@
-"""The server's time for every list, filter, count and search, over two projects of different size.
+"""The server's time for every list, filter, count and search, in projects of two sizes.
 
     python -m bench.lists [--large 350000] [--rounds 5] [--folder DIR] [--only audit …] [--cpu]
         [--postgresql URL]
 
 The small project is a tenth of the large one. In both, people have disagreed on about one variant
-in fifty, settled some of that, written notes, and measured a model on a sample. What pages and
-commands ask the database for is asked for here, turn by turn over both projects. A count in
-brackets is made by a thread beside the page, which shows the last one meanwhile.
+in fifty, settled some of these conflicts, written notes, and measured a model on a calibration
+sample. The bench alternates between the projects and runs the queries of pages and commands. For
+measurements in parentheses, a page shows the previous result until a background thread is done.
 
-Prints medians in milliseconds. Expected of each, as in bench.pages: at most 300 over the large
-project, or at most 1.5 times what it takes over the small one. --only takes the beginnings of
-names. --folder keeps the projects, and --cpu counts this program's processor time, as for
-bench.pages: that is all of the work on SQLite, but not what a server does on PostgreSQL. With
---postgresql both projects are copied into databases that are created next to URL and dropped.
+It prints medians in milliseconds. The limits are those of bench.pages: at most 300 ms in the large
+project, or at most 1.5 times the small project's time. --only selects measurements whose names
+start with one of these texts. --folder keeps the projects. --cpu measures this program's CPU time
+instead, as in bench.pages; with PostgreSQL, this excludes the work of the server. --postgresql
+copies both projects into temporary databases on the server of URL.
 """
 
 import argparse
@@ -69,15 +69,15 @@ from db.settings import Settings
 Work = Callable[[Engine], object]
 
 SHOWN = 50
-"""Rows of a page of a list."""
+"""Rows on one page of a list."""
 
 
-def _asked(question: Callable[..., Any], *args: Any, **kwargs: Any) -> Work:
-    """What a page asks in a session of its own."""
+def _query(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Work:
+    """Call a function of the library in its own session, as a page does."""
 
     def work(engine: Engine) -> object:
         with reading(engine) as session:
-            found = question(session, *args, **kwargs)
+            found = function(session, *args, **kwargs)
             return list(found) if isinstance(found, Iterator) else found
 
     return work
@@ -94,7 +94,7 @@ def _person(session: Session, name: str = PEOPLE[0]) -> int:
 
 
 def _card(queue: Queue, order: Order, engine: Engine) -> object:
-    """Open the Review page: counts and the first card."""
+    """Open the Review page: the counts and the first card."""
     state = _window(ReviewState, engine)
     state.recount()
     state.go_to(queue=queue, type_id=None, order=order, family=False)
@@ -104,7 +104,7 @@ def _card(queue: Queue, order: Order, engine: Engine) -> object:
 
 
 def _conflict(order: ConflictOrder, engine: Engine) -> object:
-    """Open the Adjudicate page: counts, the first conflict, what everybody verdicts."""
+    """Open the Adjudicate page: the counts, and the first conflict with every verdict."""
     state = _window(AdjudicationState, engine)
     assert isinstance(state, AdjudicationState)
     state.recount()
@@ -128,7 +128,7 @@ def _audit(engine: Engine, *, start_in_the_middle: bool = False, **wanted: Any) 
 
 
 def _figures(engine: Engine) -> object:
-    """Agreement as its section shows it; what it has computed before is not used."""
+    """Compute agreement as the Team page shows it, without caches."""
     with_alpha.cache_clear()
     with_kappa.cache_clear()
     with reading(engine) as session:
@@ -139,27 +139,27 @@ def _figures(engine: Engine) -> object:
 
 
 def _models(engine: Engine) -> object:
-    """Every model's opinions against what people decided."""
+    """Compute the agreement of every model with people."""
     with reading(engine) as session:
         return [agreement(session, judge.id) for judge in judges(session)]
 
 
 def _works() -> Mapping[str, Work]:
-    """What is measured, by name."""
+    """The measurements by name."""
     found: dict[str, Work] = {}
     for queue in Queue:
         for order in Order:
             found[f"review {queue.value}, {order.value}"] = partial(_card, queue, order)
     for conflicts in ConflictOrder:
         found[f"adjudicate {conflicts.value}"] = partial(_conflict, conflicts)
-        found[f"conflicts listed, {conflicts.value}"] = _asked(
+        found[f"conflicts listed, {conflicts.value}"] = _query(
             adjudication.conflicts, order=conflicts
         )
-    found["adjudicate settled"] = _asked(adjudication.settled, limit=SHOWN)
-    found["adjudicate settled, a type"] = _asked(
+    found["adjudicate settled"] = _query(adjudication.settled, limit=SHOWN)
+    found["adjudicate settled, a type"] = _query(
         adjudication.settled, type_id="affixal", limit=SHOWN
     )
-    found["adjudicate to discuss"] = _asked(discussing.open_marks, limit=SHOWN + 1)
+    found["adjudicate to discuss"] = _query(discussing.open_marks, limit=SHOWN + 1)
     found["audit"] = _audit
     found["audit, old page"] = partial(_audit, start_in_the_middle=True)
     for kind in Kind:
@@ -180,12 +180,12 @@ def _works() -> Mapping[str, Work]:
     found |= {f"audit by {name}": partial(_audit, **wanted) for name, wanted in filters.items()}
     found["(agreement of people)"] = _figures
     found["(agreement of models)"] = _models
-    found["(calibration)"] = _asked(calibration)
+    found["(calibration)"] = _query(calibration)
     texts = ("item 42)", "not", "xyzzyq", "Remark 4", "e")
     for search in SearchKind:
         for text in texts:
             name = f"search {search.value}, “{text}”"
-            found[name] = _asked(find, text, search, limit=20)
+            found[name] = _query(find, text, search, limit=20)
     anchors = {
         "": lookup.AnchorFilter(),
         " by text": lookup.AnchorFilter(text="item 42"),
@@ -196,10 +196,10 @@ def _works() -> Mapping[str, Work]:
     }
     for name, wanted_anchors in anchors.items():
         for where, number in (("first page", 1), ("last page", 10**6)):
-            found[f"anchors{name}, {where}"] = _asked(
+            found[f"anchors{name}, {where}"] = _query(
                 lookup.page_of_anchors, wanted_anchors, number=number, size=SHOWN
             )
-    found["anchors, choices"] = _asked(lookup.filter_choices)
+    found["anchors, choices"] = _query(lookup.filter_choices)
     measures = {
         "hardest": variants_by_measure.VariantFilter(),
         "most suspicious": variants_by_measure.VariantFilter(
@@ -209,20 +209,20 @@ def _works() -> Mapping[str, Work]:
         "flag": variants_by_measure.VariantFilter(flag=next(iter(Flag))),
     }
     for name, wanted_variants in measures.items():
-        found[f"(variants by {name})"] = _asked(
+        found[f"(variants by {name})"] = _query(
             variants_by_measure.find, wanted_variants, limit=SHOWN
         )
-    found["people"] = _asked(people)
+    found["people"] = _query(people)
     counts: dict[str, Work] = {
-        "funnel": _asked(funnel),
-        "levenshtein": _asked(distributions.levenshtein_counts),
-        "cosines": _asked(distributions.cosine_counts),
-        "flags": _asked(distributions.flag_counts),
-        "pairs": _asked(distributions.pair_counts),
-        "cues": _asked(cue_counts),
+        "funnel": _query(funnel),
+        "levenshtein": _query(distributions.levenshtein_counts),
+        "cosines": _query(distributions.cosine_counts),
+        "flags": _query(distributions.flag_counts),
+        "pairs": _query(distributions.pair_counts),
+        "cues": _query(cue_counts),
     }
-    counts |= {f"reasons by {one.value}": _asked(reject_reasons, one) for one in Dimension}
-    counts |= {f"outcomes by {one.value}": _asked(outcomes, one) for one in Dimension}
+    counts |= {f"reasons by {one.value}": _query(reject_reasons, one) for one in Dimension}
+    counts |= {f"outcomes by {one.value}": _query(outcomes, one) for one in Dimension}
     return found | {f"({name})": work for name, work in counts.items()}
 
 
@@ -234,7 +234,7 @@ def _opened(home: Path, variants: int) -> Engine:
 
 @contextmanager
 def projects(folder: Path, *, large: int, server: URL | None) -> Iterator[dict[str, Engine]]:
-    """The large and the small project, on SQLite or in databases of the server."""
+    """The large and the small project, on SQLite or in new databases on the server."""
     with ExitStack() as stack:
         found = {}
         for name, variants in (("large", large), ("small", large // 10)):
@@ -255,22 +255,22 @@ def measure(
     rounds: int,
     clock: Callable[[], float],
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Name → project → median milliseconds, one name after the other."""
+    """Measure each name in turn, and yield it with the median milliseconds by project."""
     for name, work in _works().items():
         if names and not name.startswith(tuple(names)):
             continue
         times: dict[str, list[float]] = defaultdict(list)
         for number in range(rounds + 1):
             for project, engine in engines.items():
-                begun = clock()
+                start = clock()
                 work(engine)
-                if number:  # the first one reads from the disk, and builds statements
-                    times[project].append((clock() - begun) * 1000)
+                if number:  # the first round reads from the disk and builds statements
+                    times[project].append((clock() - start) * 1000)
         yield name, {project: statistics.median(taken) for project, taken in times.items()}
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", type=int, default=350_000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -290,7 +290,7 @@ def main() -> None:
         for name, medians in found:
             large, small = medians["large"], medians["small"]
             missed = large > LIMIT_MS and large / small > LIMIT_RATIO
-            verdict = "  misses" if missed else ""
+            verdict = "  over the limit" if missed else ""
             print(f"{name:40}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}", flush=True)
 
 

@@ -1,13 +1,13 @@
-"""Finetuning a language model on question pairs, against a plain script with trl's SFTTrainer.
+"""Finetuning a language model on question pairs, compared with a plain script for trl's SFTTrainer.
 
     python -m bench.llm [--model FOLDER] [--pairs 200] [--epochs 1] [--rounds 5]
 
-Ours is a stored run as `hedgerow llm train` carries it out: progress, curves, checkpoints, a wish
-to cancel read at each step. The baseline is the script that trl's guide shows, with the same model,
-adapter, pairs, batches and precision. Without --model both train a Llama of a million random
-weights, made here. Nothing is measured meanwhile, and loading does not count. The two take turns.
-Prints tokens a second (of the fastest round, since other work on the machine can only slow one
-down) and their ratio. Expected: at least 0.95.
+Hedgerow executes a stored run as `hedgerow llm train` does: it stores progress, curves and
+checkpoints, and checks at each step whether the run has been cancelled. The baseline is the script
+from trl's guide, with the same model, adapter, pairs, batches and precision. Without --model, both
+train a Llama with a million random weights. The time excludes loading, and neither evaluates. The
+two alternate. The bench prints the tokens per second in the fastest round (because other work on
+the machine can only slow a round down), and their ratio, which should be at least 0.95.
 """
 
 import argparse
@@ -39,12 +39,12 @@ LIMIT, SEED = 0.95, 42
 
 
 def small_model(folder: Path) -> Path:
-    """A Llama that computes long enough for a step to be more than its administration."""
+    """A Llama large enough that computation dominates the time of a step."""
     return save_small_llama(folder, hidden=128, layers=4, vocabulary=2_000)
 
 
 def ours(settings: Settings, engine: Any, base: Path, recipe: LanguageRecipe) -> float:
-    """Seconds of a run's steps, by the pace that it stores."""
+    """The seconds of a run's steps, from the pace that the run stores."""
     with writing(engine) as session:
         run = request_language_finetuning(session, base=str(base), recipe=recipe, seed=SEED)
     result = execute(engine, settings, run.id, {KIND: work})
@@ -52,7 +52,7 @@ def ours(settings: Settings, engine: Any, base: Path, recipe: LanguageRecipe) ->
 
 
 def plain(base: Path, recipe: LanguageRecipe, rows: list[dict[str, Any]]) -> tuple[float, int]:
-    """Seconds of the script's steps, and the tokens that they have read."""
+    """The seconds of the script's steps, and the number of tokens."""
     from peft import LoraConfig
     from trl import SFTConfig, SFTTrainer
 
@@ -80,9 +80,9 @@ def plain(base: Path, recipe: LanguageRecipe, rows: list[dict[str, Any]]) -> tup
                 target_modules=list(recipe.targets),
             ),
         )
-        begun = time.perf_counter()
+        start = time.perf_counter()
         trainer.train()
-        return time.perf_counter() - begun, _tokens(trainer.state.log_history)
+        return time.perf_counter() - start, _tokens(trainer.state.log_history)
 
 
 def _tokens(history: list[dict[str, float]]) -> int:
@@ -90,7 +90,7 @@ def _tokens(history: list[dict[str, float]]) -> int:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the fastest rounds and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--pairs", type=int, default=200)
@@ -105,7 +105,7 @@ def main() -> None:
         engine = open_project(settings)
         with writing(engine) as session:
             load(session, STARTER)
-            session.execute(update(Anchor).values(split=Split.TRAIN))  # nothing to measure
+            session.execute(update(Anchor).values(split=Split.TRAIN))  # no split to evaluate on
             release = create_release(session)
         with reading(engine) as session:
             pairs = questions_of(session, release.release.id, recipe, SEED).train

@@ -1,11 +1,11 @@
-"""Anchors with their entailments and contradictions into PostgreSQL, against the same into SQLite.
+"""Importing anchors with entailments and contradictions into PostgreSQL, compared with SQLite.
 
     python -m bench.original_import --postgresql URL [--anchors 5000 20000 200000] [--accept]
 
-URL is a database of the server, such as postgresql+psycopg://postgres@127.0.0.1/postgres; next to
-it, a database is created for each turn and dropped. Prints the seconds of each import, as
-``hedgerow anchors add`` does it (read, compare, insert, commit), and the ratio, both measured turn
-by turn in one run, on new databases. Expected: at most 3 times, however many anchors.
+URL is a database on the server, such as postgresql+psycopg://postgres@127.0.0.1/postgres. The bench
+creates a temporary database next to it for each import. It prints the seconds of each import, which
+works as in ``hedgerow anchors add`` (read, compare, insert, commit), and the ratio. The ratio
+should be at most 3 for any number of anchors.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from db.migrate import upgrade
 
 
 def csv_of(count: int) -> bytes:
-    """A CSV file of this many premises, each with an entailment and a contradiction."""
+    """A CSV file with this many premises, each with an entailment and a contradiction."""
     families = starter_anchors()
     file = io.StringIO()
     writer = csv.writer(file)
@@ -48,7 +48,7 @@ def csv_of(count: int) -> bytes:
 
 @contextmanager
 def new_database(server: URL | None) -> Iterator[URL]:
-    """The address of a new database: on the server, or of SQLite's without one."""
+    """Create a temporary database on the server, or on SQLite if it is None; yield its address."""
     if server is None:
         with tempfile.TemporaryDirectory() as folder:
             yield URL.create("sqlite", database=str(Path(folder) / "hedgerow.db"))
@@ -64,7 +64,7 @@ def new_database(server: URL | None) -> Iterator[URL]:
 
 
 def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
-    """Seconds that the import takes."""
+    """The seconds that the import takes."""
     engine = create_engine(url)
     upgrade(engine)
     with writing(engine) as session:
@@ -92,7 +92,7 @@ def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print a line for each number of anchors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--postgresql", type=make_url, required=True)
     parser.add_argument("--anchors", type=int, nargs="+", default=[5_000, 20_000, 200_000])

@@ -1,13 +1,12 @@
-"""The server's time for every page, over a large project and over one a tenth of its size.
+"""The server's time for every page, in a large project and in one a tenth of its size.
 
     python -m bench.pages [--large 350000] [--rounds 5] [--folder DIR] [--only overview …]
 
-Every file of pages/ is run as the server runs it, without a browser, signed in, turn by turn over
-both projects: cold is the first view after the server's start and a decision on a variant, warm the
-next one.
-Prints medians in milliseconds. Expected of each page: at most 300 over the large project, or at
-most 1.5 times what it takes over the small one. --folder keeps the two projects for another time.
-Where other programs keep the processors busy, --cpu counts this program's processor time instead.
+The bench runs every file of pages/ as the server does, with a signed-in user but no browser, and
+alternates between the projects. Cold is the first view after the start of the server and a decision
+on a variant; warm is the next view. It prints medians in milliseconds. A page should take at most
+300 ms in the large project, or at most 1.5 times the small project's time. --folder keeps the
+projects for later runs. --cpu measures this program's CPU time instead, for busy machines.
 """
 
 import argparse
@@ -31,13 +30,13 @@ from db.settings import Settings
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_MS, LIMIT_RATIO = 300, 1.5
 PARTS = ("generate?step=Results", "generate?step=Prompts")
-"""Parts of pages that are measured beside the pages as they open."""
+"""Parts of pages that are measured in addition to the pages as they open."""
 
 TIMEOUT = 300.0
 
 
 class Visits:
-    """One session of the app over a project, going from page to page."""
+    """Visits to the pages of a project."""
 
     def __init__(self, home: Path, variants: int) -> None:
         self.home = home
@@ -45,10 +44,10 @@ class Visits:
         self.changes = 0
 
     def page(self, name: str, clock: Callable[[], float]) -> tuple[float, float]:
-        """Milliseconds of a cold and of a warm view."""
+        """The milliseconds of a cold and of a warm view."""
         os.environ["HEDGEROW_HOME"] = str(self.home)
         os.environ["HEDGEROW_REVIEWER"] = PEOPLE[0]
-        st.cache_resource.clear()  # the engine is that of the other project
+        st.cache_resource.clear()  # otherwise the page keeps the other project's engine
         st.cache_data.clear()
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
         _run(app)
@@ -63,9 +62,9 @@ class Visits:
         self.changes += 1
         taken = []
         for _ in range(2):
-            begun = clock()
+            start = clock()
             _run(app)
-            taken.append((clock() - begun) * 1000)
+            taken.append((clock() - start) * 1000)
         return taken[0], taken[1]
 
 
@@ -84,7 +83,7 @@ def _opened(home: Path, variants: int) -> Engine:
 def measure(
     folder: Path, names: Sequence[str], *, large: int, rounds: int, clock: Callable[[], float]
 ) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Page → project → (cold, warm) of every round."""
+    """Page → project → milliseconds (cold, warm) of every round except the first."""
     visits = {
         name: Visits(folder / name, variants)
         for name, variants in (("large", large), ("small", large // 10))
@@ -95,13 +94,13 @@ def measure(
         for round_ in range(rounds + 1):
             for project, session in visits.items():
                 times = session.page(name, clock)
-                if round_:  # the first one imports
+                if round_:  # the first round imports modules
                     found[name][project].append(times)
     return found
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", type=int, default=350_000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -124,7 +123,7 @@ def main() -> None:
                 for project in ("large", "small")
             )
             missed = large > LIMIT_MS and large / small > LIMIT_RATIO
-            verdict = "  misses" if missed else ""
+            verdict = "  over the limit" if missed else ""
             print(f"{name:24}{which:6}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
 
 

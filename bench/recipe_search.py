@@ -1,12 +1,15 @@
-"""The search for the recipes of the presets; docs/recipe_search.md says what came out.
+"""The search for the recipes of the presets. docs/recipe_search.md reports its results.
 
     python -m bench.recipe_search TRIAL … --release 2 --data bench/development --data FOLDER
 
-A trial is a name and the keys of a recipe in which it differs from the default, such as
-"small: batch_size=4 learning_rate=1e-4". It trains on the train split of a release of the project
-in the working directory, and prints its figures on the data (`bench.judging`) for several shares of
-interpolation with the base encoder, a JSON object a line. `--data` names folders with development
-data; `bench/judged` is not among them, and only `bench.judged` reads it.
+A trial is a name and the settings of the recipe that differ from the default, for example:
+
+    python -m bench.recipe_search "small: batch_size=4 learning_rate=1e-4" --release 2 --data FOLDER
+
+It trains on the train split of a release of the project in the working directory. Then it
+interpolates with the base encoder, and prints one JSON object with the figures of `bench.judging`
+per share of the finetuned weights. `--data` names folders with development data. Never name
+`bench/judged`, which is only for `bench.judged`.
 """
 
 import argparse
@@ -31,7 +34,7 @@ from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
 
 SHARES = (1.0, 0.75, 0.65)
-"""Of the finetuned weights, at which each trial is measured: all, and those of the presets."""
+"""The shares of the finetuned weights that each trial measures: all, and those of the presets."""
 
 
 def families_of(release: int, recipe: Recipe) -> list[Family]:
@@ -42,7 +45,7 @@ def families_of(release: int, recipe: Recipe) -> list[Family]:
 
 
 def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Train and measure; a row for each share of interpolation, at 1 all weights as trained."""
+    """Train and measure. Yields a row for each share; 1 means the weights as trained."""
     from training.finetune.progress import Progress
 
     name, _, changes = text.partition(":")
@@ -77,7 +80,7 @@ def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Carry out the trials one after another, each result printed at once."""
+    """Run the trials one after another, and print each result immediately."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("trials", nargs="+", metavar="TRIAL")
     parser.add_argument("--release", type=int, required=True)

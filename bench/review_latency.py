@@ -1,11 +1,12 @@
-"""Key press to next card, in real Chromium, against a bare Streamlit page over the same table.
+"""From a key press to the next card in Chromium, compared with a bare page over the same table.
 
     python -m bench.review_latency [--large 300000] [--small 1000] [--presses 60]
 
-Prints the median and 95th percentile in milliseconds of three pages measured in one run, turn by
-turn: a bare page that shows one row of the large table, the review page over the large table, and
-the review page over the small one; then the ratios. Expected: review at most 2 times bare, large
-at most 1.2 times small.
+The bench alternates between three pages: a bare Streamlit page that shows one row of the large
+table, the Review page over the large table, and the Review page over the small table. It prints the
+median and the 95th percentile of each in milliseconds, and the ratios. The Review page should take
+at most 2 times as long as the bare page, and at most 1.2 times as long over the large table as over
+the small one.
 """
 
 import argparse
@@ -23,9 +24,9 @@ from bench.projects.synthetic import make_project
 
 ROOT = Path(__file__).resolve().parent.parent
 PAUSE_SECONDS = 0.35
-"""Between two presses: longer than the time in which a new card takes no key."""
+"""The pause between presses, longer than the time in which a new card ignores keys."""
 
-# From the key press to the frame after the one that shows another row.
+# From the key press to the frame after the one with another row.
 _PRESS = """([selector, attribute]) => new Promise((resolve) => {
   const read = () => {
     const node = document.querySelector(selector);
@@ -48,7 +49,7 @@ _PRESS = """([selector, attribute]) => new Promise((resolve) => {
 
 
 def _serving(script: Path, home: Path) -> AbstractContextManager[str]:
-    """A Streamlit server over the project; its address."""
+    """Start a Streamlit server for the project, and yield its address."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
@@ -67,7 +68,7 @@ def _press(page: Page, selector: str, attribute: str | None) -> float:
 
 
 def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
-    """Milliseconds of every press, by page."""
+    """Page → milliseconds of every press."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for name, size in (("large", large), ("small", small)):
@@ -85,19 +86,19 @@ def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(address + path)
             page.wait_for_selector(selector, timeout=60_000)
-            page.wait_for_load_state("networkidle")  # its scripts come after what they are about
+            page.wait_for_load_state("networkidle")  # the page's scripts load last
             open_pages[name] = page
         found: dict[str, list[float]] = {name: [] for name in pages}
         for turn in range(presses + 3):
             for name, (_, _, _, selector, attribute) in pages.items():
                 took = _press(open_pages[name], selector, attribute)
-                if turn >= 3:  # the first presses warm caches up
+                if turn >= 3:  # the first presses fill caches
                     found[name].append(took)
         return found
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", type=int, default=300_000)
     parser.add_argument("--small", type=int, default=1_000)

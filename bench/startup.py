@@ -1,12 +1,12 @@
-"""From the start of the process to the first page painted, against an empty Streamlit app.
+"""From the start of the process to the first painted page, compared with an empty Streamlit app.
 
     python -m bench.startup [--rounds 7]
 
-The app is `hedgerow app` over a project with the starter corpus, everything measured; the baseline
-is a one-line Streamlit app. Both are started in turn, each time in a new process and a new browser
-context. Prints medians in milliseconds until the title of the first page is there, until it says
-what to do next, and until its chart and its table are drawn, too, which the baseline has not.
-Expected: the title after at most 1.5 times what the baseline's takes.
+The app is `hedgerow app` for a project with the starter corpus and all diagnostics. The baseline is
+a one-line Streamlit app. The bench alternates between them, each time with a new process and a new
+browser context. It prints the median milliseconds until the page shows its title, the next steps,
+and its chart and table. The baseline has only a title. The app's title should take at most 1.5
+times as long as the baseline's.
 """
 
 import argparse
@@ -46,12 +46,12 @@ PAINTED = {
 
 
 def make_home(home: Path) -> None:
-    """The starter corpus, with a cosine for every variant: nothing is left to measure."""
+    """Create a project with the starter corpus and a cosine for every variant."""
     home.mkdir()
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         load(session, STARTER)
-        encoder = register_encoder(session, name=DEFAULT_ENCODER, hash_="made up")
+        encoder = register_encoder(session, name=DEFAULT_ENCODER, hash_="bench")
         rows = [
             {"encoder_id": encoder.id, "variant_id": variant_id, "cosine": 0.8}
             for variant_id in session.execute(select(col(Variant.id))).scalars()
@@ -61,7 +61,7 @@ def make_home(home: Path) -> None:
 
 
 def start(browser: Browser, name: str, folder: Path) -> dict[str, float]:
-    """Milliseconds from the start of the process until each part of the page is painted."""
+    """The milliseconds from the start of the process until each part of the page is painted."""
     port = free_port()
     commands = {
         "hedgerow": [str(Path(sys.executable).with_name("hedgerow")), "app", "--port", str(port)],
@@ -73,7 +73,7 @@ def start(browser: Browser, name: str, folder: Path) -> dict[str, float]:
     }
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     environment = {"HEDGEROW_HOME": str(folder)}
     with serving(commands[name], port=port, folder=folder, environment=environment) as address:
         page.goto(address, wait_until="commit")
@@ -82,13 +82,13 @@ def start(browser: Browser, name: str, folder: Path) -> dict[str, float]:
             for selector in selectors:
                 page.wait_for_selector(selector, timeout=120_000)
             page.evaluate("() => new Promise(requestAnimationFrame)")
-            taken[part] = (time.perf_counter() - begun) * 1000
+            taken[part] = (time.perf_counter() - started) * 1000
         context.close()
     return taken
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the medians and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
@@ -100,7 +100,7 @@ def main() -> None:
         for round_ in range(options.rounds + 1):
             for name, times in found.items():
                 taken = start(browser, name, folders[name])
-                if round_:  # the first one reads the programs from the disk
+                if round_:  # the first round reads the programs from the disk
                     times.append(taken)
     medians = {}
     for name, parts in PAINTED.items():

@@ -1,21 +1,21 @@
-"""Twenty reviewers at once on one project, against a single reviewer of the same run.
+"""Twenty concurrent reviewers in one project, compared with a single reviewer in the same run.
 
     python -m bench.team [--postgresql URL] [--decisions 4000] [--think 1.0] [--single 60]
 
-Each reviewer is a thread with a window of the Review page (its library; nothing is drawn). It shows
-a card, thinks, decides, and shows the next card of the one queue that all share. Measured is the
-time from the decision to the next card. On SQLite one process serves all twenty, as one app does.
-On PostgreSQL four processes serve five each, in a database that is created next to URL and dropped.
+Each reviewer is a thread with the state of a Review page, but without its display. It shows a card,
+thinks, decides, and shows the next card from the queue that all reviewers share. The bench measures
+the time from the decision to the next card. With SQLite, one process serves all twenty reviewers,
+as one app does. With PostgreSQL, four processes serve five reviewers each, in a temporary database
+next to URL.
 
-A person reads before deciding: each thinks for --think seconds on average (between half and one and
-a half times as long). Then the same once more without thinking, which is what the machine gives
-when nobody ever reads. The single reviewer does the same just before, in the same project and at
-the same pace.
+People read before they decide, so each reviewer thinks for --think seconds on average (0.5 to 1.5
+times as long). A second pass without thinking shows the limits of the machine. Before each pass, a
+single reviewer decides in the same project at the same pace.
 
-At the end the database is asked: all decisions that a window called stored are there, each variant
-was decided once, nobody was refused, no card is leased once all have left, and the checks of
-`hedgerow db check` find nothing wrong. Otherwise the bench ends with an error. Expected with
-thinking: a median of at most 2 times the single reviewer's. Without it, nothing is expected.
+At the end, the bench checks the database: every decision that a page reported as stored exists,
+each variant has one decision, no decision was refused, no card is still leased, and `hedgerow db
+check` finds no errors. Otherwise the bench fails. With thinking, the median should be at most 2
+times that of the single reviewer. Without thinking, there is no limit.
 """
 
 import argparse
@@ -52,20 +52,20 @@ from db.settings import Settings
 LIMIT_RATIO = 2
 REVIEWERS = 20
 REJECTED = 0.2
-"""Share of the decisions that reject."""
+"""The share of decisions that reject a variant."""
 PATIENCE_SECONDS = 1800
-"""For the slowest reviewer; after that, something else is wrong."""
+"""How long to wait for the slowest reviewer."""
 
 _barrier: threading.Barrier
 
 
 class Crew(NamedTuple):
-    """Who decides at once.
+    """Reviewers who decide at the same time.
 
     Attributes:
-        processes, threads: servers, and reviewers of each.
-        decisions: of each reviewer.
-        think: mean seconds between a card and its decision.
+        processes, threads: the number of server processes, and of reviewers per process.
+        decisions: the number of decisions per reviewer.
+        think: the mean seconds between a card and its decision.
     """
 
     processes: int
@@ -80,13 +80,13 @@ class Crew(NamedTuple):
 
 @dataclass
 class Done:
-    """What windows were told.
+    """The results that the pages of reviewers reported.
 
     Attributes:
-        took: milliseconds from each decision to the next card.
-        stored: action ids of the decisions that were said to be stored.
-        refused: what was said where one was not.
-        seconds: from the first card to the last.
+        took: the milliseconds from each decision to the next card.
+        stored: the action ids of the decisions that were reported as stored.
+        refused: the messages for decisions that were not stored.
+        seconds: the seconds from the first card to the last.
     """
 
     took: list[float] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Done:
 
 
 def _review(engine: Engine, name: str, crew: Crew, done: Done) -> None:
-    """One reviewer, from the first card of the queue to the last that is asked for."""
+    """Decide as one reviewer until the crew's number of decisions is reached."""
     with writing(engine) as session:
         reviewer_id = ensure_reviewer(session, name).id
     with reading(engine) as session:
@@ -106,13 +106,13 @@ def _review(engine: Engine, name: str, crew: Crew, done: Done) -> None:
     _barrier.wait()
     try:
         _go_through(state, random.Random(name), crew, done)
-    except Exception as error:  # told at the end, with what the others did
+    except Exception as error:  # reported at the end, with the results of the others
         done.refused.append(f"{type(error).__name__}: {error}")
     _barrier.wait()
     state.leave()
 
 
-def _go_through(state: ReviewState, chance: random.Random, crew: Crew, done: Done) -> None:
+def _go_through(state: ReviewState, rng: random.Random, crew: Crew, done: Done) -> None:
     view = state.view()
     state.drawn_now()
     for _ in range(crew.decisions):
@@ -120,64 +120,64 @@ def _go_through(state: ReviewState, chance: random.Random, crew: Crew, done: Don
             done.refused.append("The queue is empty.")
             break
         shown = state.showings[view.focus.variant.id]
-        time.sleep(crew.think * chance.uniform(0.5, 1.5))
-        begun = time.perf_counter()
-        if chance.random() < REJECTED:
+        time.sleep(crew.think * rng.uniform(0.5, 1.5))
+        start = time.perf_counter()
+        if rng.random() < REJECTED:
             state.reject(shown, "wrong_type")
         else:
             state.accept(shown)
         view = state.view()
         state.drawn_now()
-        done.took.append((time.perf_counter() - begun) * 1000)
+        done.took.append((time.perf_counter() - start) * 1000)
         if state.recent and state.recent[-1] == shown.action_id:
             done.stored.append(shown.action_id)
         else:
             done.refused.append(state.message)
 
 
-def _meet(barrier: Barrier) -> None:
-    """What a process begins with: where all reviewers wait for each other, to begin and to end."""
+def _set_barrier(barrier: Barrier) -> None:
+    """Set the barrier of a new process, at which reviewers wait to start and to leave together."""
     global _barrier
     _barrier = barrier
 
 
 def _serve(settings: Settings, names: Sequence[str], crew: Crew) -> Done:
-    """One process, with a thread for each reviewer."""
+    """Run one server process, with a thread for each reviewer."""
     if not crew.think:
-        key_actions.MIN_SHOWN_SECONDS = 0.0  # a card takes no key as soon as it is there
+        key_actions.MIN_SHOWN_SECONDS = 0.0  # a new card would ignore keys
     engine = open_project(settings)
     done = [Done() for _ in names]
     threads = [
         Thread(target=_review, args=(engine, name, crew, own))
         for name, own in zip(names, done, strict=True)
     ]
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     engine.dispose()
-    return _together(done, seconds=time.perf_counter() - begun)
+    return _together(done, seconds=time.perf_counter() - started)
 
 
 def _together(parts: Sequence[Done], *, seconds: float) -> Done:
     return Done(
-        took=[each for part in parts for each in part.took],
+        took=[milliseconds for part in parts for milliseconds in part.took],
         stored=[action for part in parts for action in part.stored],
-        refused=[said for part in parts for said in part.refused],
+        refused=[message for part in parts for message in part.refused],
         seconds=seconds,
     )
 
 
 def decide(settings: Settings, crew: Crew, *, name: str) -> Done:
-    """Have a crew decide; all begin at the same moment."""
+    """Have a crew decide. All reviewers start at the same moment."""
     names = [f"{name} {number}" for number in range(crew.reviewers)]
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         pool = ProcessPoolExecutor(
             crew.processes,
             mp_context=context,
-            initializer=_meet,
+            initializer=_set_barrier,
             initargs=(manager.Barrier(crew.reviewers, timeout=PATIENCE_SECONDS),),
         )
         with pool:
@@ -193,14 +193,15 @@ def decide(settings: Settings, crew: Crew, *, name: str) -> Done:
 
 
 def verify(settings: Settings, done: Sequence[Done], *, expected: int) -> None:
-    """Compare what windows were told with what the database holds.
+    """Compare the reported results with the database.
 
     Raises:
-        RuntimeError: a decision is missing or doubled, was refused, or left something behind.
+        RuntimeError: a decision is missing, stored twice or refused, a card is still leased, or a
+            check of the database fails.
     """
     engine = open_project(settings)
-    refused = [said for part in done for said in part.refused]
-    told = {action for part in done for action in part.stored}
+    refused = [message for part in done for message in part.refused]
+    reported = {action for part in done for action in part.stored}
     with reading(engine) as session:
         by_people = (
             select(Decision)
@@ -218,23 +219,24 @@ def verify(settings: Settings, done: Sequence[Done], *, expected: int) -> None:
         leased = session.execute(select(func.count()).select_from(Lease)).scalar_one()
     checked = check_project(engine, settings, report=lambda *_: None)
     engine.dispose()
-    wrong = [each.sentence() for each in checked.findings if each.is_open]
+    errors = [finding.sentence() for finding in checked.findings if finding.is_open]
+    lost, unknown = len(reported - stored), len(stored - reported)
     problems = {
-        f"{len(refused)} decisions were refused, as by: {refused[:1]}": bool(refused),
-        f"{len(told - stored)} decisions are lost, {len(stored - told)} unknown": told != stored,
-        f"expected {expected} decisions on as many variants, found {counts}": set(counts)
+        f"{len(refused)} decisions were refused, for example: {refused[:1]}.": bool(refused),
+        f"{lost} decisions are lost and {unknown} are unknown.": reported != stored,
+        f"Expected {expected} decisions on as many variants, found {counts}.": set(counts)
         != {expected},
-        f"{leased} cards are still leased": bool(leased),
-        " ".join(wrong): bool(wrong),
+        f"{leased} cards are still leased.": bool(leased),
+        " ".join(errors): bool(errors),
     }
-    if found := [problem for problem, is_there in problems.items() if is_there]:
-        raise RuntimeError("; ".join(found))
+    if found := [problem for problem, is_open in problems.items() if is_open]:
+        raise RuntimeError(" ".join(found))
 
 
 def measure(url: URL | None, crew: Crew, *, single: int) -> str:
-    """A fresh project, a single reviewer and then the crew; one line about both."""
+    """Create a project, have a single reviewer and then the crew decide, and report on both."""
     team = crew.reviewers * crew.decisions
-    size = round((team + single) * 1.2)  # others have leased what is at the end of the queue
+    size = round((team + single) * 1.2)  # the last cards of the queue may be leased
     with tempfile.TemporaryDirectory() as folder:
         made = make_project(Path(folder), variants=size)
         settings = Settings(home=Path(folder), database_url="")
@@ -257,19 +259,19 @@ def _report(crew: Crew, alone: Done, together: Done) -> str:
     tail = statistics.quantiles(together.took, n=20)[-1]
     servers = "one process" if crew.processes == 1 else f"{crew.processes} processes"
     pace = f"thinking {crew.think:g} s" if crew.think else "without thinking"
-    aim = ""
+    limit = ""
     if crew.think:
-        aim = f" (at most {LIMIT_RATIO})" + ("  misses" if ratio > LIMIT_RATIO else "")
+        limit = f" (at most {LIMIT_RATIO})" + ("  over the limit" if ratio > LIMIT_RATIO else "")
     return (
         f"{crew.reviewers} reviewers in {servers}, {pace}: {len(together.stored):,} decisions, none"
-        f" lost, doubled or locked, {len(together.stored) / together.seconds:.0f} a second; decide"
-        f" and next {medians[0]:.1f} ms (p95 {tail:.1f}), a single reviewer {medians[1]:.1f} ms;"
-        f" ratio {ratio:.2f}{aim}"
+        f" lost, stored twice or refused, {len(together.stored) / together.seconds:.0f} per second;"
+        f" decision to next card {medians[0]:.1f} ms (p95 {tail:.1f}), single reviewer"
+        f" {medians[1]:.1f} ms; ratio {ratio:.2f}{limit}"
     )
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print a line for each database and pace."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--postgresql", type=make_url)
     parser.add_argument("--decisions", type=int, default=4_000)

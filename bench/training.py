@@ -1,31 +1,32 @@
-"""Training with the loss `family`, against sentence-transformers' trainer on the same flat triples.
+"""Training with the loss `family`, compared with sentence-transformers' trainer on flat triples.
 
     python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
                              [--repeat 1] [--room 0] [--same-rate] [--device cuda]
 
-Ours is `training.finetune.fitting` as a run calls it. The baseline is SentenceTransformerTrainer
-with MultipleNegativesRankingLoss and batches without duplicates, on the triples that the same
-families give: a family with P positives and N negatives gives P x N of them, which is what is
-counted for both. Ours compares a triple with the negations of its own family alone, the library
-with all of the batch, too. Batches have about the same number of texts: so many families, or a
-third as many flat triples as these families have texts. Equal for both are also the base encoder
-(MiniLM), the triples and how many are seen, scale, AdamW with its peak learning rate, decay and
-schedule (over the steps of each), the cut of the gradient, all weights trained, dropout, longest
-text, precision, device and threads, and dense gradients of words. Ours makes fewer steps, as its
-batches have more triples. `--room` gives it what the library's loss has none of, and the default
-recipe has 0.12 (`negation_margin`).
+Hedgerow trains with `training.finetune.fitting`, as a run does. The baseline is
+SentenceTransformerTrainer with MultipleNegativesRankingLoss and batches without duplicates, on the
+triples of the same families. A family with P positives and N negatives has P x N triples, and the
+bench counts these triples for both. Hedgerow compares each triple only with the negations of its
+own family; the library also compares it with the rest of the batch.
 
-What a recipe does not set is set here for the time of a training: see `_as_theirs`.
+A batch of families and a batch of flat triples have about the same number of texts. Both trainings
+also share the base encoder (MiniLM), the triples and their number, the scale, AdamW with its weight
+decay and schedule (over the steps of each training), gradient clipping, full finetuning, dropout,
+the maximum sequence length, precision, device, threads, and dense gradients of word embeddings.
+Hedgerow takes fewer steps, because its batches contain more triples, and its peak learning rate is
+higher in proportion; `--same-rate` uses the same rate for both. `--room` sets a negation margin for
+Hedgerow, which the library's loss does not have (the default recipe has 0.12). During a training,
+`_matching_the_library` sets what a recipe cannot set.
 
-The families are those of the training part of a release of the starter corpus; `--repeat` takes
-each so many times. Each round trains both from the base encoder with a seed of its own, and they
-take turns in going first. Timed are the steps alone: no loading, saving or measuring. Prints
-seconds, triples per second, and the figures of the validation part
-(`training.evaluation.held_out`); the ratio is the rounds' median. Expected: at least 3 times, with
-`ranked` at least as good.
+The families come from the train split of a release of the starter corpus. `--triples` limits their
+triples (0 for all), and `--repeat` repeats each family. Each round trains both from the base
+encoder with a new seed, and the two alternate in going first. The time covers the steps only,
+without loading, saving and evaluation. The bench prints seconds, triples per second, the figures on
+the validation split (`training.evaluation.held_out`), and the median ratio of the rounds. Hedgerow
+should be at least 3 times as fast, with an equal or higher share of correctly ranked triples.
 
-bf16 is tried beside fp32 where the machine has instructions for it. On a GPU the peak of its memory
-and its mean utilisation are printed, too. `--triples 0` takes all there are.
+The bench also measures bf16 if the machine supports it. On a GPU, it prints the peak memory and the
+mean utilisation.
 """
 
 import argparse
@@ -41,7 +42,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from bench.baselines.flat_trainer import make_trainer, timed
-from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
+from bench.gpu import allow_nondeterminism, finish_gpu, on_gpu, watched_gpu
 from curation.corpora.corpus import STARTER
 from curation.corpora.loading import load
 from curation.encoders.loading import load_encoder
@@ -51,11 +52,11 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
+from hedgerow.losses import contrastive
 from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.data.sampling import as_triples, count_triples
 from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
-from training.finetune import losses
 from training.finetune.compute import devices
 from training.finetune.compute.devices import share_the_processor, uses_bf16
 from training.finetune.fitting import Data, finetune
@@ -65,7 +66,8 @@ from training.recipe.schema import Recipe
 LIMIT = 3.0
 WARM_UP_STEPS = 2
 ROOM = 2
-"""Anchors for each triple of a batch: with fewer, batches without duplicates run out."""
+"""The minimum number of anchors per triple of a batch. With fewer anchors, the sampler cannot fill
+batches without duplicates."""
 
 RECIPE = Recipe(
     loss="family",
@@ -83,7 +85,12 @@ PRECISIONS = ("fp32", "bf16")
 
 
 class Work(NamedTuple):
-    """What both train on: one pass over the families in batches of `size`."""
+    """The data of both trainings: one pass over the families in batches of ``size`` families.
+
+    Attributes:
+        same_rate: whether both use the same peak learning rate.
+        room: the negation margin of the family loss.
+    """
 
     families: list[Family]
     size: int
@@ -93,12 +100,12 @@ class Work(NamedTuple):
 
     @property
     def triples(self) -> int:
-        """That the families give."""
+        """The number of triples of the families."""
         return sum(map(count_triples, self.families))
 
     @property
     def flat_triples(self) -> list[list[str]]:
-        """The texts of each of them."""
+        """The texts of each triple."""
         return [
             [member.text for member in row]
             for family in self.families
@@ -106,7 +113,7 @@ class Work(NamedTuple):
         ]
 
     def recipe(self, *, max_steps: int | None = None) -> Recipe:
-        """That of our training."""
+        """The recipe of Hedgerow's training."""
         return RECIPE.model_copy(
             update={
                 "batch_size": self.size,
@@ -118,18 +125,18 @@ class Work(NamedTuple):
 
     @property
     def larger(self) -> float:
-        """How many times as many triples a step of ours has."""
+        """The triples in a step of Hedgerow's, divided by those in a step of the baseline."""
         return self.triples / len(self.families) * self.size / self.flat_size
 
     @property
     def flat_size(self) -> int:
-        """Flat triples a batch, with as many texts as a batch of families."""
+        """The flat triples per batch that have as many texts as a batch of families."""
         texts = statistics.fmean(map(len, self.families)) * self.size
         return round(texts / 3)
 
 
 class Outcome(NamedTuple):
-    """What one training took and came to; `gpu` says what it took there."""
+    """The time and the results of one training. ``gpu`` describes its use of the GPU."""
 
     seconds: float
     triples: int
@@ -144,20 +151,20 @@ class Outcome(NamedTuple):
 
 
 class Times:
-    """When our training's steps began and ended, and how many there were."""
+    """The times of the first and last step of Hedgerow's training, and the number of steps."""
 
-    begun = ended = 0.0
+    started = ended = 0.0
     steps = 0
 
 
 def clock(times: Times) -> Any:
-    """The progress of our training, of which only the time of the steps is kept."""
+    """A progress object that records only the times of the steps."""
     from training.finetune.progress import Progress
 
     class Clock(Progress):
         def update(self, step: int, total: int, message: str) -> None:
             if total and step == 0:
-                times.begun = time.perf_counter()
+                times.started = time.perf_counter()
             if total and step == total:
                 finish_gpu()
                 times.ended, times.steps = time.perf_counter(), step
@@ -166,7 +173,7 @@ def clock(times: Times) -> Any:
 
 
 def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
-    """Those of the training and the validation part of a release of the starter corpus."""
+    """The families in the train and validation splits of a release of the starter corpus."""
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         load(session, STARTER)
@@ -189,7 +196,14 @@ def work_on(
     same_rate: bool,
     room: float,
 ) -> Work:
-    """Whole batches of families with about so many texts each, about so many triples in all."""
+    """Select whole batches of families.
+
+    Args:
+        texts: the approximate number of texts per batch.
+        triples: the approximate number of triples; 0 for all.
+        repeat: the number of times that each family occurs.
+        same_rate, room: as in `Work`.
+    """
     size = round(texts / statistics.fmean(map(len, families)))
     everything = list(families) * repeat
     counts = list(itertools.accumulate(map(count_triples, everything)))
@@ -199,31 +213,34 @@ def work_on(
     anchors = len({family[0].text for family in work.families})
     if anchors < ROOM * work.flat_size:
         raise SystemExit(
-            f"Expected {ROOM * work.flat_size} anchors or more for batches of {work.flat_size} "
-            f"triples without a common text, found {anchors}; raise --triples or lower --texts."
+            f"Expected at least {ROOM * work.flat_size} anchors for batches of {work.flat_size} "
+            f"triples without duplicates, found {anchors}; raise --triples or lower --texts."
         )
     return work
 
 
 @contextmanager
-def _as_theirs(precision: str) -> Iterator[None]:
-    """Have our training do as the library's does, in what no recipe says: the precision, hedges
-    that count as much as paraphrases, dense gradients of words, and no checkpoints."""
+def _matching_the_library(precision: str) -> Iterator[None]:
+    """Match the library's training where a recipe has no setting.
+
+    This sets the precision and the same weight for hedges and paraphrases, and turns off sparse
+    gradients of word embeddings and checkpoints.
+    """
     from training.finetune import trainer
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(devices, "uses_bf16", lambda _: precision == "bf16"))
-        stack.enter_context(patch.object(losses, "HEDGE_WEIGHT", 1.0))
+        stack.enter_context(patch.object(contrastive, "HEDGE_WEIGHT", 1.0))
         stack.enter_context(patch.object(trainer, "lazy_words", lambda _: None))
         stack.enter_context(patch.object(trainer, "CHECKPOINT_EVERY", 10**9))
         yield
 
 
 def ours(work: Work, precision: str, *, seed: int, max_steps: int | None = None) -> Outcome:
-    """Train with the loss over families."""
+    """Train with Hedgerow's loss over families."""
     times = Times()
     with (
-        _as_theirs(precision),
+        _matching_the_library(precision),
         tempfile.TemporaryDirectory() as folder,
         watched_gpu() as gpu,
     ):
@@ -235,15 +252,15 @@ def ours(work: Work, precision: str, *, seed: int, max_steps: int | None = None)
             progress=clock(times),
         )
         figures = work.held_out.figures(load_encoder(str(trained.folder)))
-    return Outcome(times.ended - times.begun, work.triples, times.steps, figures, gpu.summary)
+    return Outcome(times.ended - times.started, work.triples, times.steps, figures, gpu.summary)
 
 
 def theirs(work: Work, precision: str, *, seed: int, max_steps: int | None = None) -> Outcome:
-    """Train sentence-transformers' way on the flat triples."""
+    """Train with sentence-transformers' trainer on flat triples."""
     from transformers import set_seed
 
     set_seed(seed)
-    let_gpu_be_fast()
+    allow_nondeterminism()
     model = load_encoder(DEFAULT_ENCODER)
     set_dropout(model, RECIPE)
     limit = model.max_seq_length
@@ -267,7 +284,7 @@ def theirs(work: Work, precision: str, *, seed: int, max_steps: int | None = Non
 
 
 def compare(work: Work, precision: str, *, rounds: int) -> bool:
-    """Train both in turn and print what came of it; whether ours is as much faster as it should."""
+    """Train both, print the results, and return whether Hedgerow meets the limits."""
     for train in (ours, theirs):
         train(work, precision, seed=0, max_steps=WARM_UP_STEPS)
     found: dict[str, list[Outcome]] = {"family": [], "sentence-transformers": []}
@@ -281,9 +298,8 @@ def compare(work: Work, precision: str, *, rounds: int) -> bool:
     ratio = statistics.median(ratios)
     ranked = [statistics.fmean(o.figures[RANKED] for o in arm) for arm in found.values()]
     print(
-        f"{precision}  triples/s, family to sentence-transformers: {ratio:.2f} "
-        f"(at least {LIMIT:g}); ranked {ranked[0]:.4f} to {ranked[1]:.4f}, "
-        f"from {work.held_out.before[RANKED]:.4f}"
+        f"{precision}  family / sentence-transformers  {ratio:.2f} (at least {LIMIT:g}); "
+        f"ranked {ranked[0]:.4f} and {ranked[1]:.4f}, before {work.held_out.before[RANKED]:.4f}"
     )
     return ratio >= LIMIT and ranked[0] >= ranked[1]
 
@@ -300,25 +316,27 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--triples", type=int, default=4_000)
-    parser.add_argument("--texts", type=int, default=128, help="of a batch")
+    parser.add_argument("--triples", type=int, default=4_000, help="number of triples; 0 for all")
+    parser.add_argument("--texts", type=int, default=128, help="texts per batch")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--room", type=float, default=0.0, help="for negations, in our loss")
-    parser.add_argument("--same-rate", action="store_true", help="the same peak for both")
+    parser.add_argument(
+        "--room", type=float, default=0.0, help="negation margin of the family loss"
+    )
+    parser.add_argument("--same-rate", action="store_true", help="use one peak rate for both")
     parser.add_argument("--precision", nargs="+", choices=PRECISIONS)
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser.parse_args()
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the results."""
     options = _options()
-    share_the_processor()  # as a run does
+    share_the_processor()  # runs do this, too
     if options.device == "cpu":
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read when CUDA is first asked for
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # PyTorch reads it when it initialises CUDA
     if options.device == "cuda" and not on_gpu():
-        raise SystemExit("There is no CUDA device that PyTorch can use here; take --device cpu.")
+        raise SystemExit("PyTorch finds no CUDA device on this machine; use --device cpu.")
     base = load_encoder(DEFAULT_ENCODER)
     with tempfile.TemporaryDirectory() as home:
         families, validation = starter_families(Path(home))
@@ -344,7 +362,7 @@ def main() -> None:
 
 
 def torch_threads() -> int:
-    """Threads that one operation of PyTorch uses."""
+    """The number of threads per PyTorch operation."""
     import torch
 
     return torch.get_num_threads()

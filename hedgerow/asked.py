@@ -1,4 +1,4 @@
-"""Checks of Python arguments that raise one-sentence errors."""
+"""Checks of Python arguments. Each error is one sentence."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def names(given: str | Iterable[str], *, what: str) -> tuple[str, ...]:
 
 
 def uid(given: str) -> str:
-    """A single uid.
+    """One uid.
 
     Raises:
-        HedgerowError: the argument is not a string, but for example a list of uids.
+        HedgerowError: the argument is not a string (for example, it is a list of uids).
     """
     if not isinstance(given, str):
         raise HedgerowError(
@@ -55,10 +55,13 @@ def uid(given: str) -> str:
 
 
 def uids(given: Iterable[str]) -> tuple[str, ...]:
-    """Several uids, each as a separate argument.
+    """Several uids, as a tuple.
+
+    Args:
+        given: the positional arguments of a method such as ``retire(*uids)``.
 
     Raises:
-        HedgerowError: an argument is not a string, but for example a list of uids.
+        HedgerowError: an argument is not a string (for example, it is a list of uids).
     """
     found = tuple(given)
     odd = next((one for one in found if not isinstance(one, str)), None)
@@ -96,7 +99,7 @@ def seed(given: int | None) -> int | None:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Explain in one sentence why a file cannot be read.
+    """Raise a one-sentence error if a file cannot be read.
 
     Raises:
         HedgerowError: the file is missing, is a folder, or is not readable.

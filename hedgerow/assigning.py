@@ -1,4 +1,4 @@
-"""The assignment of variants to reviewers, and reviewers' quotas."""
+"""Assigning variants to reviewers, and setting quotas."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 
 class Assigning:
-    """The methods of `hedgerow.Project` for the assignment and quotas."""
+    """The methods of `hedgerow.Project` for assigning variants and setting quotas."""
 
     _home: Home
 
     def assign(self, *, reviewers: int = 2, share: float) -> Assignment:
-        """Have several people decide on a share of the variants, without seeing each other's
-        verdicts.
+        """Have several people decide independently on a share of the variants.
 
-        Earlier decisions are kept and count.
+        They do not see each other's verdicts. Earlier decisions are kept and count.
 
         Args:
             reviewers: number of people who decide on each of these variants.
@@ -45,7 +44,7 @@ class Assigning:
         return assigning.assignment(self._home)
 
     def set_quota(self, reviewer: str, variants: int | None, *, type: str = "") -> None:
-        """Set the number of variants that a person should decide on. Decisions are kept.
+        """Set the number of variants that a person should decide on. No decision changes.
 
         Args:
             reviewer: a person's name.
@@ -53,7 +52,8 @@ class Assigning:
             type: the variant type that the quota is for; '' for all types combined.
 
         Raises:
-            HedgerowError: there is no such person, type or quota, or the number is out of range.
+            HedgerowError: the person or type is unknown, the number is out of range, or there is no
+                quota to remove.
 
         >>> project = example_project()
         >>> uid = project.variants(type="verbal")["uid"].iloc[0]

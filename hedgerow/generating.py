@@ -98,14 +98,14 @@ class Generating:
         return carry_out(*self._home, generating.store_request(self._home, request))
 
     def failed_calls(self, run: int) -> pd.DataFrame:
-        """The calls of a generation run that failed, or whose answers lack a requested type.
+        """The calls of a generation run that failed or did not return every requested type.
 
         Args:
             run: the number of the run.
 
         Returns:
             One row per call: uid and text of the anchor, role, requested types, whether the call
-            failed or is incomplete, and what was wrong with the last answer.
+            failed or is incomplete, and the problem with the last answer.
 
         Raises:
             HedgerowError: no run has this number.
@@ -126,11 +126,11 @@ class Generating:
         return pd.DataFrame(rows, columns=list(IncompleteCall._fields))
 
     def diagnose(self, *, encoder: str = "") -> dict[str, Any]:
-        """Compute the diagnostics that variants lack: distances, flags and cosine similarity.
+        """Compute missing diagnostics of variants: distances, flags and cosine similarities.
 
         Args:
             encoder: the name or folder of an encoder, which becomes the active encoder; by
-                default the encoder that is already active.
+                default the currently active encoder.
 
         Returns:
             The result of the run, with its number as ``run``.
@@ -156,7 +156,7 @@ class Generating:
     def similar_variants(self, uid: str, *, limit: int = 20) -> pd.DataFrame:
         """The variants of other anchors that are most similar to a variant.
 
-        Missing embeddings are first computed with the active encoder.
+        Hedgerow first computes missing embeddings with the active encoder.
 
         Args:
             uid: the uid of the variant.

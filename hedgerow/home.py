@@ -36,8 +36,8 @@ def home_of(settings: Settings, *, create: bool) -> Home:
     file = settings.url.database if settings.url.get_backend_name() == "sqlite" else None
     if file and not create and not Path(file).exists():
         raise HedgerowError(
-            f"There is no project in {settings.home}; make one there with 'hedgerow init', or name "
-            "its folder with HEDGEROW_HOME."
+            f"There is no project in {settings.home}; create one with 'hedgerow init', or set "
+            "HEDGEROW_HOME to the project's folder."
         )
     return Home(settings, open_project(settings, create=create))
 
@@ -66,11 +66,11 @@ def reviewer_id(session: Session, settings: Settings, name: str) -> int:
     is_new = get_reviewer(session, name) is None
     reviewer = ensure_reviewer(session, name)
     if is_new:
-        event.listen(session, "after_commit", partial(_say_new, reviewer.name), once=True)
+        event.listen(session, "after_commit", partial(_announce, reviewer.name), once=True)
     return reviewer.id
 
 
-def _say_new(name: str, _: Session) -> None:
+def _announce(name: str, _: Session) -> None:
     message = (
         f"Added a new reviewer, '{name}'. If that is a misspelling, merge it into the right name "
         "with 'hedgerow reviewers merge'."

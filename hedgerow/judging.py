@@ -1,4 +1,4 @@
-"""Second opinions of chat models on a project's variants."""
+"""Second opinions from chat models on a project's variants."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Judging:
             flagged: only flagged variants.
             limit: the size of a random sample.
             sample: the number of a calibration sample, to judge only its variants.
-            prompt: the version of the prompt; by default the newest.
+            prompt: the version of the prompt; by default the newest version.
             dry_run: only estimate the cost.
             options: other fields of the request, such as ``concurrency=8`` or ``max_tokens=2000``.
 

@@ -85,7 +85,7 @@ class LanguageModels:
                 The API key is read from OPENAI_API_KEY.
             release: the release or its number; by default the newest release.
             arm: the variants that the questions are about, as in `Release.question_pairs`.
-            epochs, seed: by default chosen by the provider.
+            epochs, seed: by default, the provider chooses them.
             dry_run: only estimate the tokens and the cost.
 
         Returns:

@@ -45,7 +45,7 @@ class Modelling:
             preset: 'quick', 'standard', 'thorough' or 'paper'; by default the preset that fits the
                 release.
             recipe: the path of a YAML file to use instead of a preset.
-            seed: determines the order of the data and the dropout; by default a fixed seed.
+            seed: determines the order of the data and the dropout mask; by default a fixed seed.
             settings: values that override the recipe, such as ``max_steps=100`` or
                 ``base_encoder="my_encoder"`` (see docs/training.md).
 
@@ -78,7 +78,7 @@ class Modelling:
         suites: str | Sequence[str] = (),
         **settings: Any,
     ) -> StudyResult:
-        """Train several models on different data, and compare them.
+        """Train several models that differ in one respect, and compare them.
 
         Args:
             name: 'data', 'triples', 'types', 'writers' or 'sources' (see docs/training.md).
@@ -153,8 +153,8 @@ class Modelling:
         Args:
             model: the model, or the number of its run.
             repo: the repository as OWNER/NAME; it is created if it does not exist.
-            private: whether the repository is private. An existing public repository is refused
-                unless this is False.
+            private: whether the repository is private. Unless this is False, Hedgerow does not
+                publish to an existing public repository.
 
         Returns:
             url, commit and size (bytes), with the number of the run as ``run``.
@@ -221,7 +221,7 @@ class Modelling:
                 docs/benchmarks.md); 'mteb:TASK'; or 'lm_eval:TASK' for a language model.
             data: a file or folder in the published format; by default the latest data, or the data
                 on the model hub. For 'lm_eval:TASK', a folder with your own tasks.
-            architecture: the model's architecture; by default the one in the model's files.
+            architecture: the model's architecture; by default it is read from the model's files.
             query_prompt, document_prompt: text to prepend to queries and to documents; by default
                 the model's own prompts.
             prompts: for a language model, the version of each prompt by name ('relevance',

@@ -107,11 +107,11 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
             reviewer: your name; by default the name that the project was opened with.
 
         Returns:
-            The numbers of anchors, variants and decisions that were added and of variants that the
-            rule accepted, with the number of the run as ``run``.
+            The number of added anchors, variants and decisions, and of variants that the rule
+            accepted, with the number of the run as ``run``.
 
         Raises:
-            HedgerowError: the corpus is unknown, or the rule has no reviewer.
+            HedgerowError: the corpus is unknown, or the rule needs a reviewer and none is named.
 
         >>> hedgerow.open("with searches").load_corpus("exclusions")["anchors"]
         212
@@ -126,8 +126,8 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         """Load the starter corpus, passages and exclusions, as 'hedgerow init' does.
 
         Returns:
-            The numbers of anchors, variants and decisions that were added; 0 if the project
-            already has them.
+            The number of added anchors, variants and decisions; all are 0 if the project already
+            has the corpora.
 
         >>> hedgerow.open("with a corpus").load_starter_corpus().anchors > 1000
         True

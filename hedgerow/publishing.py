@@ -12,8 +12,8 @@ def store_push(home: Home, subject: Subject, repo: str, *, private: bool) -> int
     """Store a run that publishes a model or a release, and return its number.
 
     Raises:
-        HedgerowError: the run or release is unknown, the run has no model, the Hub would not
-            accept the name, or there is no access token. Nothing is stored in these cases.
+        HedgerowError: the run or release is unknown, the run has no model, the name of the
+            repository is invalid, or there is no access token. Nothing is stored in these cases.
     """
     with writing(home.engine) as session:
         author = asked_by(session, home.settings)

@@ -8,7 +8,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Verdict
 from hedgerow.data import adjudicating, deciding
-from hedgerow.data.deciding import ByRule, Decided, Undone
+from hedgerow.data.deciding import NO_REASON_TO_ACCEPT, ByRule, Decided, Undone
 from hedgerow.home import Home
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Reviewing:
         """
         if _verdict(verdict) is Verdict.ACCEPT:
             if reason:
-                raise HedgerowError("A reason requires 'reject'; give a note instead.")
+                raise HedgerowError(NO_REASON_TO_ACCEPT)
             return deciding.accept(self._home, uid, reviewer, note, settles=True)
         return deciding.reject(self._home, uid, reason, reviewer, note, settles=True)
 
@@ -188,8 +188,8 @@ class Reviewing:
         Args:
             type: one or more variant types, such as 'verbal'; by default all types.
             source: only variants of anchors from this source.
-            order: 'oldest' for the oldest conflict first, or 'most-disputed' for the variant first
-                on which the most people contradict the most frequent verdict.
+            order: 'oldest' for the oldest conflicts first, or 'most-disputed' for those with the
+                highest ``dispute`` first.
 
         Returns:
             One row per variant: uid, type, source, anchor, text, people (number who decided),
@@ -298,12 +298,12 @@ class Reviewing:
     ) -> pd.DataFrame:
         """Inter-annotator agreement on the variants that several people have decided on.
 
-        Verdicts are binary: acceptance counts as one, rejection or editing as the other.
+        Verdicts are binary: to accept a variant is one category, to reject or edit it is the other.
 
         Args:
             by: group by 'type', 'pair' (of people), 'cue' or 'source'; by default one row for all
                 variants.
-            independent: count only verdicts that were given without knowing anybody else's.
+            independent: count only verdicts that people gave without knowing anyone else's.
             source: only variants of anchors from this source.
 
         Returns:

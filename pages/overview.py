@@ -78,9 +78,11 @@ def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None)
         if not shown:
             st.text(f"Nothing left to do{of_source}.")
         for step in shown:
-            with st.container(gap="xxsmall"):
-                _action(step, source)
-                st.text(_sentence(step, pending, labels, of_source))
+            key = f"next-step-{step.kind}"
+            with st.container(horizontal=True, vertical_alignment="center", key=key):
+                with st.container(width=170):
+                    _action(step, source)
+                st.text(_sentence(step, pending, labels, of_source), width="stretch")
 
 
 def _sentence(
@@ -190,7 +192,7 @@ def _table(state: Funnel) -> None:
         for name, value in rows[0].items()
         if isinstance(value, int)
     }
-    columns["Type"] = st.column_config.TextColumn(pinned=True, width=160)
+    columns["Type"] = st.column_config.TextColumn(pinned=True, width=175)
     columns["Acceptance"] = st.column_config.NumberColumn(
         format="percent", help="Share of decided variants that are accepted."
     )

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from hedgerow.losses import contrastive
 from tests.support.checkout import ROOT
 
 BENCHES = sorted(
@@ -22,3 +23,11 @@ def test_every_bench_says_how_it_is_run(name: str, monkeypatch: pytest.MonkeyPat
         bench.main()
     assert ended.value.code == 0
     assert f"python -m bench.{name}" in (bench.__doc__ or "")
+
+
+@pytest.mark.slow
+def test_the_bench_of_trainings_finds_every_constant_that_it_replaces() -> None:
+    training = importlib.import_module("bench.training")
+    with training._matching_the_library("bf16"):
+        assert contrastive.HEDGE_WEIGHT == 1.0
+    assert contrastive.HEDGE_WEIGHT > 1.0

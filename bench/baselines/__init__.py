@@ -1,1 +1,1 @@
-"""What our pages and trainings are measured against."""
+"""The baselines of Hedgerow's pages and training runs."""

@@ -1,4 +1,4 @@
-"""sentence-transformers' own trainer on flat triples: what our training is measured against."""
+"""The baseline of bench/training.py: sentence-transformers' trainer on flat triples."""
 
 import time
 from collections.abc import Sequence
@@ -22,12 +22,16 @@ def make_trainer(
     seed: int,
     folder: str,
 ) -> Any:
-    """The trainer with MultipleNegativesRankingLoss and batches without duplicates.
+    """A trainer with MultipleNegativesRankingLoss and batches without duplicates.
 
     Args:
-        triples: (anchor, positive, negative).
-        recipe: of which scale and learning rate are taken.
-        folder: where it may write; it saves nothing.
+        triples: the texts (anchor, positive, negative) of each triple.
+        recipe: the recipe with the scale and the learning rate.
+        bf16: whether to train in bf16.
+        batch_size: the number of triples per batch.
+        steps: the number of steps.
+        seed: the seed of the trainer.
+        folder: a folder that the trainer may write to. It saves nothing.
     """
     from datasets import Dataset  # noqa: PLC0415  (loading it takes seconds)
     from sentence_transformers import (
@@ -42,7 +46,7 @@ def make_trainer(
 
     class Trainer(SentenceTransformerTrainer):
         def add_model_card_callback(self, default_args_dict: dict[str, object]) -> None:
-            """No card, which would look at the texts and at the Hub."""
+            """Make no model card, which would read the texts and query the Hub."""
 
     columns = dict(zip(("anchor", "positive", "negative"), zip(*triples, strict=True), strict=True))
     arguments = SentenceTransformerTrainingArguments(
@@ -71,9 +75,9 @@ def make_trainer(
 
 
 def timed(trainer: Any) -> tuple[float, int]:
-    """Seconds from the first step's beginning to the last one's end, and the steps done.
+    """The seconds from the start of the first step to the end of the last, and the number of steps.
 
-    These can be some fewer than wanted, where the last triples have too many texts in common.
+    There can be fewer steps than requested if the last triples share too many texts.
     """
     from transformers import TrainerCallback
 

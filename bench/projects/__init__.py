@@ -1,1 +1,1 @@
-"""Projects of any size, made up for measuring."""
+"""Synthetic projects of any size."""

@@ -1,4 +1,4 @@
-"""A reviewed project in which people disagree, settle, take notes, and have measured a judge."""
+"""A reviewed project with conflicts, settled conflicts, notes, marks and a calibrated judge."""
 
 import random
 import uuid
@@ -32,20 +32,20 @@ from db.models import (
 )
 
 SETTLED = 0.2
-"""Share of the conflicts that somebody has settled."""
+"""The share of conflicts that a person has settled."""
 
 ONE_REMARK_FOR = 700
-"""Variants of the project for each note, and for each mark “discuss”."""
+"""The number of variants per note, and per mark for discussion."""
 
 SAMPLED_OF_EACH = 150
-"""Variants of each type in the sample of the calibration."""
+"""The number of variants of each type in the calibration sample."""
 
 AGREES = 0.85
-"""Share of the sample on which the judge says what the people say."""
+"""The share of the sample on which the judge agrees with people."""
 
 
 def make_disputed(home: Path, *, variants: int) -> Engine:
-    """A project with so many variants; about one in fifty is in conflict."""
+    """A project with this many variants. About one in fifty is in conflict."""
     engine = make_reviewed(home, variants=variants)
     with writing(engine) as session:
         people = list(
@@ -62,7 +62,11 @@ def make_disputed(home: Path, *, variants: int) -> Engine:
 
 
 def _verdict(variant: tuple[int, int], reviewer_id: int, *, accepts: bool) -> dict[str, Any]:
-    """A decision on a variant, given by its id and its version."""
+    """A decision on a variant.
+
+    Args:
+        variant: the id and the version of the variant.
+    """
     moment = now()
     return {
         "variant_id": variant[0],
@@ -93,7 +97,7 @@ def _settle(session: Session, reviewer_id: int) -> None:
 
 
 def _remark(session: Session, people: Sequence[int], *, count: int) -> None:
-    """Notes and marks on variants all over the project."""
+    """Add notes and marks to variants throughout the project."""
     query = select(col(Variant.id)).order_by(col(Variant.random_key).desc()).limit(2 * count)
     ids = session.execute(query).scalars().all()
     for number, key in enumerate(ids):
@@ -105,7 +109,7 @@ def _remark(session: Session, people: Sequence[int], *, count: int) -> None:
 
 
 def _calibrate(session: Session, people: Iterable[int]) -> None:
-    """A sample that two people have decided blind, and one judge's opinions on all of it."""
+    """Add a sample with independent verdicts of two people and the opinions of one judge."""
     request = SampleRequest(size=SAMPLED_OF_EACH)
     uids = pick_sample(session, request)
     store_sample(session, request, uids)

@@ -1,4 +1,4 @@
-"""A synthetic project with all that the pages show: a release, a trained encoder, notes, people."""
+"""A synthetic project with data for every page: a release, a trained encoder, notes and people."""
 
 import random
 from pathlib import Path
@@ -28,7 +28,7 @@ STEPS = 150
 
 
 def make_furnished(home: Path, *, variants: int) -> Engine:
-    """A project with so many variants, four fifths of them decided and frozen in a release."""
+    """A project with this many variants, four fifths of them decided, and with a release."""
     engine = make_project(home, variants=variants, decided=0.8)
     with writing(engine) as session:
         add_calls(session)
@@ -47,7 +47,7 @@ def make_furnished(home: Path, *, variants: int) -> Engine:
 
 
 def _finish(session: Session, run: Run, release_id: int) -> None:
-    """The training's end as its process would have stored it; the cosines are made up."""
+    """Store the result of the training run as its process would. The cosines are random."""
     before = session.execute(select(Encoder).order_by(col(Encoder.id))).scalars().first()
     assert before is not None
     after = Encoder(name=f"run {run.id}", fingerprint="trained", base_id=before.id, run_id=run.id)
@@ -84,7 +84,7 @@ def _finish(session: Session, run: Run, release_id: int) -> None:
 
 
 def _let_people_work(session: Session) -> None:
-    """Every variant here is decided by one, by two or by three people, and some have a note."""
+    """Have one, two or three people decide on some variants, and add notes to some of them."""
     people = [ensure_reviewer(session, name).id for name in PEOPLE]
     query = select(Variant).order_by(col(Variant.random_key)).limit(DECIDED_BY_PEOPLE)
     for number, variant in enumerate(session.execute(query).scalars().all()):
@@ -96,7 +96,11 @@ def _let_people_work(session: Session) -> None:
 
 
 def decide_one(engine: Engine, *, number: int) -> None:
-    """A change of the data: one person accepts one pending variant."""
+    """Change the data: one person accepts one pending variant.
+
+    Args:
+        number: the position of the variant among the pending variants.
+    """
     with writing(engine) as session:
         query = select(Variant).where(col(Variant.status) == "pending").order_by(col(Variant.id))
         variant = session.execute(query.offset(number).limit(1)).scalar_one()

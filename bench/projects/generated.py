@@ -1,4 +1,4 @@
-"""The calls and answers that a synthetic project's variants would have come from."""
+"""The calls and answers that could have produced the variants of a synthetic project."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from db.models import Anchor, Answer, CallState, ModelCall, Variant
 
 BLOCK = 5000
 PROBLEMS = 20
-"""Every so manieth call failed for good; its variants are there all the same."""
+"""One call in this many has failed permanently. The project has its variants all the same."""
 
 
 def add_calls(session: Session) -> None:
-    """One call for every anchor and role, each answered at the first attempt."""
+    """Add one call for every anchor and role. Each was answered at the first attempt."""
     seed_prompts(session)
     types = list_types(session)
     prompts = {role: prompt_versions(session, role)[0].id for role in ROLES}

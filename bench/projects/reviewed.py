@@ -15,14 +15,14 @@ from db.models import Decision, Variant, Verdict
 
 PEOPLE = ("Ada", "Ben", "Chloë", "Dan")
 TWICE, ONCE = 0.1, 0.1
-"""Shares of the variants that two people have decided on, and one."""
+"""The shares of variants that two people have decided on, and that one person has decided on."""
 
 ACCEPTED, FOLLOWED = 0.8, 0.9
-"""Shares of the verdicts: what would be right to accept, and how often people say what is right."""
+"""The share of variants that are acceptable, and the share of verdicts that are correct."""
 
 
 def make_reviewed(home: Path, *, variants: int) -> Engine:
-    """A project with so many variants, most of them decided by a model."""
+    """A project with this many variants, most of which a model has decided on."""
     engine = make_project(home, variants=variants, decided=0.8)
     dice, moment = random.Random(0), now()
     with writing(engine) as session:

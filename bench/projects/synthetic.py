@@ -1,4 +1,4 @@
-"""A project of any size for measuring: the starter families, numbered to be distinct."""
+"""A project of any size: the starter families, with numbers that make them distinct."""
 
 import json
 import uuid
@@ -45,20 +45,21 @@ from db.settings import Settings
 
 TYPES = ("verbal", "absolute", "affixal", "lexical", "word", "phrase", "negated_antonym")
 RUNS = 5
-"""Generation runs that the variants are dealt out to."""
+"""The number of generation runs that the variants are distributed over."""
 
 REJECTED = 0.15
-"""Share of the decided variants that are rejected."""
+"""The share of decided variants that are rejected."""
 
 
 def make_project(home: Path, *, variants: int, decided: float = 0.0) -> Engine:
-    """A SQLite project in ``home`` with so many measured variants.
+    """A SQLite project in ``home`` with this many measured variants.
 
-    The distances are right; the other measures are made up (drawn from the uids): queues, cards
-    and charts need some to be there, not to be right.
+    The distances are correct. The other measures are derived from the uids, because queues, cards
+    and charts need values but not correct ones.
 
     Args:
-        decided: share of the variants that a model has accepted or rejected; the rest is pending.
+        decided: the share of variants that a model has accepted or rejected, in [0, 1]; the others
+            are pending.
     """
     home.mkdir(parents=True, exist_ok=True)
     engine = open_project(Settings(home=home, database_url=""))
@@ -78,7 +79,7 @@ def make_project(home: Path, *, variants: int, decided: float = 0.0) -> Engine:
 
 
 def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """(anchor row, variant row), family by family, without end."""
+    """Endless pairs of an anchor row and a variant row, family by family."""
     with (STARTER.folder / "families.jsonl").open(encoding="utf-8") as lines:
         families = [json.loads(line) for line in lines]
     number = 0
@@ -132,12 +133,12 @@ def _store(
 ) -> None:
     moment = now()
     anchors = {anchor["id"]: anchor for anchor, _ in batch}
-    with_known = session.get(Anchor, min(anchors))  # the family that the last batch broke off in
-    fresh = [a for a in anchors.values() if with_known is None or a["id"] != with_known.id]
-    if fresh:
+    known = session.get(Anchor, min(anchors))  # the last batch may have ended within a family
+    new = [a for a in anchors.values() if known is None or a["id"] != known.id]
+    if new:
         session.execute(
             insert(Anchor),
-            [{k: v for k, v in a.items() if k != "text"} | {"created_at": moment} for a in fresh],
+            [{k: v for k, v in a.items() if k != "text"} | {"created_at": moment} for a in new],
         )
         session.execute(
             insert(AnchorRevision),
@@ -149,7 +150,7 @@ def _store(
                     "text_uid": a["uid"],
                     "created_at": moment,
                 }
-                for a in fresh
+                for a in new
             ],
         )
     variants = [variant | {"created_at": moment} for _, variant in batch]
@@ -178,7 +179,7 @@ def _store(
 
 
 def _distance(anchor: str, variant: dict[str, Any]) -> dict[str, int]:
-    """The true distance; of the other flags, each on one variant in sixteen."""
+    """The actual distance and its flag, and each of the other flags on one variant in sixteen."""
     distance = Levenshtein.distance(anchor, variant["text"])
     check = variant_type(variant["type_id"]).surface_check
     flags = distance_flag(distance, LEVENSHTEIN_THRESHOLD, check=check)

@@ -27,10 +27,10 @@ The **role** of the type decides what to compare:
 
 | role | the variant | ask yourself |
 |---|---|---|
-| paraphrase | says what the anchor says | Would you use one for the other? |
-| hedge | makes the same claim with less certainty | Would you bet more than half on the claim? |
+| paraphrase | says what the anchor says | Could you replace one with the other? |
+| hedge | makes the same claim with less certainty | Would you still bet that the claim is true? |
 | unsupported | leaves the claim open | Would you bet as much on the claim as against it? |
-| negation | contradicts the anchor | Can both be true at once, of the same things? If so, reject. |
+| negation | contradicts the anchor | Can both be true of the same things at once? If so, reject. |
 
 ## Reasons to reject
 

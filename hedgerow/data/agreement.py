@@ -1,4 +1,4 @@
-"""How far people agree, as rows."""
+"""Inter-annotator agreement, as rows of a table."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from db.errors import HedgerowError
 Row = dict[str, Any]
 
 _GROUPS = {By.PAIR: ("person", "other")}
-"""Columns that name a group, where it is not one of what the groups are called."""
+"""The columns that identify a group. Other groupings have one column, named after the grouping."""
 
 SHARES = tuple(name for name, value in Figures().facts().items() if value is None)
-"""Columns with numbers that may be missing."""
+"""The columns with shares and coefficients, whose values may be missing."""
 
 
 class Agreed(NamedTuple):
     """The variants that several people have decided on.
 
     Attributes:
-        all: with every verdict.
-        counted: with the verdicts that count.
+        all: all of them, with every verdict.
+        counted: those with at least two verdicts that count, with only these verdicts.
     """
 
     all: Overlap
@@ -35,19 +35,19 @@ class Agreed(NamedTuple):
 
     @property
     def left_out(self) -> int:
-        """How many variants lack two verdicts that count."""
+        """The number of variants with fewer than two verdicts that count."""
         return self.all.variants - self.counted.variants
 
 
 def read_agreement(session: Session, *, independent: bool, source: str = "") -> Agreed:
-    """What several people have decided on the same variants.
+    """Read the verdicts on variants that several people have decided on.
 
     Args:
-        independent: count only what people said before they knew anybody else's verdict.
-        source: the name of a source of anchors; all without one.
+        independent: count only verdicts that people gave without knowing anyone else's.
+        source: only variants of anchors from this source; '' for all sources.
 
     Raises:
-        HedgerowError: there is no such source.
+        HedgerowError: the source is unknown.
     """
     if source:
         source_in_use(session, source)
@@ -56,35 +56,35 @@ def read_agreement(session: Session, *, independent: bool, source: str = "") -> 
 
 
 def by_name(name: str) -> By | None:
-    """What to group by; None for '', which is not to.
+    """The grouping with this name, or None if the name is ''.
 
     Raises:
-        HedgerowError: there is no such group.
+        HedgerowError: no grouping has this name.
     """
     if not name:
         return None
     found = next((by for by in By if by.value == name), None)
     if found is None:
-        raise HedgerowError(f"Expected {', '.join(By)} or nothing, found {name!r}.")
+        raise HedgerowError(f"Expected a grouping ({', '.join(By)}), found {name!r}.")
     return found
 
 
 def columns(by: By | None) -> list[str]:
-    """The columns of `rows`, also where there are none."""
+    """The columns of `rows`, even if there are no rows."""
     group = _GROUPS.get(by, (by.value,)) if by else ()
     return [*group, *Figures().facts()]
 
 
 def rows(session: Session, found: Overlap, by: By | None) -> Iterator[Row]:
-    """A row for each group, the one with most variants first; one for all without a grouping."""
+    """One row per group, the group with the most variants first, or a single row for all."""
     if by is None:
         yield figures(found).facts()
         return
     names = _names(session, by)
-    for group, its in figures_by(found, by).items():
+    for group, group_figures in figures_by(found, by).items():
         parts = group if by is By.PAIR else (group,)
-        called = (names.get(part, part) for part in parts)
-        yield dict(zip(columns(by), called, strict=False)) | its.facts()
+        labels = (names.get(part, part) for part in parts)
+        yield dict(zip(columns(by), labels, strict=False)) | group_figures.facts()
 
 
 def _names(session: Session, by: By) -> dict[Group, str]:

@@ -28,7 +28,8 @@ class Changed(NamedTuple):
     """The uids of the anchors that a change affected.
 
     Attributes:
-        unchanged: the anchors that had this state already.
+        changed: the anchors that changed.
+        unchanged: the anchors that already had the requested values or state.
     """
 
     changed: list[str]
@@ -47,10 +48,11 @@ class Corrected(NamedTuple):
 
     Attributes:
         uid: the anchor's uid, which stays the same.
-        revision: the number of the new wording.
-        second_looks: decided variants that are pending again.
-        carried: accepted variants that were edited like the anchor.
-        left: those that could be, and come back for a second look instead.
+        revision: the number of the new revision.
+        second_looks: the number of decided variants that are pending again.
+        carried: the accepted variants to which the same change was made.
+        left: the accepted variants to which the same change could be made; without
+            ``carry_over``, they are pending again.
     """
 
     uid: str
@@ -73,7 +75,7 @@ def correct(
     """See `Anchors.correct` of `hedgerow.data.anchors`.
 
     Args:
-        forced_by: what a message calls ``force``.
+        forced_by: the name of the argument ``force`` in messages.
     """
     with writing(home.engine) as session:
         anchor = get_anchor(session, one_uid(uid))
@@ -89,7 +91,7 @@ def correct(
             )
         except SuspiciousText as suspicious:
             raise HedgerowError(
-                f"Nothing was changed. {suspicious} Word it differently, or insist with "
+                f"Nothing was changed. {suspicious} Rephrase the text, or confirm it with "
                 f"{forced_by}."
             ) from None
         found = [p for p in proposals(session, anchor.id) if p.was is Status.ACCEPTED]
@@ -114,8 +116,8 @@ def set_retired(home: Home, uids: Iterable[str], *, retired: bool) -> Changed:
     """See `Anchors.retire` and `Anchors.restore` of `hedgerow.data.anchors`."""
     with writing(home.engine) as session:
         ids = _ids_of(session, uids)
-        set_them = retire_anchors if retired else restore_anchors
-        return _changed(ids, set_them(session, ids.values()))
+        change = retire_anchors if retired else restore_anchors
+        return _changed(ids, change(session, ids.values()))
 
 
 def _ids_of(session: Session, uids: Iterable[str]) -> dict[str, int]:
@@ -123,5 +125,8 @@ def _ids_of(session: Session, uids: Iterable[str]) -> dict[str, int]:
 
 
 def _changed(ids: dict[str, int], changed: Collection[int]) -> Changed:
-    those = {uid for uid, anchor_id in ids.items() if anchor_id in set(changed)}
-    return Changed([uid for uid in ids if uid in those], [uid for uid in ids if uid not in those])
+    found = set(changed)
+    return Changed(
+        [uid for uid, anchor_id in ids.items() if anchor_id in found],
+        [uid for uid, anchor_id in ids.items() if anchor_id not in found],
+    )

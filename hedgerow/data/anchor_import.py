@@ -45,14 +45,14 @@ class AnchorImport:
 
     Attributes:
         table: the table that was read.
-        preview: each row, and whether it is added.
+        preview: every row of the table, and whether it is added.
         rows: the rows that are added.
-        added: the counts of what was written.
+        added: the number of anchors and other texts that were stored; 0 for a dry run.
         originals: the entailments and contradictions in the same rows.
         earlier: the earlier import of the same file, if any.
         column: the column with the sentences.
-        about: source, licence, genre, language.
-        dry_run: nothing was written.
+        about: the source, licence, genre and language.
+        dry_run: whether this is only a preview.
     """
 
     table: FileTable
@@ -72,11 +72,11 @@ class AnchorImport:
 
     @cached_property
     def texts_alongside(self) -> Counter[str]:
-        """Type → number of entailments or contradictions that are added."""
+        """Variant type → number of entailments or contradictions that are added."""
         return Counter(text.type_id for text in self.originals.of(self.rows))
 
     def left_out(self) -> pd.DataFrame:
-        """The rows that are not added, with line, text, fate and reason."""
+        """The rows that are not added: line, text, fate, and why, one row each."""
         import pandas as pd
 
         taken = {row.line for row in self.rows}
@@ -113,14 +113,14 @@ def add_file(
     format: Format | None,
     dry_run: bool,
 ) -> AnchorImport:
-    """As `Anchors.add`, from the bytes of a file.
+    """See `Anchors.add` of `hedgerow.data.anchors`. Reads the bytes of a file.
 
     Args:
-        originals: type → the column of its texts; None where it is guessed, '' for none.
+        originals: variant type → the column with its texts; None to guess it, '' for none.
     """
     table = read_file(data, name=name, format=format)
     column = column or table.sentence_column()
-    with reading(home.engine) as session:  # the others can go on writing meanwhile
+    with reading(home.engine) as session:  # other users can write in the meantime
         previewed = preview(
             session, table, column=column, genre_column=genre_column, language=about.language
         )
@@ -164,7 +164,7 @@ def add_file(
 
 
 def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
-    """The content as the bytes of a file, its name in messages, and the name of its source."""
+    """The texts as the bytes of a file, their name for messages, and the name of their source."""
     if isinstance(texts, str | Path):
         path = Path(texts)
         if isinstance(texts, str) and not path.suffix and not path.exists():
@@ -183,7 +183,7 @@ def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
 
 
 def _arrow(texts: Texts) -> tuple[pa.Table, str]:
-    """A table of texts, and its name in messages."""
+    """The texts as a table, and their name for messages."""
     import pyarrow as pa
 
     if hasattr(texts, "to_parquet") and hasattr(texts, "columns"):
@@ -192,7 +192,7 @@ def _arrow(texts: Texts) -> tuple[pa.Table, str]:
         if not isinstance(texts.column_names, list):
             raise HedgerowError(
                 f"Expected one split of a data set, found {', '.join(texts.column_names)}; "
-                "choose one of them."
+                "choose one split."
             )
         return texts.with_format("arrow")[:], "the data set"
     if not isinstance(texts, Iterable):
@@ -202,5 +202,5 @@ def _arrow(texts: Texts) -> tuple[pa.Table, str]:
     found = list(texts)
     odd = next((text for text in found if not isinstance(text, str)), None)
     if odd is not None:
-        raise HedgerowError(f"Expected sentences, found {type(odd).__name__} among them.")
+        raise HedgerowError(f"Expected a list of strings, found {type(odd).__name__} in it.")
     return pa.table({"text": pa.array(found, pa.string())}), "the list"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALL = 2**31 - 1
-"""More anchors than any project has."""
+"""A limit that no project reaches."""
 
 
 class Anchors:
@@ -121,16 +121,19 @@ class Anchors:
             The result of the import, or its preview.
 
         Raises:
-            HedgerowError: there is no table of texts, a column is missing, or the source already
-                has another licence.
+            HedgerowError: the texts are not a table or list of sentences, a column is missing, or
+                the source already has another licence.
 
         >>> project = example_project()
         >>> project.anchors.add(["The lamp is bright.", "The bridge is safe."]).count
         1
         """
-        data, name, own = bytes_of(texts)
+        data, name, default_source = bytes_of(texts)
         about = About(
-            source=source or own[:MAX_SOURCE], licence=licence, genre=genre, language=language
+            source=source or default_source[:MAX_SOURCE],
+            licence=licence,
+            genre=genre,
+            language=language,
         )
         return add_file(
             self._home,

@@ -1,4 +1,4 @@
-"""The assignment of variants to reviewers, its progress, and reviewers' quotas."""
+"""Assigning variants to reviewers, and setting quotas."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Assignment(NamedTuple):
     """An assignment of variants to several reviewers, and its progress.
 
     Attributes:
-        reviewers: people per assigned variant; 1 without an assignment.
-        share: share of all variants that are assigned, in [0, 1].
+        reviewers: the number of people per assigned variant; 1 without an assignment.
+        share: the share of all variants that are assigned, in [0, 1].
         verdicts: by type, the number of assigned variants with 0, 1, … `reviewers` verdicts.
-        verdicts_left: number of missing verdicts.
-        accepted_unfinished: number of accepted variants with missing verdicts.
-        meaning: sentences that say all of this.
+        verdicts_left: the number of missing verdicts.
+        accepted_unfinished: the number of accepted variants with missing verdicts.
+        meaning: sentences that describe the assignment and its progress.
     """
 
     reviewers: int
@@ -80,7 +80,7 @@ def change_plan(home: Home, *, reviewers: int | None, share: float | None) -> No
 
 
 def quota_rows(home: Home) -> list[dict[str, Any]]:
-    """The quotas of all people. 'type' is '' in a quota for all types combined."""
+    """The quotas of all people. ``type`` is '' in a quota for all types combined."""
     with reading(home.engine) as session:
         found = shares_of(all_quotas(session), work_done(session))
     return [

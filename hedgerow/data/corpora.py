@@ -13,11 +13,14 @@ from hedgerow.home import Home, reviewer_id
 
 
 class CorpusHere(NamedTuple):
-    """A corpus, and the part of it that is in the project.
+    """A corpus, and how much of it is in the project.
 
     Attributes:
-        corpus: its id.
-        anchors: how many of its anchors are here, ``of`` so many.
+        corpus: the id of the corpus.
+        anchors: the number of its anchors in the project.
+        of: the number of its anchors.
+        licence: its licence.
+        about: a description.
     """
 
     corpus: str
@@ -28,7 +31,7 @@ class CorpusHere(NamedTuple):
 
 
 def states(home: Home) -> list[CorpusHere]:
-    """The part of each corpus that is in the project."""
+    """All corpora, and how much of each is in the project."""
     with reading(home.engine) as session:
         loaded = loaded_anchors(session)
     return [
@@ -38,12 +41,15 @@ def states(home: Home) -> list[CorpusHere]:
 
 
 def store_loading(home: Home, name: str, accept_unflagged: bool, reviewer: str) -> int:
-    """Store a run that loads a corpus; its number. See `hedgerow.Project.load_corpus`."""
+    """Store a run that loads a corpus, and return its number.
+
+    See `hedgerow.Project.load_corpus`.
+    """
     wanted = corpus(name)
     with writing(home.engine) as session:
         accept_by = reviewer_id(session, home.settings, reviewer) if accept_unflagged else None
-        asked = parameters(wanted, accept_by=accept_by)
-        return ensure_run(session, kind=KIND, parameters=asked).run.id
+        values = parameters(wanted, accept_by=accept_by)
+        return ensure_run(session, kind=KIND, parameters=values).run.id
 
 
 def load_starter(home: Home) -> Loaded:

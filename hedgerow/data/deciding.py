@@ -1,4 +1,4 @@
-"""Decisions on single variants."""
+"""Decisions on variants, notes, and undoing them."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ Action = Callable[[Session, actions.ShownCard, int], actions.ActionOutcome]
 """A decision as a function of the session, the card and the reviewer's id."""
 
 NO_REASON = "Rejected without a reason."
+NO_REASON_TO_ACCEPT = "A reason requires 'reject'; give a note instead."
 
 
 class Decided(NamedTuple):
     """A variant after a decision.
 
     Attributes:
-        uid: the variant's.
-        status: pending, accepted, rejected, conflict or superseded.
-        child: uid of the variant that replaces it after an edit; otherwise None.
-        type, cue: those of the text that is now stored.
-        flags: the flags of that text, a few words each.
-        remark: what the reviewer should know, such as a cue that was found; otherwise "".
+        uid: the uid of the variant.
+        status: 'pending', 'accepted', 'rejected', 'conflict' or 'superseded'.
+        child: after an edit, the uid of the new variant; otherwise None.
+        type, cue, flags: the type, the hedge cue and the labels of the flags; after an edit, those
+            of the new variant.
+        remark: a sentence for the reviewer, for example about a cue that was found in the text;
+            otherwise "".
     """
 
     uid: str
@@ -55,13 +57,13 @@ class Decided(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """What was undone.
+    """The action that was undone.
 
     Attributes:
-        number: number of decisions, or 1 for a note or mark; 0 if there was nothing to undo.
+        number: the number of decisions, or 1 for a note or mark; 0 if there was nothing to undo.
         what: the kind of action; None if there was nothing to undo.
-        uid: the variant's.
-        sentence: the same in words.
+        uid: the uid of the variant, or of one of them; None if there was nothing to undo.
+        sentence: a sentence that describes the action.
     """
 
     number: int
@@ -71,7 +73,7 @@ class Undone(NamedTuple):
 
 
 def accept(home: Home, uid: str, reviewer: str, note: str, *, settles: bool = False) -> Decided:
-    """See `hedgerow.Project.accept`; with ``settles`` `hedgerow.Project.settle`."""
+    """See `hedgerow.Project.accept`, or `hedgerow.Project.settle` if ``settles`` is True."""
     return _decide(
         home,
         lambda session, card, who: actions.accept(session, card, reviewer_id=who, note=note),
@@ -84,7 +86,7 @@ def accept(home: Home, uid: str, reviewer: str, note: str, *, settles: bool = Fa
 def reject(
     home: Home, uid: str, reason: str, reviewer: str, note: str, *, settles: bool = False
 ) -> Decided:
-    """See `hedgerow.Project.reject`; with ``settles`` `hedgerow.Project.settle`."""
+    """See `hedgerow.Project.reject`, or `hedgerow.Project.settle` if ``settles`` is True."""
     reason, note = reason_and_note(reason, note)
     return _decide(
         home,
@@ -98,10 +100,12 @@ def reject(
 
 
 def reason_and_note(reason: str, note: str) -> tuple[str, str]:
-    """The reason and note to store. Without a reason they are 'other' and a note that says so.
+    """The reason and note to store.
+
+    Without a reason, the reason is 'other', and the note, if empty, says that none was given.
 
     Raises:
-        HedgerowError: there is no such reason, or it is 'other' without a note.
+        HedgerowError: the reason is unknown, or it is 'other' without a note.
     """
     if not reason:
         return "other", note or NO_REASON
@@ -121,7 +125,7 @@ def edit(
 ) -> Decided:
     """See `hedgerow.Project.edit`."""
     if text is None and type_id is None and cue is None:
-        raise HedgerowError("Expected a text, type or cue to change, found none; give one of them.")
+        raise HedgerowError("Expected a new text, type or cue, found none; give at least one.")
     return _decide(
         home,
         lambda session, card, who: actions.edit(
@@ -190,17 +194,17 @@ def undo(home: Home, reviewer: str) -> Undone:
         if undone is None:
             return Undone(0, None, None, "There is nothing left to undo.")
         variant = session.get_one(Variant, undone.variant_id)
-        # A note or a mark counts as one.
+        # Undoing a note or a mark undoes no decision, but counts as one action.
         return Undone(undone.decisions or 1, undone.done.value, variant.uid, str(undone))
 
 
 class ByRule(NamedTuple):
-    """The decisions of a rule, or those it would make.
+    """The decisions of a rule, or in a dry run those it would make.
 
     Attributes:
-        rule: its text, with normalised spaces.
-        matches: number of matching pending variants by type, and of unmeasured ones.
-        action: id of the action, which one undo reverses; None if nothing was stored.
+        rule: the text of the rule, with normalised spaces.
+        matches: the number of matching pending variants by type, and of unmeasured variants.
+        action: the id of the action, which one undo reverts; None if nothing was stored.
     """
 
     rule: str
@@ -224,7 +228,7 @@ def decide_by_rule(
     if verdict is Verdict.REJECT:
         reason, note = reason_and_note(reason, note)
     elif reason:
-        raise HedgerowError("A reason requires 'reject'; leave it out, or give a note.")
+        raise HedgerowError(NO_REASON_TO_ACCEPT)
     if dry_run:
         with reading(home.engine) as session:
             found = find_matches(session, parsed, types=types, reason=reason or None)

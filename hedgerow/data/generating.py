@@ -1,4 +1,4 @@
-"""Generating variants with a language model or by rules: estimates and runs."""
+"""Generating variants with a language model or by rules: requests, estimates and runs."""
 
 from __future__ import annotations
 
@@ -72,12 +72,13 @@ def request_of(
     Args:
         values: the fields of `GenerationRequest`, except price, source and prompts.
         source: the name of a source, to select only its anchors.
-        prompts: call → number of the prompt's version; by default the newest version.
-        called: returns the name of a field for messages.
+        prompts: role → number of the prompt's version; by default the newest version.
+        called: a function that returns the name of a field for messages.
         needs_key: whether an API key is required.
 
     Raises:
-        HedgerowError: a value is invalid, or the source, type or version is unknown.
+        HedgerowError: a value is invalid, the source, type or version is unknown, or an API key is
+            required and missing.
     """
     budget = values.get("budget", {}).get("money")
     provider, model = values["provider"], values["model"]
@@ -114,10 +115,10 @@ def store_request(home: Home, request: GenerationRequest) -> int:
 def _chosen(
     session: Session, request: GenerationRequest, source: str, prompts: Mapping[str, int]
 ) -> GenerationRequest:
-    """The request with the ids of its source and prompts, which are given by name and number."""
+    """Add the ids of the source and of the prompt versions to a request."""
     selection = request.selection
     if selection.run is not None and get_run(session, selection.run).kind != KIND:
-        raise HedgerowError(f"Run {selection.run} is not a generation run; choose one that is.")
+        raise HedgerowError(f"Run {selection.run} is not a generation run; choose another run.")
     for type_id in selection.types:
         if known_type(list_types(session), type_id).imported:
             raise HedgerowError(
@@ -132,10 +133,10 @@ def _chosen(
 
 
 def _version(session: Session, roles: Sequence[Role], name: str, number: int) -> tuple[Role, int]:
-    """A call, and the id of its prompt's version with this number."""
+    """The role with this name, and the id of its prompt version with this number."""
     role = next((role for role in roles if role == name), None)
     if role is None:
         raise HedgerowError(
-            f"Expected a prompt of a requested call ({', '.join(roles)}), found {name[:80]}."
+            f"Expected the prompt of a requested role ({', '.join(roles)}), found {name[:80]}."
         )
     return role, find_version(session, role, number).id

@@ -1,4 +1,4 @@
-"""Chat models asked for second opinions: what it would cost, and the run."""
+"""Asking chat models for second opinions: estimates and runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from db.engine import writing
 from hedgerow.home import Home, asked_by
 
 Called = Callable[[FieldPath], str]
-"""What a message calls a value."""
+"""Returns the name of a field for messages."""
 
 
 def store_judging(
@@ -34,18 +34,20 @@ def store_judging(
     sample: int | None = None,
     called: Called = in_words,
 ) -> int:
-    """Store a run that asks a chat model for opinions; its number.
+    """Store a run that asks a chat model for opinions, and return its number.
 
-    The last run of just this request goes on where it was broken off.
+    If the last run with the same request was interrupted or failed, this returns that run, to
+    resume it.
 
     Args:
-        values: of `JudgeRequest`, but for prompt and price.
-        prompt: number of the prompt's version; None for the newest.
-        sample: number of a sample, whose variants are asked about in place of a selection.
+        values: the fields of `JudgeRequest`, except prompt and price.
+        prompt: the number of the prompt's version; None for the newest version.
+        sample: the number of a calibration sample, to judge its variants instead of a selection.
+        called: a function that returns the name of a field for messages.
 
     Raises:
-        HedgerowError: a value is not usable, there is no such type, version or sample, no key, or
-            nothing to judge.
+        HedgerowError: a value is invalid, the type, version or sample is unknown, the API key is
+            missing, or there is nothing to judge.
     """
     with writing(home.engine) as session:
         request = _request(session, values, prompt, sample, called)
@@ -64,13 +66,13 @@ def cost_of_judging(
     sample: int | None = None,
     called: Called = in_words,
 ) -> RunEstimate:
-    """What the same would take; no run is stored."""
+    """Estimate the cost of the run that `store_judging` would store. No run is stored."""
     with writing(home.engine) as session:
         return estimate_judging(session, _request(session, values, prompt, sample, called))
 
 
 def cost_facts(found: RunEstimate) -> dict[str, Any]:
-    """The same, ready for JSON; None for what nobody knows yet."""
+    """The estimate, ready for JSON. Unknown values are None."""
     return {
         "dry_run": True,
         "variants": found.total_calls,

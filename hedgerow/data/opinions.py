@@ -1,4 +1,4 @@
-"""Second opinions, and their agreement with people's verdicts."""
+"""Second opinions from models, and the agreement of models with people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hedgerow.home import Home, reviewer_id
 
 def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
     """See `hedgerow.Project.opinions`."""
-    from curation.review.actions import find_variant  # the agreement does not need it
+    from curation.review.actions import find_variant  # not needed for the agreement
 
     with writing(home.engine) as session:
         variant_id = find_variant(session, one_uid(uid)).id
@@ -21,6 +21,6 @@ def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
 
 
 def agreements(home: Home) -> list[tuple[Judge, list[Agreement]]]:
-    """The models that have given opinions, with their agreement with people by type."""
+    """Each model that has given opinions, with its agreement with people by variant type."""
     with reading(home.engine) as session:
         return [(judge, agreement(session, judge.id)) for judge in judges(session)]

@@ -147,14 +147,14 @@ class Release:
             rows = self._rows(name, split)
             if rows:
                 cells = zip(*rows, strict=True)
-                held = {c.name: list(values) for c, values in zip(columns, cells, strict=True)}
-                found[split.value] = Dataset.from_dict(held, features=features_of(columns))
+                values = {c.name: list(column) for c, column in zip(columns, cells, strict=True)}
+                found[split.value] = Dataset.from_dict(values, features=features_of(columns))
         return DatasetDict(found)
 
     def export(
         self, folder: str | Path, *, format: str = "hf", zip: bool = False, arm: str = "both"
     ) -> Path:
-        """Export the release to a folder, with a data card. An earlier export there is replaced.
+        """Export the release to a folder, with a data card. This replaces an earlier export.
 
         Args:
             folder: a new folder, or the folder of an earlier export.
@@ -180,7 +180,7 @@ class Release:
         return done.folder
 
     def report(self, format: str = "latex") -> str:
-        """Write a draft of a paper's data section about the release.
+        """Draft the data section of a paper from the release.
 
         It reports the number of texts by type, their authors and reviewers, agreement, thresholds,
         costs, licences, and how to cite the release.
@@ -208,8 +208,8 @@ class Release:
 
         Args:
             repo: the repository as OWNER/NAME; it is created if it does not exist.
-            private: whether the repository is private. An existing public repository is refused
-                unless this is False.
+            private: whether the repository is private. Unless this is False, Hedgerow does not
+                publish to an existing public repository.
 
         Returns:
             url, commit and size (bytes), with the number of the run as ``run``.

@@ -1,4 +1,4 @@
-"""The variants that are most similar to a given one."""
+"""The variants that are most similar to a given variant."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ class VariantImport:
     """The result of importing variants, or the preview of a dry run.
 
     Attributes:
-        name: of the file.
-        columns: all columns of it.
-        roles: column → what it was read as.
-        rows: rows of the file.
-        preview: what becomes of them, with the reasons of what is left out.
-        result: of the run, with its number as ``run``; empty where nothing was written.
+        name: the name of the file.
+        columns: all columns of the file.
+        roles: the role of each column.
+        rows: the number of rows in the file.
+        preview: the variants and verdicts that are added, and the reasons why others are skipped.
+        result: the result of the run, with its number as ``run``; empty if nothing was stored.
     """
 
     name: str
@@ -76,8 +76,11 @@ def import_variants(
     language: str,
     dry_run: bool,
 ) -> VariantImport:
-    """See `Variants.add` of `hedgerow.data.variants`; the mapping as COLUMN=ROLE, verdicts as
-    WORD=accept.
+    """See `Variants.add` of `hedgerow.data.variants`.
+
+    Args:
+        mapping: roles as COLUMN=ROLE.
+        verdicts: the meanings of words as WORD=accept, WORD=reject or WORD=none.
     """
     meanings = parse_meanings(verdicts)
     with readable(file):
@@ -97,7 +100,7 @@ def import_variants(
     )
     with progress_bar() as report:
         staged = stage(table, parts, roles=roles, types=types, meanings=meanings, report=report)
-    with reading(home.engine) as session:  # the others can go on writing meanwhile
+    with reading(home.engine) as session:  # other users can write in the meantime
         found = preview(session, staged, choices)
     result: Mapping[str, Any] = {}
     if (found.variants or found.decisions) and not dry_run:

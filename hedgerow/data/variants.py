@@ -89,20 +89,21 @@ class Variants:
         language: str = "en",
         dry_run: bool = False,
     ) -> VariantImport:
-        """Import variants with their anchors. Existing ones are skipped.
+        """Import variants with their anchors. Existing anchors and variants are skipped.
 
         Args:
             file: a CSV, TSV, JSON, JSON lines or Parquet file, or the folder or zip file of an
                 export.
             mapping: column → its role: 'anchor', 'text', 'type', 'cue', 'verdict', 'hedge',
-                'negation', 'ignore' and so on, or a variant type. Only needed for columns whose
-                names do not show their role.
-            undecided: the types to give to hedges and negations whose type cannot be recognised
-                from the text; by default these are skipped.
-            verdicts: a word for a verdict in the file → 'accept', 'reject' or 'none'.
-            reviewer: the reviewer of verdicts for which the file has none.
+                'negation', 'ignore' and so on, or a variant type. You only need it for columns
+                whose names do not show their role.
+            undecided: the types of hedges and negations whose texts do not show their type; by
+                default these are skipped.
+            verdicts: a word in the file → the verdict that it stands for: 'accept', 'reject' or
+                'none'.
+            reviewer: the reviewer of verdicts for which the file names no reviewer.
             accept: accept variants without a verdict.
-            source, licence, genre, language: defaults for anchors for which the file has none.
+            source, licence, genre, language: defaults for anchors without their own in the file.
             dry_run: only preview the import.
 
         Returns:

@@ -67,7 +67,7 @@ class FamilyBatchSampler(NoDuplicatesBatchSampler):
         if not usable:
             raise ValueError(
                 "Expected anchors with a paraphrase or hedge and a negation, found none among "
-                f"{len(dataset)} rows: check what the columns hold."
+                f"{len(dataset)} rows: check the contents of the columns."
             )
         if drop_last and usable < batch_size:
             raise ValueError(

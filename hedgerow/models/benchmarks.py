@@ -1,4 +1,4 @@
-"""Running benchmarks, and tasks of mteb and lm_eval."""
+"""Evaluating models on benchmarks, and on tasks of mteb and lm_eval."""
 
 from __future__ import annotations
 
@@ -47,15 +47,17 @@ class Score:
     """The result of a benchmark.
 
     Attributes:
-        benchmark, metric: their names.
-        model: its name in results.
-        score: in points, as papers print it: a share from 0 to 100, a correlation from -100 to 100.
-        n: number of items.
-        interval: the 95% interval of the score; None where there is none.
-        run: the number of the run; `figures` has the further figures of the benchmark.
-        unanswered: items without a usable answer.
-        asked: for a language model, the prompt and its version, and how much its choices depend on
-            the order of the texts; empty for other models.
+        benchmark, metric: the names of the benchmark and of its metric.
+        model: the name of the model in results.
+        score: the score in points, as in papers: a share from 0 to 100, or a correlation from -100
+            to 100.
+        n: the number of items.
+        interval: the 95% interval of the score, or None if it has none.
+        run: the number of the run.
+        figures: further figures of the benchmark.
+        unanswered: the number of items without a usable answer.
+        asked: for a language model, the prompt and its version, and how much the model's choices
+            depend on the order of the texts; empty for other models.
     """
 
     benchmark: str
@@ -74,7 +76,7 @@ class Score:
         """Every item with its texts, scores and outcome; empty for mteb tasks.
 
         Raises:
-            HedgerowError: the file of the items is gone.
+            HedgerowError: the file with the items is missing.
         """
         import pandas as pd
 
@@ -117,10 +119,12 @@ def measure(
     prompts: Mapping[str, int] | None = None,
     called: Any = in_words,
 ) -> list[Score]:
-    """Measure a model. A suite of mteb tasks has one score per task, in order.
+    """Evaluate a model. A suite of mteb tasks has one score per task, in the order of the suite.
 
     Args:
-        prompts: by name the version that a language model is asked with; otherwise the newest.
+        options: the options of the model, fields of `ModelChoice`.
+        prompts: name of a prompt for language models → its version; by default the newest version.
+        called: a function that returns the name of a field for messages.
     """
     choice = chosen_model({"name": model, **options}, called=called)
     versions = chosen_versions(prompts or {})
@@ -145,7 +149,7 @@ def measure(
 def named_data(
     settings: Settings, name: str, data: Path | None, *, dry_run: bool = False
 ) -> Iterator[KeptData | None]:
-    """The given file, stored with the project; for a dry run only temporarily."""
+    """Store the given file in the project; for a dry run, only temporarily."""
     if data is None or name.startswith(LM_EVAL):
         yield None
     elif name.startswith(MTEB):
@@ -163,7 +167,7 @@ def tasks_folder(name: str, data: Path | None) -> str:
     """The folder with the user's own lm_eval tasks, as a full path; '' for none.
 
     Raises:
-        HedgerowError: it is named with a task of lm_eval's own.
+        HedgerowError: a folder is given with one of lm_eval's own tasks.
     """
     if data is None or not name.startswith(LM_EVAL):
         return ""
@@ -186,10 +190,10 @@ def request_for(
     *,
     folder: str = "",
 ) -> BenchmarkRequest:
-    """The benchmark, mteb or lm_eval suite, or task with this name.
+    """A request for the benchmark, or for the suite or task of mteb or lm_eval, with this name.
 
     Args:
-        folder: as `tasks_folder` gives it.
+        folder: the result of `tasks_folder`.
     """
     if name.startswith(LM_EVAL):
         tasks = tasks_of(name.removeprefix(LM_EVAL))
@@ -210,7 +214,7 @@ def data_of(
     release: int | None = None,
     split: Split = Split.TEST,
 ) -> DataChoice:
-    """The data to measure on: the given or the latest file, or data without a file."""
+    """The data of a benchmark: the given file, else the latest file, else data without a file."""
     kind = benchmark(name)
     if named is not None:
         return named.choice

@@ -25,9 +25,9 @@ class LanguageModel:
 
     Attributes:
         run: the number of the run that trained it.
-        folder: of the adapter, as peft loads it, with the tokenizer.
-        merged: of the whole model with the adapter added to its weights; None if it wasn't saved.
-        result: what the run measured, as it is stored.
+        folder: the folder of the adapter, in peft's format, with the tokenizer.
+        merged: the folder of the merged model, or None if it was not saved.
+        result: the stored result of the run.
     """
 
     run: int
@@ -37,10 +37,12 @@ class LanguageModel:
 
     @property
     def figures(self) -> pd.DataFrame:
-        """What was measured on the validation questions: rows of figure, before, after.
+        """The figures on the validation questions, before and after the finetuning.
 
-        ``right`` and the shares of either answer are in [0, 1]; ``eval_loss`` is a mean over
-        tokens. It has no rows where the release has no validation split.
+        Returns:
+            One row per figure, with the columns before and after. ``right`` and the shares of both
+            answers are in [0, 1]; ``eval_loss`` is a mean over tokens. The table is empty if the
+            release has no validation split.
         """
         import pandas as pd
 

@@ -16,13 +16,13 @@ from training.llm.provider.request import Plan, ProviderRequest, plan, request_f
 def request_of(
     values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> ProviderRequest:
-    """The request that these values make.
+    """Build a request from the values of its fields.
 
     Args:
-        called: what a message calls a value.
+        called: a function that returns the name of a field for messages.
 
     Raises:
-        HedgerowError: a value is not usable.
+        HedgerowError: a value is invalid.
     """
     return checked(ProviderRequest, values, called=called)
 
@@ -38,15 +38,15 @@ def plan_of(home: Home, request: ProviderRequest) -> Plan:
 
 
 def store_finetuning(home: Home, request: ProviderRequest) -> int:
-    """Store a finetuning as a run; gives its number.
+    """Store a run that finetunes a model, and return its number.
 
     Raises:
-        HedgerowError: as in `request_finetuning`, or there is no key for the address.
+        HedgerowError: as in `request_finetuning`, or there is no API key for the address.
     """
     require_key(request.base_url, home.settings)
     with writing(home.engine) as session:
-        by = asked_by(session, home.settings)
-        return request_finetuning(session, home.settings, request, requested_by=by).id
+        author = asked_by(session, home.settings)
+        return request_finetuning(session, home.settings, request, requested_by=author).id
 
 
 def finetune(home: Home, values: Mapping[str, Any], *, dry_run: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Similarity of sentence pairs under one or two models."""
+"""The similarity of sentence pairs according to one or two models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     Model: TypeAlias = SentenceTransformer | str | Path
-    """A loaded encoder, a folder, or a name: of the project, built in, or on the model hub."""
+    """A loaded encoder, a folder, or a name: of an encoder in the project, of the built-in encoder,
+    or of a model on the model hub."""
 
 
 def similarities(
@@ -37,7 +38,7 @@ def similarities(
 
 
 def encoder(home: Home, model: Model) -> Any:
-    """The loaded encoder.
+    """Load an encoder, unless it is already loaded.
 
     Raises:
         HedgerowError: as in `curation.encoders.loading.load_encoder`.

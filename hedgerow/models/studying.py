@@ -1,4 +1,4 @@
-"""Studies: several training runs that differ in one thing, compared."""
+"""Studies, which compare training runs that differ in one respect."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class StudyResult:
     """The results of a study.
 
     Attributes:
-        study: its name.
-        release, seed: those of all runs.
-        run: the number of the run.
-        notes: sentences on how the study was done and how to read it.
-        scores: benchmark results of the base encoder and the models, if requested.
+        study: the name of the study.
+        release, seed: the number of the release and the seed of all training runs.
+        run: the number of the study's run.
+        notes: sentences about the design of the study and the interpretation of its results.
+        scores: the benchmark scores of the base encoder and the models, if requested.
     """
 
     study: str
@@ -56,7 +56,12 @@ class StudyResult:
 
     @property
     def trainings(self) -> pd.DataFrame:
-        """One row per run: run, label, state, message, triples, steps, model (its folder)."""
+        """The training runs of the study.
+
+        Returns:
+            One row per run: run (its number), label, state, message, triples, steps, model (the
+            folder).
+        """
         import pandas as pd
 
         columns = ["run", "label", "state", "message", "triples", "steps", "model"]
@@ -64,11 +69,11 @@ class StudyResult:
 
     @property
     def figures(self) -> pd.DataFrame:
-        """What was measured on held-out families, as in `TrainedEncoder.figures`.
+        """The figures of every training run on held-out families, as in `TrainedEncoder.figures`.
 
         Returns:
-            label, run, figure, before (of the base encoder), after, n (how much it rests on); a row
-            a training and figure.
+            One row per training run and figure: label, run (its number), figure, before (the value
+            of the base encoder), after, n (the number of items that were measured).
         """
         import pandas as pd
 
@@ -93,9 +98,9 @@ def store_study(
     """Store a study with its training runs.
 
     Args:
-        number: of the release; None for the newest.
-        changes: of the recipe, as in `hedgerow.models.training.store_training`.
-        benchmarks, suites: what to measure the models with when they are trained.
+        number: the number of the release; None for the newest release.
+        changes: changes to the recipe, as in `hedgerow.models.training.store_training`.
+        benchmarks, suites: the benchmarks and the suites of mteb tasks to evaluate the models on.
 
     Raises:
         HedgerowError: as in `hedgerow.Project.study`.
@@ -103,7 +108,7 @@ def store_study(
     study = _study(name)
     choices = tuple(_data(home.settings, one) for one in benchmarks)
     for choice in choices:
-        require_hub(choice)  # before the trainings rather than after them
+        require_hub(choice)  # fail before the training runs, not after them
     with writing(home.engine) as session:
         data = composition(session, number)
         return request_study(
@@ -126,13 +131,13 @@ def _study(name: str) -> Study:
 
 
 def _data(settings: Settings, name: str) -> DataChoice:
-    """The data of a benchmark: the latest file, or data without a file."""
+    """The data of a benchmark: the latest file, else data without a file."""
     kept = kept_data(settings.data_folder, known_benchmark(name).id)
     return kept[0].choice if kept else data_of(settings, name)
 
 
 def outcome(home: Home, number: int) -> tuple[list[Trial], list[Scored]]:
-    """The current training runs of a study, and its benchmark results, newest first."""
+    """The current training runs of a study, and its benchmark results, newest result first."""
     with reading(home.engine) as session:
         run = get_run(session, number)
         measured = benchmark_run(run)
@@ -157,7 +162,7 @@ def study_result(home: Home, number: int) -> StudyResult:
 
 
 def facts_of(settings: Settings, trial: Trial) -> dict[str, Any]:
-    """A training run of a study for JSON, with absolute paths."""
+    """A training run of a study, ready for JSON, with absolute paths."""
     result = located(settings, trial.run.result)
     return {
         "run": trial.run.id,

@@ -1,4 +1,4 @@
-"""Negation against general ability between a training's base encoder and its model."""
+"""The trade-off between negation and general ability, after a training run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Tradeoff:
-    """The measured trade-off of a training.
+    """The trade-off between negation and general ability, measured for a training run.
 
     Attributes:
-        training: the number of its run.
-        run: the number of the run that measured it.
-        own_share: of the finetuned weights, in the training's own model.
-        suggested: the suggested share.
+        training: the number of the training run.
+        run: the number of the run that measured the trade-off.
+        own_share: the share of the finetuned weights in the model that the training run saved.
+        suggested: the share of the finetuned weights that Hedgerow suggests.
     """
 
     training: int
@@ -41,11 +41,12 @@ class Tradeoff:
 
     @property
     def points(self) -> pd.DataFrame:
-        """What was measured with each share of the finetuned weights, from 0, the base encoder.
+        """The figures for each share of the finetuned weights.
 
         Returns:
-            share, figures of negation in [0, 1], *retrieval* and *sts* where they were measured,
-            and *kept*, which is 1 minus the drift; one row per share.
+            One row per share: share (from 0 for the base encoder to 1), the figures of negation in
+            [0, 1], and of general ability retrieval and sts, if they were measured, and kept (1
+            minus the drift).
         """
         import pandas as pd
 
@@ -57,7 +58,7 @@ class Tradeoff:
         """Save the model with this share of the finetuned weights, and load it.
 
         Raises:
-            HedgerowError: the share was not measured, or there is a model with these weights.
+            HedgerowError: the share was not measured, or a model with these weights already exists.
         """
         return loaded(save_point(self._home, self.training, _number(share)))
 
@@ -74,12 +75,12 @@ def tradeoff(home: Home, training: int, *, share: float | None, sts: str | Path 
 
 
 def measured_curve(home: Home, training: int, *, share: float | None, sts: Path | None) -> Curve:
-    """The trade-off of a training run, measured now if necessary.
+    """The trade-off of a training run. It is measured if a required point is missing.
 
     Args:
-        training: the number of its run.
-        share: of the finetuned weights; it must be one of the points.
-        sts: a file to measure general ability by.
+        training: the number of the training run.
+        share: a share of the finetuned weights that must be one of the points.
+        sts: an STS file to measure general ability on.
 
     Raises:
         HedgerowError: as in `request_tradeoff`.
@@ -102,12 +103,12 @@ def measured_curve(home: Home, training: int, *, share: float | None, sts: Path 
     carry_out(*home, run.id)
     with reading(home.engine) as session:
         curve = curve_of(session, training)
-    assert curve is not None  # it has just been stored
+    assert curve is not None  # the run has just stored it
     return curve
 
 
 def save_point(home: Home, training: int, share: float) -> dict[str, Any]:
-    """Save a measured point as a separate model. Returns the result with the model's folder.
+    """Save a measured point as a model, and return the run's result with the model's folder.
 
     Raises:
         HedgerowError: as in `request_save`.
@@ -121,12 +122,12 @@ def save_point(home: Home, training: int, share: float) -> dict[str, Any]:
 
 
 def figure_names(curve: Curve) -> list[str]:
-    """The figures that are known at every point: of negation, then of general ability."""
+    """The figures that were measured at every point: negation first, then general ability."""
     return [*curve.measured(NEGATION), *curve.measured(GENERAL)]
 
 
 def suggested_share(curve: Curve) -> float:
-    """The suggested share, by the most informative metrics that were measured."""
+    """The suggested share, based on the most informative metrics that were measured."""
     general, negation = axes(curve)
     return suggested(curve, general=general[0], negation=negation[0])
 

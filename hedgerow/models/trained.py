@@ -1,4 +1,4 @@
-"""A finetuned encoder with the run that made it. Loads PyTorch."""
+"""A finetuned encoder, with the result of its training run. Importing it loads PyTorch."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ class TrainedEncoder(SentenceTransformer):
 
     @property
     def figures(self) -> pd.DataFrame:
-        """What was measured on held-out families: rows of figure, before, after.
+        """The figures on held-out families, before and after the training.
 
-        Shares and cosines are in [0, 1] and [-1, 1], correlations in [-1, 1].
+        Returns:
+            One row per figure, with the columns before and after. Shares are in [0, 1], cosines and
+            correlations in [-1, 1].
         """
         import pandas as pd
 
@@ -44,13 +46,13 @@ class TrainedEncoder(SentenceTransformer):
 
 
 def load_trained(result: Mapping[str, Any]) -> TrainedEncoder:
-    """The encoder of a finished training run.
+    """Load the encoder of a finished training run.
 
     Args:
-        result: of the run, with its number as ``run`` and the model's path.
+        result: the result of the run, with its number as ``run`` and the model's path as ``model``.
     """
     model = load_encoder(str(result["model"]))
-    # Loading it again as this class would repeat all checks, so the object changes its class.
+    # Loading the model again as this class would repeat all checks, so change the object's class.
     model.__class__ = TrainedEncoder
     model.run, model.folder, model.result = result["run"], Path(result["model"]), result
     return model

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from hedgerow.models.trained import TrainedEncoder
 
 
-class Asked(NamedTuple):
+class StoredTraining(NamedTuple):
     """A stored training run.
 
     Attributes:
-        why: the preset and the reason for it; "" for the user's own recipe.
+        recipe: the recipe of the run, with all changes.
+        why: a sentence about the preset and the reason for it; "" for the user's own recipe.
     """
 
     run: Run
@@ -43,16 +44,17 @@ def store_training(
     recipe: Path | None,
     changes: Sequence[str] | Mapping[str, Any],
     seed: int,
-) -> Asked:
-    """Store a training as a run.
+) -> StoredTraining:
+    """Store a training run.
 
     Args:
-        number: of the release; None for the newest, made of all sources if there is none.
-        preset, recipe: one of both at most; else the preset that fits the release.
-        changes: of the recipe: 'key=value' texts, applied in order, or keys with values.
+        number: the number of the release; None for the newest release, which is created from all
+            sources if there is none.
+        preset, recipe: a preset or a file, not both; by default the preset that fits the release.
+        changes: changes to the recipe: 'key=value' texts, applied in order, or keys with values.
 
     Raises:
-        HedgerowError: as in `request_training`, or the recipe can't be read.
+        HedgerowError: as in `request_training`, or the recipe cannot be read.
     """
     if preset and recipe:
         raise HedgerowError("Expected a preset or a recipe, found both; remove one of them.")
@@ -72,14 +74,14 @@ def store_training(
             recipe=whole,
             requested_by=asked_by(session, home.settings),
         )
-    return Asked(run, whole, why)
+    return StoredTraining(run, whole, why)
 
 
 def changed_recipe(base: Recipe, changes: Sequence[str] | Mapping[str, Any]) -> Recipe:
-    """The recipe with these changes, see `store_training`, and with full paths.
+    """Apply changes to a recipe (see `store_training`), and make its paths absolute.
 
     Raises:
-        HedgerowError: an unknown key or a wrong value.
+        HedgerowError: a key is unknown or a value is invalid.
     """
     if not isinstance(changes, Mapping):
         return with_full_paths(base.with_overrides(changes))
@@ -97,7 +99,7 @@ def train(
     seed: int | None,
 ) -> TrainedEncoder:
     """See `hedgerow.Project.train`."""
-    asked = store_training(
+    stored = store_training(
         home,
         number,
         preset=preset,
@@ -105,12 +107,12 @@ def train(
         changes=settings,
         seed=DEFAULT_SEED if seed is None else seed,
     )
-    result = carry_out(home.settings, home.engine, asked.run.id)
+    result = carry_out(home.settings, home.engine, stored.run.id)
     return loaded(result)
 
 
 def loaded(result: Mapping[str, Any]) -> TrainedEncoder:
-    """The model of a finished run; see `hedgerow.models.trained.load_trained`."""
+    """Load the model of a finished run, without printing library warnings."""
     with quietly():
         from hedgerow.models.trained import load_trained
 

@@ -22,7 +22,7 @@ err = Console(markup=False, emoji=False, highlight=False, stderr=True)
 
 
 def text_of(text: str) -> Text:
-    """The text without invisible characters, which could control the terminal or mislead."""
+    """The text without invisible characters, which could control the terminal or mislead people."""
     return Text("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 
@@ -35,8 +35,8 @@ def is_watched() -> bool:
 def progress_bar() -> Iterator[Report]:
     """Show a progress bar in a terminal or notebook; elsewhere, show nothing.
 
-    The bar shows a percentage because the steps of a run are not always what its message counts: a
-    training run first takes its steps and then evaluates. Library warnings are logged, not printed.
+    The bar shows a percentage, because the message of a run may count something other than its
+    steps: a training run evaluates after its last step. Library warnings are logged, not printed.
     """
     with quietly(), _notebook_bar() if err.is_jupyter else _terminal_bar() as report:
         yield report

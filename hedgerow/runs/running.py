@@ -52,7 +52,7 @@ def carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]
 def carry_out_one(
     settings: Settings, engine: Engine, kind: str, parameters: dict[str, Any]
 ) -> dict[str, Any]:
-    """Execute a run of a kind that allows only one run at a time. Takes over a waiting run.
+    """Execute a new or waiting run of a kind that allows only one run at a time.
 
     Returns:
         As in `carry_out`.

@@ -51,7 +51,7 @@ def test_the_command_names_it_too(tmp_path: Path, name: str) -> None:
     done = python(tmp_path, "-m", "hedgerow", "status")
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.splitlines() == [
-        f"Expected Hedgerow's package '{name}' in {ROOT}, found {tmp_path / name}; rename that, "
+        f"Expected Hedgerow's package '{name}' in {ROOT}, found {tmp_path / name}; rename it, "
         "or work in another folder."
     ]
 

@@ -80,7 +80,7 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
     ("texts", "message"),
     [
         ("The lamp is bright.", "put a single sentence in a list"),
-        ([1, 2], "Expected sentences, found int among them."),
+        ([1, 2], "Expected a list of strings, found int in it."),
         (7, "Expected sentences, a data frame, a data set or a file, found int."),
         (DatasetDict({"train": Dataset.from_dict({"text": ["A."]})}), "Expected one split"),
         (pd.DataFrame({"text": [1, 2]}), "text"),

@@ -80,7 +80,7 @@ def test_python_has_the_same_figures(family: dict[str, str]) -> None:
     assert project.agreement()["alpha"].iloc[0] == ask("review", "agreement")["people"]["alpha"]
     assert list(project.agreement(by="pair").columns[:2]) == ["person", "other"]
     assert len(project.shared_verdicts()) == 8
-    with pytest.raises(hedgerow.HedgerowError, match="Expected type, pair, cue, source or nothing"):
+    with pytest.raises(hedgerow.HedgerowError, match="Expected a grouping"):
         project.agreement(by="kind")
     with pytest.raises(hedgerow.HedgerowError, match="Expected a source with variants"):
         project.agreement(source="nowhere")

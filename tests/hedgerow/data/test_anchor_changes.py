@@ -33,7 +33,7 @@ def test_a_correction_of_variants_is_undone_as_a_whole(example_project: Example)
 def test_a_suspicious_wording_is_taken_by_force_only(example_project: Example) -> None:
     project = example_project()
     uid = only_anchor(project)
-    with pytest.raises(hedgerow.HedgerowError, match="Nothing was changed.*insist with force=True"):
+    with pytest.raises(hedgerow.HedgerowError, match="Nothing was changed.*with force=True"):
         project.anchors.correct(uid, "The bridge isn't safe.")
     assert list(project.anchors()["text"]) == ["The bridge is safe."]
     assert project.anchors.correct(uid, "The bridge isn't safe.", force=True).revision == 2
