@@ -15,7 +15,7 @@ from training.benchmarks.results.unseen_antonyms import UnseenScore
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
 
 Unseen = Mapping[int, UnseenScore]
-"""By result id; only SemAntoNeg results of models trained here."""
+"""The second scores by result id, for SemAntoNeg results of models trained here."""
 
 
 def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:

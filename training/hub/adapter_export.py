@@ -174,7 +174,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
         )
     base, trained = load_both(ends)
     weights = alike(base.state_dict(), trained.state_dict(), ends)
-    if _apart_from_weights(base) != _apart_from_weights(trained):
+    if _besides_weights(base) != _besides_weights(trained):
         raise HedgerowError(
             f"The encoder of {ends.model} differs from {ends.base.name!r} in more than its "
             "weights, for example in pooling; an adapter contains only weights, so publish the "
@@ -184,7 +184,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
     return low_rank(trained, weights, rank=wanted, largest=LARGEST, what=ends.model)
 
 
-def _apart_from_weights(model: SentenceTransformer) -> list[Any]:
+def _besides_weights(model: SentenceTransformer) -> list[Any]:
     """Everything besides the weights that affects embeddings: maximum length, pooling and so on."""
     modules = list(model)[1:]
     return [model.max_seq_length, *((type(m).__name__, m.get_config_dict()) for m in modules)]

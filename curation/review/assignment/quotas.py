@@ -67,7 +67,7 @@ class Workload:
         ]
 
     def reached(self, type_ids: Iterable[str]) -> set[str]:
-        """Those of these types whose quota is reached."""
+        """The types among these whose quota is reached."""
         full = {share.type_id for share in self.shares() if share.is_reached}
         return set(type_ids) if ALL_TYPES in full else full.intersection(type_ids)
 

@@ -280,7 +280,8 @@ def test_a_training_whose_folder_was_moved_keeps_its_best_state(
 def test_the_library_calls_the_private_methods_that_ours_replaces(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of transformers 5.23 and sentence-transformers 6.2. The model is left alone."""
+    """The private methods of transformers 5.23 and sentence-transformers 6.2. The model is left
+    alone."""
     called: dict[str, list[Any]] = {}
 
     def noting(name: str) -> None:

@@ -90,7 +90,7 @@ class ExcluIR(Benchmark[Exclusion]):
 
 
 def _corpus(path: Path) -> list[str]:
-    expects = f"ExcluIR's {CORPUS}, a list of documents, beside {QUERIES}"
+    expects = f"ExcluIR's {CORPUS}, a list of documents, next to {QUERIES}"
     documents = json_list(path, expects=expects)
     for number, document in enumerate(documents, start=1):
         if not isinstance(document, str):

@@ -63,7 +63,7 @@ def direct(folder: Path) -> Any:
 
 def test_scores_are_the_log_probability_of_true_against_false(scorer: MonoT5, direct: Any) -> None:
     expected = [direct(f"Query: {query} Document: {text} Relevant:") for query, text in PAIRS]
-    assert np.ptp(expected) > 0.01, "the model tells the pairs apart"
+    assert np.ptp(expected) > 0.01, "the model distinguishes the pairs"
     for asks in ("relevance", "similarity"):
         assert scorer.score(PAIRS, asks=asks) == pytest.approx(expected, abs=1e-5)
     one = [float(scorer.score([pair], asks="relevance")[0]) for pair in PAIRS]

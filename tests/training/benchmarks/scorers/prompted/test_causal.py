@@ -106,7 +106,7 @@ def test_a_similarity_is_the_mean_of_the_answers_as_often_as_they_are_likely(pla
         )
         assert len(GRID) == 21 and "0.0" in answers and "-0.0" not in answers
         assert rated == pytest.approx(float(likely @ GRID / likely.sum()), abs=1e-5)
-    assert np.ptp(found) > 1e-4, "the model tells the prompts apart"
+    assert np.ptp(found) > 1e-4, "the model distinguishes the prompts"
 
 
 def test_batches_change_nothing(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
