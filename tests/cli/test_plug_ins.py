@@ -120,7 +120,7 @@ def test_a_release_is_written_in_a_format_of_theirs(example: Path) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "The format is Tab\\-separated" in card or "The format is Tab-separated" in card
     assert "configs:" not in card
-    assert ask("export", str(folder), "--format", "tsv"), "over an earlier export of ours"
+    assert ask("export", str(folder), "--format", "tsv"), "it replaces an earlier export"
 
 
 def test_an_encoder_is_compared_and_measured_by_its_name(example: Path) -> None:

@@ -53,7 +53,7 @@ def test_nonsense_is_stored_and_reported_and_changes_nothing(served: list[str]) 
         written = session.execute(select(Answer)).scalars().all()
         states = set(session.execute(select(col(ModelCall.state))).scalars())
         assert session.execute(select(col(Variant.id)).order_by(col(Variant.id))).all() == variants
-    assert code == 1 and "calls failed" in generated["error"], "nonsense is no variant"
+    assert code == 1 and "calls failed" in generated["error"], "nonsense is not a variant"
     assert states == {CallState.FAILED}
     assert written and all(answer.raw and answer.completion_tokens for answer in written)
     assert {answer.error for answer in written} <= {"unreadable", "cut off"}
@@ -65,5 +65,5 @@ def test_nonsense_is_stored_and_reported_and_changes_nothing(served: list[str]) 
         opinions = session.execute(select(Answer).where(col(Answer.id) > written[-1].id)).scalars()
         given = opinions.all()
         assert session.execute(select(Opinion)).first() is None
-    assert code == 1 and "calls failed" in judged["error"], "nonsense is no opinion"
+    assert code == 1 and "calls failed" in judged["error"], "nonsense is not an opinion"
     assert given and all(answer.raw for answer in given)

@@ -261,7 +261,9 @@ def test_a_process_that_lost_its_run_to_another_does_no_harm(
     wait_for(first, home)
     assert "was interrupted" in printed(home)
     assert table(engine) == undisturbed
-    assert sum(server.asked.values()) <= 200 + 8 * 20, "the first one goes on for a second at most"
+    assert sum(server.asked.values()) <= 200 + 8 * 20, (
+        "the first one continues for a second at most"
+    )
     with reading(engine) as session:
         rows = Counter(session.execute(select(col(Answer.call_id))).scalars())
         assert set(rows.values()) == {1}

@@ -103,7 +103,7 @@ def test_an_anchor_that_is_retired_meanwhile_is_asked_about_no_more(
     _, result = carry_out(anchors, home, base_url=address, concurrency=4)
     assert (result["done"], result["failed"], result["calls"]) == (79, 1, 79)
     found = variants_of(anchors, anchor_of(anchors, OLD))
-    assert [retired for _, _, retired in found] == [True] * 4, "what was paid for is kept"
+    assert [retired for _, _, retired in found] == [True] * 4, "paid answers are kept"
     with reading(anchors) as session:
         failed = session.execute(select(ModelCall).where(ModelCall.state == CallState.FAILED))
         assert failed.scalar_one().problem == AnswerProblem.RETIRED
@@ -160,7 +160,7 @@ def test_answers_that_come_in_any_order_are_stored_with_their_anchors(
     carry_out(anchors, home, base_url=address, concurrency=32)
     with reading(anchors) as session:
         order = session.execute(select(col(Answer.call_id)).order_by(col(Answer.id))).scalars()
-        assert (found := list(order)) != sorted(found), "else this test shows nothing"
+        assert (found := list(order)) != sorted(found), "otherwise this test shows nothing"
     assert_variants_are_of_their_anchors(anchors)
 
 

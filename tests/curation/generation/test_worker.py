@@ -67,7 +67,7 @@ def test_a_cap_in_money_holds_while_many_calls_are_in_progress(
         run = session.execute(select(Run)).scalar_one()
     assert 1.0 - 2 * max(costs) < sum(costs) <= 1.0 + 1e-9
     assert run.state is RunState.PAUSED and server.most_at_once > 4
-    assert sum(server.asked.values()) == len(costs), "what was asked is stored"
+    assert sum(server.asked.values()) == len(costs), "answered calls are stored"
     with pytest.raises(HedgerowError, match="Paused at the budget"):
         again(anchors, home, run.id)
     assert sum(server.asked.values()) == len(costs), "nothing is spent by trying again"
@@ -103,10 +103,10 @@ def test_a_full_disk_ends_the_run_which_continues_once_there_is_room(
         stored = len(done.all())
     assert 0 < stored < 80
     asked = sum(server.asked.values())
-    assert asked <= stored + 8 * 6, "what cannot be stored is not asked for on and on"
+    assert asked <= stored + 8 * 6, "no further calls while nothing can be stored"
     again(anchors, home, run_id)
     assert len(table(anchors)) == 40 * 6
-    assert set(server.asked.values()) == {1}, "what was answered is not asked again"
+    assert set(server.asked.values()) == {1}, "answered calls are not repeated"
 
 
 @one_database

@@ -261,7 +261,7 @@ def test_a_chat_models_answers_are_not_paid_for_twice(
     assert carried_out(engine, settings, run)["measured"] == 1
     assert len(server.answered) == 18
     twice = [prompt for prompt, times in server.answered.items() if times > 1]
-    assert len(twice) <= 8, "at most those that were under way"
+    assert len(twice) <= 8, "at most those in progress"
 
 
 PRICE = Price(prompt=0.0, completion=1_000_000.0)
@@ -319,7 +319,7 @@ def test_time_and_cost_of_a_result_are_those_of_all_attempts(
     rows = results(engine)
     found = rows["some-llm", "semantoneg"].summary
     assert found["cost"] == pytest.approx(done["cost"]), "the other has no price"
-    assert found["cost"] > found["took"]["tokens_out"] > 0, "a dollar a token, five calls before"
+    assert found["cost"] > found["took"]["tokens_out"] > 0, "a dollar per token, five earlier calls"
     assert found["seconds"] > found["took"]["seconds"] > 0, "the paused attempt's time is in it"
     assert rows["another-llm", "semantoneg"].summary["cost"] is None
     assert rows["random scores", "semantoneg"].summary["cost"] is None

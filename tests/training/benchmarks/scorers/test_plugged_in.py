@@ -112,7 +112,7 @@ def test_a_plug_in_gets_a_models_files_or_a_name(
     assert rows["lengths"].model_hash == fingerprint(tiny_encoder)
     assert rows["lengths"].title == f"{tiny_encoder.name} (lengths)"
     assert (rows["named"].title, rows["named"].model_hash) == ("0.5 (named)", "")
-    assert rows["named"].score == rows["lengths"].score, "any scale will do"
+    assert rows["named"].score == rows["lengths"].score, "any scale is fine"
     folders = len(list(tiny_encoder.iterdir()))
     direct = load_scorer(str(tiny_encoder), "lengths", prompts=Prompts("xxxxx", None))
     assert direct.score(PAIRS, asks="relevance")[1] == folders * len("xxxxxonethree")

@@ -37,7 +37,7 @@ def test_each_row_has_its_part_of_all_texts(lengths: list[int], count: int) -> N
     sums = [sum(lengths[place] for place in row) for row in rows]
     assert len(rows) >= min(count, len(lengths))
     assert max(sums) <= packing.TOKENS + max(lengths)
-    assert max(sums) - min(sums) <= max(lengths), "and about as much to do as the others"
+    assert max(sums) - min(sums) <= max(lengths), "and about as much work as the others"
 
 
 @given(st.lists(st.integers(1, 600), min_size=1, max_size=100))
@@ -99,7 +99,7 @@ def test_texts_are_cut_at_the_longest_input(model: SentenceTransformer) -> None:
     model.max_seq_length = 8
     expected = embed(model, TEXTS)
     torch.testing.assert_close(embed(model, TEXTS, packed=True), expected, atol=1e-5, rtol=0)
-    assert torch.equal(expected[6], expected[13]), "what differs was cut off"
+    assert torch.equal(expected[6], expected[13]), "the differing part was cut off"
 
 
 def test_the_model_computes_all_else_as_before(model: SentenceTransformer) -> None:

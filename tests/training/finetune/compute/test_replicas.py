@@ -149,7 +149,9 @@ def test_there_are_as_many_as_have_something_to_do(
     several = threads_for(model, Recipe())
     assert several is not None and several.count == 2
     several.close()
-    assert threads_for(model, Recipe(dropout=0.1)) is None, "it would be drawn in any order"
+    assert threads_for(model, Recipe(dropout=0.1)) is None, (
+        "threads would use the generator in any order"
+    )
     assert threads_for(model, Recipe(dropout=None)) is None
     torch.set_num_threads(1)
     assert threads_for(model, Recipe()) is None

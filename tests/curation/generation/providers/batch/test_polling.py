@@ -265,7 +265,7 @@ def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     again(anchors, home, run_id)  # a change of mind
     assert sizes(server) == [78, 38], "and one at once, as before every first batch"
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
-    assert problems(anchors) == [], "a call that was cancelled was no attempt"
+    assert problems(anchors) == [], "a cancelled call is not an attempt"
 
 
 def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(

@@ -117,4 +117,4 @@ def test_what_is_read_after_a_prompt_foresees_every_answer(answers: set[tuple[in
     for ids in answers:
         assert len(ids) == 1 or any(path[: len(ids) - 1] == ids[:-1] for path in paths)
     for path in paths:
-        assert any(ids[:-1] == path for ids in answers), "nothing is read in vain"
+        assert any(ids[:-1] == path for ids in answers), "nothing is read unnecessarily"

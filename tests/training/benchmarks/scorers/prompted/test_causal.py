@@ -133,7 +133,7 @@ def test_a_prompt_is_read_once_for_all_of_its_answers(
     monkeypatch.setattr(scorer.model, "forward", counted)
     scorer.rated(PROMPTS[:1])
     first, after = read
-    assert first > 20 > after, "what follows is answers alone"
+    assert first > 20 > after, "only answers follow"
     scorer.chosen(PROMPTS[:1], 2)
     assert len(read) == 3, "answers of one token need nothing more"
 

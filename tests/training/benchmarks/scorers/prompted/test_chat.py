@@ -121,7 +121,7 @@ def test_sentences_are_scored_and_each_pair_is_asked_for_once(serve_chat: Serve)
     for scores in scorer.answer(questions, asks="relevance"):
         assert scores[[0, 2]].tolist() == [-0.4, -0.4] and math.isnan(scores[1])
     assert (scorer.prompts, scorer.unanswered) == (2, 1)
-    assert sum(server.asked.values()) == 3, "what makes no sense is asked once more"
+    assert sum(server.asked.values()) == 3, "a nonsensical answer is retried once"
 
 
 def test_a_server_that_stumbles_is_asked_again(serve_chat: Serve, nevir: NevIR) -> None:
