@@ -99,7 +99,7 @@ def test_no_command_steers_the_terminal(hostile: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_exported_comes_in_again_as_the_same_texts(hostile: Path) -> None:
+def test_an_export_can_be_imported_with_the_same_texts(hostile: Path) -> None:
     ask("export", str(hostile / "out"), "--format", "jsonl")
     file = str(hostile / "out" / "variants.jsonl")
     for column in ("text", "anchor"):

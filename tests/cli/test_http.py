@@ -92,7 +92,7 @@ def served(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @both_databases
-def test_what_it_answers_is_what_the_commands_print_and_write(
+def test_its_answers_equal_the_output_of_the_commands(
     starter_engine: Engine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = starter_engine.url.render_as_string(hide_password=False)

@@ -41,7 +41,7 @@ def test_a_search_can_be_narrowed_and_limited() -> None:
     assert found["notes"]["total"] == 1
 
 
-def test_what_is_printed_says_how_much_there_is() -> None:
+def test_the_output_says_how_much_there_is() -> None:
     printed = show("search", "door", "--limit", "1")
     assert "The door is open." in printed
     assert "2 variants contain it. Showing the first 1." in printed

@@ -75,7 +75,7 @@ def test_a_folder_is_kept_by_its_full_path(loaded_home: Path) -> None:
     assert ask("settings")["project"][ACTIVE_ENCODER] == str(loaded_home / "model")
 
 
-def test_what_cannot_be_meant_is_refused(loaded_home: Path) -> None:
+def test_impossible_settings_are_refused(loaded_home: Path) -> None:
     before = ask("settings")
     assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
     assert "found '-3'" in complaint("settings", "set", "--", THRESHOLD, "-3")

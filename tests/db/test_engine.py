@@ -26,7 +26,7 @@ def test_a_read_session_cannot_write(engine: Engine) -> None:
         assert session.get(Setting, "x") is None
 
 
-def test_what_fails_in_a_write_session_leaves_nothing(engine: Engine) -> None:
+def test_a_failed_write_session_leaves_nothing(engine: Engine) -> None:
     def fail() -> None:
         with writing(engine) as session:
             session.add(Setting(key="x", value=1))

@@ -159,7 +159,7 @@ def older_database(url: URL, revision: str) -> Engine:
     return engine
 
 
-def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
+def test_decisions_under_the_first_schema_still_count(url: URL) -> None:
     engine = older_database(url, "0001")
     with engine.execution_options(writes=True).begin() as connection:
         for statement in OLD_ROWS:
@@ -182,7 +182,7 @@ def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
     engine.dispose()
 
 
-def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> None:
+def test_model_only_acceptances_are_found_in_an_older_database(url: URL) -> None:
     engine = older_database(url, "0006")
     variant = (
         "INSERT INTO variant (id, uid, anchor_id, anchor_revision, type_id, text, provider, model,"
@@ -256,7 +256,7 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
     engine.dispose()
 
 
-def test_of_two_spellings_of_a_name_the_first_gets_the_key(url: URL) -> None:
+def test_the_first_of_two_spellings_of_a_name_gets_the_key(url: URL) -> None:
     engine = older_database(url, "0009")
     add = "INSERT INTO reviewer (id, name, kind, counts, created_at) VALUES ({}, true, :now)"
     with engine.execution_options(writes=True).begin() as connection:

@@ -36,7 +36,7 @@ def test_no_more_is_read_than_a_file_may_have(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "nowhere", "a\0b"], ids=["folder", "missing", "null"])
-def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, name: str) -> None:
+def test_an_unreadable_file_gives_one_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(HedgerowError, match=r"^Could not read '"):
         read_bytes(tmp_path / name, kind="a list", largest=5)
 

@@ -62,7 +62,7 @@ def test_our_own_name_of_a_key_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     "url",
     ["postgresql://ada:sk-1@host/name", "postgresql://host/name?password=sk-1&sslpassword=sk-2"],
 )
-def test_what_is_shown_holds_no_secret(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shown_settings_contain_no_secret(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url)
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:sk-3@host/v1?key=sk-4")
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-5")

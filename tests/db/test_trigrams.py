@@ -35,7 +35,7 @@ def test_each_transaction_indexes_what_it_adds(engine: Engine) -> None:
         assert found(session, "isn't", SearchKind.NOTES) == ["Isn't it?"]
 
 
-def test_what_is_rolled_back_is_not_found(engine: Engine) -> None:
+def test_rolled_back_texts_are_not_found(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session)
     with Session(engine.execution_options(writes=True)) as session:

@@ -63,7 +63,7 @@ x
 
 
 @pytest.mark.slow
-def test_what_is_broken_ends_the_build_and_is_named(tmp_path: Path) -> None:
+def test_a_broken_link_ends_the_build_and_is_named(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "index.md").write_text(BROKEN, encoding="utf-8")

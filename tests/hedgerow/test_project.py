@@ -87,7 +87,7 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
     ],
     ids=["text", "numbers", "number", "splits", "numeric"],
 )
-def test_what_holds_no_sentences_is_refused(texts: object, message: str, tmp_path: Path) -> None:
+def test_input_without_sentences_is_refused(texts: object, message: str, tmp_path: Path) -> None:
     with hedgerow.open(tmp_path) as project:
         with pytest.raises(hedgerow.HedgerowError, match=message):
             project.anchors.add(texts)
@@ -112,7 +112,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     ],
     ids=["type", "status", "source"],
 )
-def test_what_is_not_there_is_named(
+def test_unknown_names_are_reported(
     wanted: dict[str, str], message: str, example_project: Example
 ) -> None:
     with pytest.raises(hedgerow.HedgerowError, match=message):

@@ -99,7 +99,9 @@ def test_the_standard_input_is_read(file: Path, home: Path) -> None:
     assert (answer["added"], answer["format"], answer["source"]) == (2, "text", "standard input")
 
 
-def test_who_reviews_is_the_author(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reviewer_is_the_author(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     ask("anchors", "add", str(file))
     with sqlite3.connect(home / "hedgerow.db") as connection:
@@ -157,7 +159,7 @@ def test_entailments_and_contradictions_come_along(home: Path) -> None:
         (["mine.csv", "--contradiction", "text"], "found 'text' twice"),
     ],
 )
-def test_what_goes_wrong_is_one_sentence_and_adds_nothing(
+def test_an_error_gives_one_sentence_and_adds_nothing(
     file: Path, home: Path, arguments: list[str], expected: str
 ) -> None:
     with sqlite3.connect(home / "hedgerow.db") as connection:

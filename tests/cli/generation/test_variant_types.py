@@ -81,7 +81,7 @@ def test_retiring_and_restoring_can_be_repeated() -> None:
         assert "quantifier_negation" in ids("--retired")
 
 
-def test_what_is_wrong_is_one_sentence() -> None:
+def test_wrong_input_gives_one_sentence() -> None:
     ask(*ADD)
     assert "is already a type" in complaint(*ADD)
     assert "built in" in complaint("types", "retire", "verbal")

@@ -49,7 +49,7 @@ def test_a_finetuning_ends_with_the_models_name(serve_chat: Serve) -> None:
     assert shown["kind"] == "finetune-provider" and shown["figures"]["loss"] == 0.25
 
 
-def test_what_fails_is_one_sentence(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_gives_one_sentence(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     address, server = serve_chat()
     asked = ["llm", "provider", "--model", "small", "--base-url", address]
     server.finetuning.fails = "No."

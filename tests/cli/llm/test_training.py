@@ -55,7 +55,7 @@ def test_a_stored_run_waits_and_is_carried_out_by_its_number(small_llama: Path) 
     assert ask("run", "1")["pairs"]["train"] == 8
 
 
-def test_what_cannot_be_finetuned_is_one_sentence(
+def test_a_model_that_cannot_be_finetuned_gives_one_sentence(
     small_llama: Path, tiny_encoder: Path, home: Path
 ) -> None:
     base = ("--base", str(small_llama))

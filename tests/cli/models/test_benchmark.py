@@ -294,7 +294,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         (["hedgerow", "--architecture", "random"], "There is no release yet"),
     ],
 )
-def test_what_cannot_be_measured(arguments: list[str], sentence: str) -> None:
+def test_models_that_cannot_be_measured(arguments: list[str], sentence: str) -> None:
     assert sentence in complaint("benchmark", *arguments)
 
 

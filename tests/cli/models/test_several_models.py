@@ -53,7 +53,7 @@ def test_several_models_are_measured_and_those_that_cannot_be_are_skipped(
     assert "Skipped: " in shown and missing in shown and TRAINED_ENCODER in shown
 
 
-def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
+def test_shared_errors_of_several_models(tiny_encoder: Path, sample: str) -> None:
     nothing = complaint("benchmarks", "errors", "semantoneg")
     assert "at least two models on the same items, found none" in nothing
     models = [word for name in (str(tiny_encoder), TRAINED_ENCODER) for word in ("--model", name)]

@@ -52,7 +52,7 @@ def test_the_help_says_what_each_study_answers() -> None:
     assert "writers: Are rule-based variants as good" in help_
 
 
-def test_what_cannot_be_studied_is_one_sentence() -> None:
+def test_an_impossible_study_gives_one_sentence() -> None:
     assert "none by rules" in complaint("study", "writers")
     assert "no release 7" in complaint("study", "data", "--release", "7")
     assert "no key 'epoch'" in complaint("study", "data", "--set", "epoch=1")

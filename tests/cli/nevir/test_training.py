@@ -59,7 +59,7 @@ def test_the_file_named_last_is_taken_again(pairs: Path, tiny_cross: Path) -> No
     assert "cross-encoder" in show("runs", "show", "2")
 
 
-def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Path) -> None:
+def test_wrong_input_gives_one_sentence(pairs: Path, tiny_encoder: Path, home: Path) -> None:
     train = ("nevir", "train", "--base", str(tiny_encoder))
     data = ("--data", str(pairs))
     assert complaint(*train, *data, "--epochs", "0").startswith("--epochs is not usable: ")

@@ -86,7 +86,7 @@ def test_python_has_the_same_figures(family: dict[str, str]) -> None:
         project.agreement(source="nowhere")
 
 
-def test_what_is_not_there_is_named(family: dict[str, str]) -> None:
+def test_unknown_names_are_reported(family: dict[str, str]) -> None:
     assert "Expected a source with variants (test), found nowhere." in complaint(
         "review", "agreement", "--source", "nowhere"
     )

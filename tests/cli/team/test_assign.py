@@ -26,7 +26,7 @@ def test_an_assignment_is_set_shown_changed_and_ended(loaded_home: Path) -> None
     assert show("review", "assign").strip() == "One person decides on each variant."
 
 
-def test_what_is_out_of_range_is_refused(loaded_home: Path) -> None:
+def test_values_out_of_range_are_refused(loaded_home: Path) -> None:
     assert "2 to 5 reviewers" in complaint("review", "assign", "--reviewers", "1", "--share", "1")
     assert "a share from 0 to 1" in complaint("review", "assign", "--share", "20")
     assert ask("review", "assign")["reviewers"] == 1

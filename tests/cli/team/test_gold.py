@@ -54,7 +54,7 @@ def test_a_reviewer_changes_nothing_about_it(uids: list[str]) -> None:
     assert len(ask("review", "gold", "list")["gold"]) == 1
 
 
-def test_what_cannot_be_a_gold_item_is_refused(uids: list[str]) -> None:
+def test_an_unsuitable_gold_item_is_refused(uids: list[str]) -> None:
     assert "There is no variant" in complaint(
         "review", "gold", "add", "0" * 16, "accept", "--reviewer", "Lena"
     )

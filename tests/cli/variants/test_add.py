@@ -57,7 +57,7 @@ def test_a_table_is_imported_by_a_mapping(file: str) -> None:
     assert undone
 
 
-def test_what_is_here_already_is_skipped(file: str) -> None:
+def test_existing_rows_are_skipped(file: str) -> None:
     first = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
     before = counts()
     again = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
@@ -115,7 +115,7 @@ def test_an_export_goes_out_and_comes_in_as_it_was(
         ((*MAPPED, "--reviewer", "Ada", "--language", "??"), "Expected a language"),
     ],
 )
-def test_what_is_wrong_is_one_sentence_and_changes_nothing(
+def test_wrong_input_gives_one_sentence_and_changes_nothing(
     file: str, arguments: tuple[str, ...], words: str
 ) -> None:
     assert words in complaint("variants", "add", file, *arguments)

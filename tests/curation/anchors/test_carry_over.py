@@ -83,7 +83,7 @@ def test_a_correction_of_variants_is_an_edit_and_has_one_undo(engine: Engine, ad
 
 
 @both_databases
-def test_what_somebody_decided_meanwhile_is_not_carried_over(engine: Engine, ada: int) -> None:
+def test_a_variant_decided_meanwhile_is_not_corrected(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         texts = chosen(session, "verbal", "word")
         query = select(Variant).where(col(Variant.type_id) == "verbal")

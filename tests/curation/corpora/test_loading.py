@@ -46,7 +46,7 @@ def statuses(engine: Engine) -> Counter[Status]:
 
 @both_databases
 @some_families
-def test_what_nobody_reviewed_is_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
+def test_unreviewed_variants_are_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
     loaded = add_some(engine, corpus)
     found = statuses(engine)
     assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # only by the edits of its review

@@ -92,7 +92,7 @@ def test_a_type_that_is_defined_by_its_words_is_not_suspicious(engine: Engine) -
         assert suspects(guess.by["type"], all_types(session)) == []
 
 
-def test_what_is_rejected_superseded_or_retired_does_not_count(engine: Engine) -> None:
+def test_rejected_superseded_and_retired_variants_do_not_count(engine: Engine) -> None:
     with writing(engine) as session:
         variants = add_pairs(session, planted="Admittedly, ")
         for variant, status in zip(

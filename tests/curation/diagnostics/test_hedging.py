@@ -113,7 +113,7 @@ def test_a_claim_that_is_hedged_itself_does_not(text: str) -> None:
         "In his view, the ferry leaves at nine.",
     ],
 )
-def test_what_others_hold_is_reported(text: str) -> None:
+def test_reports_of_others_beliefs_are_recognised(text: str) -> None:
     assert reports_others(compared(text))
 
 

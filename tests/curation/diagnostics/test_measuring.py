@@ -50,7 +50,7 @@ def run(engine: Engine, **parameters: object) -> dict[str, object]:
 
 
 @one_database
-def test_what_an_older_version_measured_is_measured_again(
+def test_measurements_of_an_older_version_are_repeated(
     engine: Engine, encoders: FakeEncoders
 ) -> None:
     with writing(engine) as session:

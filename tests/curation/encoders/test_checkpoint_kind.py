@@ -40,9 +40,7 @@ def test_a_bare_encoder_is_taken(architecture: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["T5EncoderModel", "Qwen2ForCausalLM"])
-def test_what_sentence_transformers_packaged_is_an_encoder(
-    architecture: str, tmp_path: Path
-) -> None:
+def test_a_sentence_transformers_folder_is_an_encoder(architecture: str, tmp_path: Path) -> None:
     folder = packaged(architecture, tmp_path)
     transformer = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(transformer | {"architectures": [architecture]}))

@@ -83,7 +83,7 @@ def test_replicas_have_the_models_own_weights(model: SentenceTransformer) -> Non
 
 
 @pytest.mark.parametrize("place", ["work", "done"])
-def test_what_is_raised_ends_it(model: SentenceTransformer, place: str) -> None:
+def test_an_exception_ends_it(model: SentenceTransformer, place: str) -> None:
     worked: list[int] = []
 
     def work(own: SentenceTransformer, batch: int) -> None:

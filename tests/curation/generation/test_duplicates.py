@@ -68,7 +68,7 @@ def test_a_resumed_run_leaves_out_what_another_has_made_meanwhile(
 
 
 @one_database
-def test_what_was_tried_in_vain_and_made_by_another_run_is_closed(
+def test_failed_calls_that_another_run_made_are_closed(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

@@ -22,7 +22,7 @@ def test_calls_are_made_in_the_thread_that_waits_unless_it_has_a_loop() -> None:
     assert asyncio.run(cell()) != threading.get_ident()
 
 
-def test_what_goes_wrong_is_raised() -> None:
+def test_errors_are_raised() -> None:
     async def wrong() -> None:
         raise ZeroDivisionError
 

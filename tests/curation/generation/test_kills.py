@@ -220,7 +220,7 @@ def test_a_batch_survives_a_kill_in_every_phase(
 
 @pytest.mark.slow
 @one_database
-def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
+def test_only_one_of_two_processes_executes_a_run(
     engine: Engine,
     home: Path,
     undisturbed: list[tuple[Any, ...]],

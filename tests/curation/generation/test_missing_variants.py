@@ -76,7 +76,7 @@ def test_a_search_takes_its_words_literally(engine: Engine) -> None:
 
 
 @one_database
-def test_what_failed_in_a_run_can_be_asked_alone(engine: Engine) -> None:
+def test_failed_calls_of_a_run_can_be_repeated_alone(engine: Engine) -> None:
     with writing(engine) as session:
         anchors = [add_anchor(session, f"The bridge number {n} is safe.") for n in range(4)]
     run_id = planned(engine, GenerationRequest(model="fake", roles=("hedge",)))

@@ -172,7 +172,7 @@ def test_money_is_not_spent_on_what_failed_for_free(
     assert 0.5 - 2 * max(paid) < sum(paid) <= 0.5 + max(paid)
 
 
-def test_what_cannot_be_stored_is_not_asked_for(
+def test_calls_stop_while_nothing_can_be_stored(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object, **how: object) -> None:

@@ -54,7 +54,7 @@ def test_attempts_at_one_call_are_stored_in_their_order_also_together(
         assert costs == [0.0, 15.0]
 
 
-def test_what_is_stored_already_or_comes_too_late_is_left_out(engine: Engine, call: Call) -> None:
+def test_stored_and_late_attempts_are_left_out(engine: Engine, call: Call) -> None:
     assert store(engine, failed(call, 1)) == [1]
     assert store(engine, failed(call, 1)) == [], "the commit had succeeded the first time"
     assert store(engine, answered(call, 2, "Not safe.")) == [2]

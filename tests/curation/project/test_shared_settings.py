@@ -212,7 +212,7 @@ def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> No
     "typed",
     ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing", "nope/none", "./empty"],
 )
-def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None:
+def test_a_name_that_cannot_be_an_encoder_is_refused(measured: Engine, typed: str) -> None:
     Path("empty").mkdir()
     with pytest.raises(HedgerowError):
         use(measured, typed)

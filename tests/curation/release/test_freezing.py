@@ -110,7 +110,7 @@ def test_an_item_holds_everything_about_its_variant(engine: Engine) -> None:
 
 
 @both_databases
-def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) -> None:
+def test_no_person_has_read_variants_accepted_only_by_a_rule(engine: Engine) -> None:
     with writing(engine) as session:
         ada, anchor = person(session, "Ada"), add_anchor(session, "It rains.")
         texts = ("It does not rain.", "It doesn't rain.", "It is not raining.", "It isn't raining.")
@@ -134,7 +134,7 @@ def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) ->
 
 
 @both_databases
-def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
+def test_the_deciding_reviewer_follows_the_status_rule(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session, "It rains.")
         llm, off = model(session), model(session, "switched-off")

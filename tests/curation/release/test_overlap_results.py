@@ -49,7 +49,7 @@ def compared(
     )
 
 
-def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
+def test_a_stored_result_is_read_unchanged(tmp_path: Path) -> None:
     others = [compared(n=7), compared(release="cd" * 32), compared(release=HASH[:-1] + "0")]
     mine = [compared(), compared(key="2" * 16, problem="It is gone.")]
     for one in mine + others:
@@ -61,7 +61,7 @@ def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
     assert kept(tmp_path, HASH, n=7) == others[:1] and kept(tmp_path, HASH, n=6) == []
 
 
-def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Path) -> None:
+def test_results_of_an_older_version_have_no_fields_and_are_incomplete(tmp_path: Path) -> None:
     """The release was never compared, which is not the same as having no overlap."""
     fields = (FieldOverlap("anchor", "query", 1, 2), FieldOverlap("anchor", "document", 0, 0))
     now = replace(compared(), fields=fields)

@@ -38,7 +38,7 @@ def types_of(session: Session, release: Release) -> list[str]:
     return sorted(session.execute(query).scalars())
 
 
-def test_what_is_over_the_threshold_stays_out_unless_it_is_in_free_words(engine: Engine) -> None:
+def test_variants_over_the_threshold_stay_out_unless_free_form(engine: Engine) -> None:
     with writing(engine) as session:
         fill(session)
         assert session.execute(select(Diagnostic)).first() is None

@@ -34,7 +34,7 @@ def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
         assert triples_by_type(session, release) == {"word": 1, "verbal": 1}
 
 
-def test_what_would_be_frozen_is_what_a_release_then_holds(released: Released) -> None:
+def test_the_preview_of_a_release_equals_its_content(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         assert contents_now(session) == contents_of(release)

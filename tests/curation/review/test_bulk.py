@@ -138,7 +138,7 @@ class TestMatching:
             }
         assert list(found.values()) == [3, 1, 2, 3]
 
-    def test_what_is_not_measured_never_matches_and_is_counted(self, engine: Engine) -> None:
+    def test_unmeasured_variants_never_match_and_are_counted(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:4])

@@ -82,7 +82,7 @@ def test_an_expired_lease_means_nothing_and_a_renewed_one_lasts(
         assert leases.on_other_screens(session, "one").keys() == {ids[0]}
 
 
-def test_what_a_window_gives_back_is_free(engine: Engine, ids: list[int]) -> None:
+def test_a_released_card_is_free(engine: Engine, ids: list[int]) -> None:
     with writing(engine) as session:
         take(session, ids[0])
         take(session, ids[1], window="two")
@@ -173,7 +173,7 @@ def test_windows_that_go_through_a_queue_at_once_decide_no_card_twice(
     assert sorted(decided) == ids
 
 
-def test_who_decided_first_learns_of_a_late_decision(engine: Engine, ids: list[int]) -> None:
+def test_the_first_to_decide_learns_of_a_late_decision(engine: Engine, ids: list[int]) -> None:
     with writing(engine) as session:
         first, second = (shown(session.get_one(Variant, ids[0])) for _ in range(2))
         actions.accept(session, first, reviewer_id=person(session))

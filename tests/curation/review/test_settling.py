@@ -133,7 +133,7 @@ def test_a_correction_of_the_anchor_ends_a_settlement(engine: Engine, conflict: 
 
 
 @one_database
-def test_what_nobody_disagrees_about_cannot_be_settled(engine: Engine) -> None:
+def test_a_variant_without_a_conflict_cannot_be_settled(engine: Engine) -> None:
     with writing(engine) as session:
         family = add_family(session)
         actions.accept(session, shown(family["word"]), reviewer_id=model(session))

@@ -84,7 +84,7 @@ def test_an_added_type_is_listed_among_the_others_and_the_built_in_ones_stay(
         assert list_types(session) == [*before, added, hedge]
 
 
-def test_what_is_refused_changes_nothing(project: Engine) -> None:
+def test_a_refused_change_changes_nothing(project: Engine) -> None:
     with reading(project) as session:
         before = list_types(session, retired=True)
     for wanted in (NEGATION, changed(NEGATION, label="verbal"), changed(HEDGE, example="No.")):
@@ -217,7 +217,7 @@ def test_two_types_may_not_get_the_same_id(engine: Engine) -> None:
 
 
 @both_databases
-def test_of_two_who_add_the_same_type_at_once_one_is_refused(engine: Engine) -> None:
+def test_one_of_two_people_who_add_the_same_type_at_once_is_refused(engine: Engine) -> None:
     with writing(engine) as session:
         seed_taxonomy(session)
 

@@ -158,7 +158,7 @@ def test_a_copy_that_breaks_off_leaves_an_empty_database(
 
 
 @one_database
-def test_what_a_killed_copy_left_is_cleared_away(engine: Engine, tmp_path: Path) -> None:
+def test_the_remains_of_a_killed_copy_are_removed(engine: Engine, tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         os._exit(0)
@@ -191,7 +191,7 @@ def test_a_copy_that_differs_is_removed(
 
 @one_database
 @pytest.mark.parametrize("target", ["postgresql"], indirect=True)
-def test_what_postgresql_cannot_hold_is_named(engine: Engine, target: URL) -> None:
+def test_a_row_that_postgresql_refuses_is_named(engine: Engine, target: URL) -> None:
     with writing(engine) as session:
         add_anchor(session).genre = "g" * 200
     with opened(target) as other:

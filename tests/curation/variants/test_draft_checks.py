@@ -86,7 +86,7 @@ def test_an_edit_repeated_after_an_undo_is_not_a_duplicate(
         assert check_edit(session, ids["verbal"], text=text).concerns == ()
 
 
-def test_what_saving_would_refuse_is_refused_and_a_missing_cue_asked_for(
+def test_the_preview_refuses_what_saving_would_and_asks_for_a_missing_cue(
     engine: Engine, ids: dict[str, int]
 ) -> None:
     with reading(engine) as session:

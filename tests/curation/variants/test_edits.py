@@ -77,7 +77,7 @@ def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
 
 
 @both_databases
-def test_of_two_windows_the_later_correction_stays_until_it_is_undone(
+def test_the_later_correction_of_two_windows_stays_until_it_is_undone(
     engine: Engine, ada: int
 ) -> None:
     with writing(engine) as session:

@@ -82,7 +82,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     }, "exact and overlapping, of four items"
 
 
-def test_what_an_older_hedgerow_kept_is_compared_again_by_field(
+def test_results_of_an_older_version_are_compared_again_by_field(
     session: Session, release: Release, settings: Settings
 ) -> None:
     folder = settings.data_folder
@@ -143,7 +143,7 @@ def test_unreadable_data_is_reported_and_does_not_stop_the_rest(
     assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
 
 
-def test_where_nothing_can_be_kept_it_is_found_all_the_same(
+def test_without_a_writable_folder_the_overlap_is_still_found(
     session: Session, release: Release, settings: Settings
 ) -> None:
     keep_doors(settings.data_folder)

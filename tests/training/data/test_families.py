@@ -215,7 +215,7 @@ def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
     assert len(taken) > 90  # every family has a chance
 
 
-def test_a_training_without_a_type_that_there_is_not_is_refused_when_it_is_asked_for(
+def test_a_training_that_excludes_an_unknown_type_is_refused(
     engine: Engine, release: int
 ) -> None:
     recipe = Recipe(types={"entailments": 0.5})

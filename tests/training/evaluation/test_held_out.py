@@ -114,7 +114,7 @@ def test_counts_say_what_each_figure_rests_on() -> None:
     assert set(measured(BASE).before) == set(counts) | spread
 
 
-def test_what_there_is_nothing_to_measure_on_is_left_out() -> None:
+def test_metrics_without_data_are_left_out() -> None:
     lonely = [family("a")[:2]]  # an anchor and a hedge
     found = HeldOut(BASE, lonely).before  # type: ignore[arg-type]
     assert set(found) == {"cosine:hedge", "cosine:hedge:sd"}
@@ -122,7 +122,7 @@ def test_what_there_is_nothing_to_measure_on_is_left_out() -> None:
     assert set(only.before) == {"sts"} == set(only.counts)
 
 
-def test_of_many_families_some_are_measured_from_all_over(
+def test_a_sample_of_many_families_is_spread_over_all_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(held_out, "MOST_FAMILIES", 4)

@@ -89,7 +89,7 @@ def test_a_bundled_set_of_an_older_version_is_replaced_without_its_cosines(
         assert session.execute(select(func.count(col(ProbeCosine.probe_id)))).scalar() == 0
 
 
-def test_what_is_there_already_is_not_added_twice(engine: Engine) -> None:
+def test_existing_rows_are_not_added_twice(engine: Engine) -> None:
     make(engine)
     with writing(engine) as session:
         more = Pasted([*PAIRS.probes, ProbePair("It rains.", "It hails.", "")], [])

@@ -35,7 +35,7 @@ def test_figure_1_shows_published_and_measured_values_separately():
     assert {row.anchor for row in rows} == {"Global warming is real."}
 
 
-def test_without_a_base_model_there_is_not_a_such_series():
+def test_without_a_base_model_there_is_no_such_series():
     rows = figure_1_rows(before=None, after=[0.4, 0.5, 0.6])
     assert {row.series for row in rows if not row.published} == {"after"}
 

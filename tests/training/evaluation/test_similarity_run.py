@@ -198,7 +198,7 @@ def test_a_trained_model_goes_by_its_name_and_by_its_folder(
     assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
 
 
-def test_what_was_measured_stays_when_the_model_is_gone_and_more_is_refused(
+def test_measurements_stay_without_the_model_and_new_ones_are_refused(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
     name = add_trained(engine, settings, model)

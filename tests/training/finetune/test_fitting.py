@@ -76,7 +76,7 @@ def test_equal_families_recipe_and_seed_give_equal_weights(
     assert first != weights(Path(recipe.base_encoder))
 
 
-def test_what_is_measured_on_the_way_does_not_change_the_weights(
+def test_evaluations_during_training_do_not_change_the_weights(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = weights(run(tmp_path / "a", recipe))

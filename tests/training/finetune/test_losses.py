@@ -166,7 +166,7 @@ def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() 
     )
 
 
-def test_what_leaves_the_claim_open_comes_between_hedges_and_negations() -> None:
+def test_open_claims_come_between_hedges_and_negations() -> None:
     """A separate level: unlike a negation, it is not pushed away, and unlike a hedge, not pulled
     closer."""
     members = family(0, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)

@@ -57,7 +57,7 @@ def far(one: str | Path, other: str | Path) -> float:
     return float(np.abs(rows[0] - rows[1]).max())
 
 
-def test_of_a_training_with_lora_the_adapter_is_the_model(
+def test_the_adapter_of_a_lora_training_equals_the_model(
     project: Engine, settings: Settings, recipe: Recipe, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     lora = recipe.model_copy(update={"lora_rank": 3})
@@ -74,7 +74,7 @@ def test_of_a_training_with_lora_the_adapter_is_the_model(
     assert (made.folder / ADAPTER_WEIGHTS).stat().st_size == made.size
 
 
-def test_of_all_weights_a_higher_rank_holds_more_and_what_else_changed_is_left_out(
+def test_a_higher_rank_contains_more_of_the_change_and_only_linear_layers(
     project: Engine, settings: Settings, recipe: Recipe, tmp_path: Path
 ) -> None:
     trained = train(project, settings, ask(project, recipe))

@@ -103,9 +103,7 @@ def test_pushing_the_same_again_makes_no_commit_and_uploads_nothing(
     assert [path for method, path in hub.requests if method == "PUT"] == uploads
 
 
-def test_what_is_in_the_repository_already_stays(
-    engine: Engine, hub: HubServer, model: int
-) -> None:
+def test_existing_files_of_the_repository_stay(engine: Engine, hub: HubServer, model: int) -> None:
     hub.repos[MODEL] = Stored(private=True, files={"other.txt": b"theirs"}, commits=["first"])
     pushed(engine, Subject(run=model))
     assert hub.repos[MODEL].files["other.txt"] == b"theirs"

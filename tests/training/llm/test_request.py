@@ -56,7 +56,9 @@ def test_a_release_whose_train_split_has_no_question_is_refused(
         ask(engine, small_llama)
 
 
-def test_what_cannot_be_is_refused_and_nothing_stored(released: Engine, small_llama: Path) -> None:
+def test_impossible_values_are_refused_and_nothing_is_stored(
+    released: Engine, small_llama: Path
+) -> None:
     with pytest.raises(HedgerowError, match="Expected a seed from 0"):
         ask(released, small_llama, seed=-1)
     with pytest.raises(HedgerowError, match="There is no release 7"):

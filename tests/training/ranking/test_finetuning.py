@@ -95,7 +95,7 @@ def _held_out(run: Run, pairs: Any) -> set[str]:
     return {pair.key for pair in divided(pairs, name="").held_out}
 
 
-def test_what_a_model_was_taught_is_recorded_and_on_its_card(
+def test_the_training_data_of_a_model_is_recorded_and_on_its_card(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     run = carry_out(
@@ -248,7 +248,7 @@ def test_a_training_that_diverges_says_so(
         ({"data": "ranking_pairs/nevir/none.jsonl"}, "in the data folder, found none"),
     ],
 )
-def test_what_cannot_be_trained_is_refused_and_nothing_stored(
+def test_an_impossible_training_is_refused_and_nothing_is_stored(
     engine: Engine,
     settings: Settings,
     tiny_cross: Path,

@@ -164,7 +164,7 @@ def test_passages_of_a_kept_test_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_what_no_test_has_is_kept_as_a_file_of_its_own(tmp_path: Path) -> None:
+def test_pairs_outside_the_tests_are_stored_as_a_separate_file(tmp_path: Path) -> None:
     whole = keep_pairs(tmp_path, "pairs.jsonl", lines(ENTRIES))
     assert keep_untested(tmp_path, whole.file).file == whole.file, "nothing has to be left out"
     keep_data(tmp_path, NevIR.id, {"one.jsonl": lines(ENTRIES[:1])})

@@ -63,7 +63,7 @@ def test_an_older_training_is_listed_shown_compared_and_deleted(
     assert not folder.exists()
 
 
-def test_what_needs_an_older_recipe_says_in_one_sentence_that_it_cannot(
+def test_actions_on_an_older_recipe_are_refused_with_one_sentence(
     engine: Engine, settings: Settings, trainings: tuple[int, int], version: int
 ) -> None:
     old, _ = trainings

@@ -92,7 +92,7 @@ def test_retrieval_is_read_before_and_after(
     assert seconds(project) == pytest.approx((READ + more) / CHARACTERS_PER_SECOND)
 
 
-def test_what_is_known_of_the_base_encoder_is_not_measured_again(project: Engine) -> None:
+def test_known_cosines_of_the_base_encoder_are_not_measured_again(project: Engine) -> None:
     with writing(project) as session:
         session.add(base := Encoder(name=DEFAULT_ENCODER, fingerprint="x"))
         session.flush()

@@ -48,7 +48,7 @@ def test_aliases_that_would_make_a_million_values_are_refused_at_once() -> None:
         parse_recipe("\n".join(lines))
 
 
-def test_what_is_too_long_to_be_a_recipe_is_refused(tmp_path: Path) -> None:
+def test_a_text_that_is_too_long_for_a_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="The recipe is too long"):
         parse_recipe("#" * (LARGEST + 1))
     (tmp_path / "recipe.yaml").write_text("#" * (LARGEST + 1), encoding="utf-8")

@@ -225,7 +225,7 @@ def test_only_texts_that_will_be_sampled_are_encoded_and_each_once() -> None:
     assert sorted(many.encoded) == sorted(TEXTS)
 
 
-def test_what_there_is_to_read_is_that_of_its_steps_and_once_of_all_texts(
+def test_the_amount_to_read_is_that_of_the_steps_plus_all_texts_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bundled = module.characters_of_topics() + module.characters_of_documents()

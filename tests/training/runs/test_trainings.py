@@ -78,7 +78,7 @@ def test_a_training_ends_with_a_model_its_encoder_and_figures(
         assert [row.text for row in own_figure(session, run)] == ["The door is ajar."] * 2
 
 
-def test_what_is_known_of_the_encoder_before_is_not_measured_again(
+def test_known_measurements_of_the_base_encoder_are_not_repeated(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[int] = []

@@ -103,7 +103,7 @@ class TestFormats:
             max_size=6,
         )
     )
-    def test_what_a_csv_writer_writes_is_read_back(self, cells: list[tuple[str, str]]) -> None:
+    def test_the_output_of_a_csv_writer_is_read_back(self, cells: list[tuple[str, str]]) -> None:
         file = io.StringIO(newline="")
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerows([("text", "n"), *cells])

@@ -248,7 +248,7 @@ class TestAdding:
             assert session.execute(select(func.count()).select_from(Run)).scalar_one() == 1
             assert session.execute(select(func.count()).select_from(Source)).scalar_one() == 1
 
-    def test_what_fails_in_the_middle_leaves_nothing(
+    def test_a_failure_in_the_middle_leaves_nothing(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(anchor_rows, "_WORDING", "INSERT INTO nowhere VALUES ({})")

@@ -84,7 +84,7 @@ def test_only_what_a_person_read_and_accepted_of_training_anchors(engine: Engine
         assert (hedge.type_id, hedge.cue) == ("word", "probably")
 
 
-def test_what_a_rule_accepted_was_read_by_nobody(engine: Engine) -> None:
+def test_nobody_has_read_what_a_rule_accepted(engine: Engine) -> None:
     with writing(engine) as session:
         by_rule = variant(session, 1)
         session.flush()

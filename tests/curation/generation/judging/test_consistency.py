@@ -95,6 +95,8 @@ def test_it_is_asked_again_about_what_it_has_judged(
     ("how", "message"),
     [({"repeats": 2}, "temperature above 0"), ({"repeats": 1, "temperature": 1}, "at least 2")],
 )
-def test_what_could_not_differ_is_refused(how: dict[str, Any], message: str) -> None:
+def test_repeated_calls_that_could_not_differ_are_refused(
+    how: dict[str, Any], message: str
+) -> None:
     with pytest.raises(HedgerowError, match=message):
         checked(JudgeRequest, {"model": "fake"} | how)

@@ -184,7 +184,7 @@ def test_a_run_that_the_budget_paused_continues_if_it_stopped(
     assert len(table(families)) == 35 and set(server.asked.values()) == {1}
 
 
-def test_what_was_replaced_or_is_out_of_use_is_not_asked_about_any_more(
+def test_replaced_and_retired_variants_are_not_judged(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

@@ -157,7 +157,7 @@ def test_it_says_how_reviewers_agreed_and_names_none_of_them(found: Report) -> N
 
 
 @one_database
-def test_what_is_decided_after_the_release_is_left_out(released: tuple[Engine, Release]) -> None:
+def test_decisions_after_the_release_are_left_out(released: tuple[Engine, Release]) -> None:
     engine, release = released
     with writing(engine) as session:
         before = report(session, session.get_one(Release, release.id))
@@ -214,7 +214,7 @@ def test_its_markdown_has_no_markup_of_others(found: Report) -> None:
     assert markdown.count("\n```") == 4
 
 
-def test_of_people_who_never_met_it_says_so(engine: Engine) -> None:
+def test_people_without_common_variants_are_reported(engine: Engine) -> None:
     with writing(engine) as session:
         accept(session, add_family(session)["verbal"], person(session))
         output = text_of(report(session, create_release(session).release))

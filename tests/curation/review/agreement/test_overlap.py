@@ -182,7 +182,7 @@ def test_a_merged_reviewer_is_one(engine: Engine) -> None:
         assert len(votes(overlap(session))) == 2
 
 
-def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
+def test_a_reviewer_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
     """Five variants. Ada decides on each of them first."""
     with writing(engine) as session:
         ada, bert, who = person(session), person(session, "Bert"), judge(session)
@@ -212,7 +212,7 @@ def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
         }
 
 
-def test_what_is_imported_or_decided_elsewhere_is_independent(engine: Engine) -> None:
+def test_imported_verdicts_and_those_made_elsewhere_are_independent(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         variant = add_family(session)["verbal"]

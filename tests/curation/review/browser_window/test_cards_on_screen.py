@@ -144,7 +144,7 @@ def test_a_redraw_says_that_the_card_was_decided_meanwhile(state: ReviewState) -
 
 
 @one_database
-def test_blind_a_redraw_says_who_decided_and_not_what(state: ReviewState) -> None:
+def test_in_blind_mode_a_redraw_says_who_decided_and_not_what(state: ReviewState) -> None:
     state.blind = True
     mine = draw(state)
     bert = colleague(state)
@@ -166,7 +166,7 @@ def test_a_permalink_says_who_has_the_card(state: ReviewState) -> None:
 
 
 @one_database
-def test_what_is_left_on_other_screens_is_counted(state: ReviewState) -> None:
+def test_cards_on_other_screens_are_counted(state: ReviewState) -> None:
     draw(state)
     bert = colleague(state)
     cleo = colleague(state, "Cleo")

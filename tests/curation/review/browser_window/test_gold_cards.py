@@ -141,7 +141,7 @@ def test_the_maker_never_gets_it_and_sees_it_unchanged(state: ReviewState, gold:
     assert focus is not None and focus.variant.status is Status.REJECTED
 
 
-def test_who_has_decided_sees_it_as_it_is_and_cannot_settle_it(
+def test_reviewers_who_decided_see_everything_and_cannot_settle_it(
     state: ReviewState, gold: int
 ) -> None:
     state.accept(draw(state))

@@ -55,7 +55,7 @@ def test_blind_mode_shows_others_verdicts_only_after_the_own_one(state: ReviewSt
     assert first in state.view().hidden
 
 
-def test_blind_does_not_follow_an_order_that_tells_the_diagnostics(state: ReviewState) -> None:
+def test_blind_mode_does_not_use_an_order_that_reveals_the_diagnostics(state: ReviewState) -> None:
     with writing(state.engine) as session:
         for variant in session.execute(select(Variant)).scalars():
             variant.suspicion = variant.id / 100
@@ -70,7 +70,7 @@ def test_blind_does_not_follow_an_order_that_tells_the_diagnostics(state: Review
     assert draw(state).variant_id == min(ids, key=lambda number: (number % 10, number))
 
 
-def test_blind_hides_the_family_but_for_what_one_has_decided(state: ReviewState) -> None:
+def test_blind_mode_hides_the_family_except_for_decided_variants(state: ReviewState) -> None:
     state.by_family = state.blind = True
     card = draw(state)
     state.accept(card)

@@ -81,7 +81,7 @@ def test_after_a_restart_a_new_window_shows_the_same_card_of_the_same_queue(
         assert len(session.execute(select(ReviewPosition)).all()) == 1
 
 
-def test_what_was_typed_is_there_and_its_editor_is_open(state: ReviewState, restart: Any) -> None:
+def test_the_typed_text_is_restored_in_an_open_editor(state: ReviewState, restart: Any) -> None:
     here = go_on(state, 1)
     state.toggle(Panel.EDIT)
     type_in(state, here)

@@ -62,7 +62,7 @@ def test_the_seed_decides_and_nothing_else(families: Engine) -> None:
         assert one.uids == same.uids != other.uids and len(one.uids) == 3
 
 
-def test_what_a_person_decided_is_left_out_and_what_a_judge_has_not_judged(
+def test_a_sample_leaves_out_variants_with_a_persons_decision_or_without_an_opinion(
     families: Engine,
 ) -> None:
     with writing(families) as session:

@@ -84,7 +84,7 @@ def test_only_recommended_types_are_accepted_and_undone_together(judged: Engine)
     assert statuses(judged, "verbal") == before[0]
 
 
-def test_what_is_not_recommended_is_refused(judged: Engine) -> None:
+def test_types_that_are_not_recommended_are_refused(judged: Engine) -> None:
     with reading(judged) as session:
         with pytest.raises(HedgerowError, match="No type is recommended for"):
             trust(session, NAME)

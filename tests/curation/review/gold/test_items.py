@@ -162,7 +162,7 @@ def test_the_maker_is_who_they_were_merged_into(engine: Engine, lead: int) -> No
         ({"explanation": "a" * (MAX_NOTE + 1)}, "at most 2000 characters, found 2001"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_impossible_values_are_refused(
     engine: Engine, lead: int, given: dict[str, object], message: str
 ) -> None:
     with reading(engine) as session:

@@ -85,7 +85,9 @@ def test_the_later_of_two_verdicts_counts_after_a_merge(
 
 
 @one_database
-def test_what_a_merged_person_did_is_the_others(engine: Engine, family: dict[str, int]) -> None:
+def test_the_decisions_of_a_merged_person_belong_to_the_other(
+    engine: Engine, family: dict[str, int]
+) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
         add_note(session, family["word"], reviewer_id=other.id, text="Fine.")
@@ -119,9 +121,7 @@ def test_other_windows_say_who_the_merged_person_is_now(
 
 
 @one_database
-def test_of_two_rejections_the_later_ones_reason_counts(
-    engine: Engine, family: dict[str, int]
-) -> None:
+def test_the_reason_of_the_later_rejection_counts(engine: Engine, family: dict[str, int]) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
         variant = session.get_one(Variant, family["phrase"])

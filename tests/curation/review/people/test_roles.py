@@ -242,7 +242,7 @@ def test_every_write_function_refuses_a_viewer(
     assert [path.name for path in home.iterdir() if not path.name.startswith("hedgerow.db")] == []
 
 
-def test_there_is_not_an_other_way_to_a_session() -> None:
+def test_there_is_no_other_way_to_a_session() -> None:
     """Writing sessions only come from ``writing``, which checks the role of the acting person."""
     makers = re.compile(r"\bSession\(|sessionmaker\(|\braw_connection\(|execution_options\(writes")
     packages = ("curation", "training", "db", "hedgerow", "pages", "cli")
@@ -316,7 +316,7 @@ def test_a_role_counts_from_the_next_write_on(engine: Engine, people: Ids) -> No
 
 
 @one_database
-def test_what_follows_for_the_project_needs_no_role(engine: Engine, people: Ids) -> None:
+def test_consequences_for_the_project_need_no_role(engine: Engine, people: Ids) -> None:
     _act_as(engine, people[Role.VIEWER])
     with for_the_project(), writing(engine) as session:
         ensure_reviewer(session, "Somebody new")

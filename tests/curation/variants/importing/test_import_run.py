@@ -201,7 +201,7 @@ def test_a_wide_table_has_a_column_for_each_type(seeded: Engine, settings: Setti
         assert [v.cue for v in all_of(session, Variant) if v.type_id == "word"] == ["may"]
 
 
-def test_what_an_anchor_says_of_itself_is_kept(seeded: Engine, settings: Settings) -> None:
+def test_attributes_of_an_anchor_in_a_file_are_kept(seeded: Engine, settings: Settings) -> None:
     about = {"split": "dev", "source": "Field notes", "license": "CC BY 4.0", "genre": "law"}
     load(seeded, settings, [ROWS[0] | about | {"language": "en-GB"}, ROWS[2]])
     with reading(seeded) as session:

@@ -46,7 +46,7 @@ def test_a_wrong_value_is_refused_and_nothing_is_stored(
     assert counts(seeded) == before
 
 
-def test_what_cannot_be_a_variant_is_counted_with_its_first_place(seeded: Engine) -> None:
+def test_unusable_variants_are_counted_with_their_first_position(seeded: Engine) -> None:
     rows: list[dict[str, Any]] = [
         ROWS[0],
         ROWS[0] | {"anchor": " "},

@@ -47,7 +47,7 @@ def test_names_of_columns_speak_for_what_they_hold(
     assert guess_roles(columns, TYPES) == roles
 
 
-def test_what_is_given_wins_over_what_is_guessed() -> None:
+def test_given_roles_replace_guessed_ones() -> None:
     guessed = guess_roles(("anchor", "note", "sentence", "positive"), TYPES)
     roles = with_given(
         guessed,

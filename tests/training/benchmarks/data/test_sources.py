@@ -97,7 +97,7 @@ def test_the_users_sentences_become_a_suite(tmp_path: Path) -> None:
     assert kept_data(tmp_path) == [kept]
 
 
-def test_what_the_hub_gave_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloaded_data_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = write_lines(tmp_path / "test.jsonl", NEVIR)
     monkeypatch.setattr(sources, "local", lambda source: given)
     opened = open_data(None, tmp_path, DataChoice(benchmark="nevir"))  # type: ignore[arg-type]

@@ -59,7 +59,7 @@ def test_a_user_defined_task(llama: tuple[Any, Any], tmp_path: Path) -> None:
     assert load_task("opposites", tmp_path).data_hash != result.data_hash, "other items"
 
 
-def test_what_a_model_writes_is_read(llama: tuple[Any, Any], tmp_path: Path) -> None:
+def test_an_answer_of_a_model_is_parsed(llama: tuple[Any, Any], tmp_path: Path) -> None:
     result = measure(*llama, load_task("sums", save_own_tasks(tmp_path)), on_progress=nothing)
     assert result.n == 3 and result.metric == "exact match"
     assert result.unanswered == 3, "it writes no number"

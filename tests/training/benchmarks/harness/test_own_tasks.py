@@ -41,7 +41,9 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
         ("task: opposites", "task: [", "a YAML task in 'opposites.yaml'"),
     ],
 )
-def test_what_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_tasks_with_code_or_unknown_keys_are_refused(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     assert old in CHOICES
     folder = save_own_tasks(tmp_path, opposites=CHOICES.replace(old, new))
     with pytest.raises(HedgerowError, match=message):

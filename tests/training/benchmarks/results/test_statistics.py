@@ -63,7 +63,7 @@ def test_the_interval_of_a_correlation_holds_the_score() -> None:
     assert 8 < found.high - found.low < 20
 
 
-def test_where_nothing_differs_the_interval_is_the_exact_binomial_one() -> None:
+def test_without_variation_the_interval_is_the_exact_binomial_one() -> None:
     """A bootstrap interval would be a single point, as if 20 items left no doubt."""
     right, wrong = interval(shares([True] * 20)), interval(shares([False] * 20))
     assert (right.low, right.high) == (pytest.approx(100 * 0.025 ** (1 / 20)), 100.0)

@@ -122,6 +122,6 @@ def test_the_bundled_model_and_what_was_trained_from_it_were_taught_the_corpora(
     )
 
 
-def test_without_items_there_is_not_a_score() -> None:
+def test_without_items_there_is_no_score() -> None:
     sentence = UnseenScore((3,), None, 0, 6).description
     assert sentence == "The antonym pairs of all items are in release 3."

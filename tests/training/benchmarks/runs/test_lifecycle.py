@@ -97,7 +97,7 @@ def test_every_model_is_measured_with_every_benchmark(
     assert {"torch", "sentence-transformers", "mteb"} <= versions.keys()
 
 
-def test_what_fails_leaves_the_rest_and_is_all_that_is_done_again(
+def test_a_failure_leaves_the_rest_and_only_it_is_repeated(
     engine: Engine, settings: Settings, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     model = Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
@@ -161,7 +161,7 @@ def test_a_model_that_runs_out_of_memory_leaves_the_others_alone(
     assert {model for model, _ in results(engine)} == {"random scores"}
 
 
-def test_what_computes_waits_for_its_turn(
+def test_computing_runs_wait_for_their_turn(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     run = requested(
@@ -390,7 +390,7 @@ def test_which_tokens_find_each_other(
         ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
     ],
 )
-def test_what_cannot_be_asked_for(
+def test_impossible_requests(
     engine: Engine, settings: Settings, asked: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(HedgerowError, match=message), writing(engine) as session:

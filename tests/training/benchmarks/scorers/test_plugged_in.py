@@ -94,7 +94,7 @@ def test_a_plug_in_is_one_architecture_more(plug_in: Install) -> None:
         load_scorer("", "words-in-common", prompts=Prompts("a "))
 
 
-def test_what_comes_with_hedgerow_is_never_replaced(plug_in: Install) -> None:
+def test_built_in_scorers_are_never_replaced(plug_in: Install) -> None:
     plug_in(WORDS_IN_COMMON, random="WordsInCommon")
     assert known_architectures() == tuple(SCORERS)
     assert load_scorer("", "random").score(PAIRS, asks="similarity").max() < 1

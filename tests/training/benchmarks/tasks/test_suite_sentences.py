@@ -96,7 +96,7 @@ def test_sentences_without_forms_are_reported(sentence: str, reason: Reason, wor
     assert str(reason) in built.unturned[0].description and word in built.unturned[0].description
 
 
-def test_of_a_pair_the_sentence_that_alone_is_negated_is_turned() -> None:
+def test_the_only_negated_sentence_of_a_pair_gets_forms() -> None:
     pairs = [
         ("I am innocent, sir.", "I'm not guilty, sir."),
         ("The tea is not hot.", "The tea is cold."),

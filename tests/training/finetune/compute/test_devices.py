@@ -36,7 +36,7 @@ def test_only_one_at_a_time_holds_the_device(
     other.join()
 
 
-def test_who_waits_can_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_process_can_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "WAIT_SECONDS", 0.01)
     lock = str(tmp_path / "lock")
 

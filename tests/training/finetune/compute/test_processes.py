@@ -232,7 +232,7 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["cancelled", "helper killed", "leader fails"])
-def test_what_ends_one_process_ends_all(
+def test_the_end_of_one_process_ends_all(
     project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
 ) -> None:
     run_id = ask(project, long_recipe.with_overrides(["max_steps=none"]))

@@ -110,7 +110,7 @@ def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
     three.close()
 
 
-def test_who_stops_meanwhile_stops_all_threads(
+def test_stopping_stops_all_threads(
     model: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicas, "CHECK_SECONDS", 0.0)

@@ -134,7 +134,7 @@ def test_a_job_that_fails_says_what_the_provider_says(
         ({}, ("jobs",), "does not offer finetuning"),
     ],
 )
-def test_what_the_provider_does_not_have_is_one_sentence(
+def test_a_missing_feature_of_the_provider_gives_one_sentence(
     released: Engine,
     home: Path,
     served: Served,

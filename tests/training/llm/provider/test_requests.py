@@ -29,7 +29,7 @@ from training.llm.provider.request import (
         ({"release": 9}, "release 9"),
     ],
 )
-def test_what_cannot_be_asked_for_is_one_sentence(
+def test_an_impossible_request_gives_one_sentence(
     released: Engine, home: Path, how: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(HedgerowError, match=message) as refusal:

@@ -75,7 +75,7 @@ def test_a_batch_brings_what_calls_at_once_bring_at_half_the_price(
         )
 
 
-def test_what_failed_in_a_batch_is_asked_again_in_the_next(
+def test_failed_calls_of_a_batch_are_repeated_in_the_next(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(faults=0.5)
@@ -86,7 +86,7 @@ def test_what_failed_in_a_batch_is_asked_again_in_the_next(
     assert {"rate limit", "server error", "cut off", "unreadable"} <= set(problems(anchors))
 
 
-def test_what_an_expired_batch_left_is_asked_again_and_what_it_brought_is_not(
+def test_calls_left_by_an_expired_batch_are_repeated_and_answered_ones_are_not(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served

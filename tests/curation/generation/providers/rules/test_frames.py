@@ -126,7 +126,7 @@ def test_an_absolute_negator_in_the_sentence_itself_comes_before_a_frame() -> No
         ("When we arrived, the gate was open.", SkipReason.NO_CONSTRUCTION),
     ],
 )
-def test_what_no_frame_can_take_as_a_whole_is_left_out(anchor: str, reason: SkipReason) -> None:
+def test_statements_that_fit_no_frame_are_left_out(anchor: str, reason: SkipReason) -> None:
     types = [entry for entry in TYPES if entry.id != "absolute"]
     result = write_by_rule(anchor, types=types, cues={})
     assert result.texts == {} and set(result.skipped.values()) == {reason}

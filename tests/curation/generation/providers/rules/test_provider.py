@@ -160,7 +160,7 @@ def test_variants_say_whether_wordnet_was_read(
         assert set(session.execute(select(col(Variant.model))).scalars()) == {"with WordNet"}
 
 
-def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
+def test_a_model_can_write_what_the_rules_skipped(
     anchors: Engine, home: Path, serve_chat: test_run.Serve
 ) -> None:
     with writing(anchors) as session:

@@ -194,7 +194,7 @@ def test_sentences_that_are_not_plain_statements_are_skipped(
         ("negated_antonym", "The offer was generous."),  # 'not stingy' leaves a middle ground
     ],
 )
-def test_what_would_be_unsound_is_left_out(type_id: str, anchor: str) -> None:
+def test_unsound_variants_are_left_out(type_id: str, anchor: str) -> None:
     assert written(type_id, anchor) is None
 
 
@@ -206,7 +206,7 @@ def test_an_opening_clause_only_follows_that() -> None:
         assert "that when we arrived" in written.texts["phrase"]
 
 
-def test_what_would_be_misread_inside_a_frame_gets_another() -> None:
+def test_statements_that_a_frame_would_distort_get_another_frame() -> None:
     anchor = "A retired teacher from Leeds has written a novel."
     result = write_by_rule(anchor, types=[variant_type("phrase")], cues={"phrase": "feel like"})
     assert result.cues["phrase"] != "feel like"  # 'I feel like a retired teacher …'
@@ -264,7 +264,7 @@ ENDS = ["", " in the valley", " when it rains", " and the old town", ", too", " 
     st.sampled_from(SUBJECTS), st.integers(0, 4), st.sampled_from(ENDS), st.sampled_from(["", "."])
 )
 @settings(max_examples=60, deadline=None)
-def test_what_is_written_is_canonical_new_and_of_its_type(
+def test_written_variants_are_canonical_new_and_of_their_type(
     subject: str, predicate: int, end: str, stop: str
 ) -> None:
     plural = subject in ("The doors", "Bats", "We")

@@ -87,7 +87,7 @@ def test_a_long_list_is_read_object_by_object() -> None:
     assert cells(json.dumps(many).encode()) == many
 
 
-def test_of_a_folder_or_an_archive_the_variants_are_read_and_not_the_triples(
+def test_variants_are_read_from_a_folder_or_an_archive_and_triples_are_not(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "export"

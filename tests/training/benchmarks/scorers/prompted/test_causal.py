@@ -310,7 +310,7 @@ def test_a_chat_template_that_fails_is_one_sentence(
         scorer.chosen(["a"], 2)
 
 
-def test_what_cannot_be_loaded_is_one_sentence(plain: Path, tmp_path: Path) -> None:
+def test_a_loading_error_gives_one_sentence(plain: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     cut = Path(shutil.copytree(plain, tmp_path / "cut"))

@@ -91,7 +91,7 @@ def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_stays_missing(
     assert report["changed_share"] == 50.0, "of the two questions answered in both orders"
 
 
-def test_of_three_sentences_the_most_often_chosen_wins(serve_chat: Serve, tmp_path: Path) -> None:
+def test_the_most_often_chosen_of_three_sentences_wins(serve_chat: Serve, tmp_path: Path) -> None:
     data = SemAntoNeg.read(write_lines(tmp_path / "s.jsonl", semantoneg_rows()))
     right = {item.input: item.sentences[item.label] for item in data.items}
     address, server = serve_chat()

@@ -83,7 +83,7 @@ def test_each_candidate_is_in_each_position_once() -> None:
 
 
 @given(st.lists(st.permutations(range(3)), min_size=1, max_size=6), st.data())
-def test_what_a_candidate_gets_does_not_depend_on_its_place(
+def test_the_score_of_a_candidate_does_not_depend_on_its_position(
     preferences: list[list[int]], data: st.DataObject
 ) -> None:
     """A model that adds a constant to each position gives the same ranking as without it."""
