@@ -215,9 +215,7 @@ def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
     assert len(taken) > 90  # every family has a chance
 
 
-def test_a_training_that_excludes_an_unknown_type_is_refused(
-    engine: Engine, release: int
-) -> None:
+def test_a_training_that_excludes_an_unknown_type_is_refused(engine: Engine, release: int) -> None:
     recipe = Recipe(types={"entailments": 0.5})
     with writing(engine) as session, pytest.raises(HedgerowError, match="found 'entailments'"):
         request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
