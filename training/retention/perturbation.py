@@ -14,13 +14,13 @@ MOST = 0.3
 """Maximum share of a text's words that are removed or replaced; at least one word."""
 
 FEWEST_WORDS = 3
-"""Minimum number of words for an edit. Shorter texts are returned unchanged."""
+"""Minimum number of words of an edited copy. Texts without more words are returned unchanged."""
 
 
 def edited(text: str, others: Sequence[str], chance: random.Random) -> str:
     """A random edit: a part of the text, words removed, words replaced, or another text's ending.
 
-    Negators are neither moved nor added, because training determines their effect.
+    Negators are neither removed nor added, because training determines their effect.
 
     Args:
         others: texts whose words may be used; at least one.
